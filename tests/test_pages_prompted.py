@@ -10,7 +10,7 @@ import pytest
 from store import Store
 
 from faithbook.results.labels import label
-from faithbook.results.prompted import ORDERING, ordered_alike, subjects
+from faithbook.results.prompted import ORDERING, ordered_alike, subjects, truth_preferred
 
 METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", "shapley_sampling")
 REAL = ("attention", "rollout", "lime", "occlusion")
@@ -137,6 +137,17 @@ def test_rank_correlations_leave_random_scores_and_constant_measures_out() -> No
     units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
     found = ordered_alike(units.assign(cluster=units.id))
     assert set(found.id) == {"p"} and found.value.tolist() == pytest.approx([1, 1, 1])
+
+
+def test_a_measure_prefers_the_truth_as_often_as_pairs_say_so() -> None:
+    """Two methods put the deciding sentence first, two do not: AOPC is higher in three of the four pairs, LDS in all,
+    and the drops are level. On the second prompt no method does, so that there is no pair."""
+    values = {"aopc_morf": (4, 2, 3, 1), "lds": (4, 3, 2, 1), "top_3_drop": (1, 1, 1, 1), "decides_first": (1, 1, 0, 0)}
+    rows = [("p", method, metric, x) for metric, of in values.items() for method, x in zip("abcd", of, strict=True)]
+    rows += [("q", method, metric, 0) for metric in values for method in "abcd"]
+    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
+    found = truth_preferred(units.assign(cluster=units.id)).set_index(["id", "metric"]).value
+    assert found["p"].to_dict() == {"aopc_morf": 0.75, "lds": 1.0, "top_3_drop": 0.5} and found["q"].isna().all()
 
 
 def test_subjects_counts_by_the_contrast_alone() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from scipy.stats import mannwhitneyu
 
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PUBLISHED
@@ -23,6 +24,7 @@ FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""
 FLOOR = "random"
+LOOKS: tuple[dict[str, Any], ...] = ({"colour": OURS, "marker": "o"}, {"colour": PUBLISHED, "marker": "s"})
 
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
@@ -51,27 +53,33 @@ def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna(subset=["value"])
 
 
-def two_by_method(
-    one: Mapping[str, Paired], other: Mapping[str, Paired], names: tuple[str, str], *, xlabel: str
-) -> Any:
-    """A dot with its interval for each method of `one`, and of `other` for those that it has: figure and alt text."""
-    fig, ax = plt.subplots(figsize=(7.5, 0.42 * len(one) + 1.4))
-    places = np.arange(len(one))[::-1]
-    for mapping, colour, marker, shift, name in (
-        (one, OURS, "o", 0.12, names[0]),
-        (other, PUBLISHED, "s", -0.12, names[1]),
-    ):
-        if not mapping:
-            continue
-        frame = pd.DataFrame([ends_of(pair) for pair in mapping.values()])
-        at = [place + shift for place, method in zip(places, one, strict=True) if method in mapping]
-        figures.dots(ax, frame, at, colour=colour, marker=marker, label=name)
-    ax.set_yticks(places, [label(method) for method in one])
+def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
+    """On each prompt whose deciding sentence is known, how often a measure of `ORDERING` is higher for a method that
+    puts it first than for one that does not, over all such pairs; ties count one half."""
+    prompt = ["dataset", "id", "cluster"]
+    first = units[units["metric"] == "decides_first"].dropna(subset=["value"])[[*prompt, "method", "value"]]
+    both = units[units["metric"].isin(ORDERING)].merge(first, on=[*prompt, "method"], suffixes=("", "_first"))
+
+    def share(part: pd.DataFrame) -> float:
+        right, wrong = (part.loc[part["value_first"] == one, "value"] for one in (1, 0))
+        pairs = len(right) * len(wrong)
+        return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
+
+    found = both.groupby([*prompt, "metric"], observed=True)[["value", "value_first"]].apply(share)
+    return found.rename("value").reset_index().assign(model=MODEL)
+
+
+def by_method(series: Mapping[str, Mapping[str, Paired]], *, xlabel: str) -> tuple[Any, str]:
+    """A dot with its interval for each method of the first of two series, and of the second for those that it has:
+    figure and alt text."""
+    place = {one: -float(i) for i, one in enumerate(next(iter(series.values())))}
+    fig, ax = plt.subplots(figsize=(7.5, 0.42 * len(place) + 1.4))
+    for (name, pairs), looks, shift in zip(series.items(), LOOKS, (0.12, -0.12), strict=False):
+        frame = pd.DataFrame([ends_of(pair) for pair in pairs.values()])
+        figures.dots(ax, frame, [place[one] + shift for one in pairs], label=name, **looks)
+    ax.set_yticks(list(place.values()), [label(one) for one in place])
     ax.set_xlabel(xlabel)
     figures.legend(fig)
-    both = ", and ".join(filter(None, names))
-    each = "; ".join(
-        f"{label(method)} {pair.ours.point:.2f}" + (f" and {other[method].ours.point:.2f}" if method in other else "")
-        for method, pair in one.items()
-    )
-    return fig, f"Dot plot of {xlabel} by method: {both}. {each}."
+    points = [{one: f"{pair.ours.point:.2f}" for one, pair in pairs.items()} for pairs in series.values()]
+    said = "; ".join(f"{label(one)} {' and '.join(of[one] for of in points if one in of)}" for one in place)
+    return fig, f"Dot plot of {xlabel} by method: {', and '.join(series)}. {said}."

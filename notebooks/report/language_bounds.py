@@ -19,22 +19,21 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown, display
 
-from faithbook.results import published
+from faithbook.results import prompted, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import FLOOR, ORDERING, WITHOUT_MODEL, bounded, ordered_alike, two_by_method
 from faithbook.results.report import start_page
 
 page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")
 if there:
-    measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=bounded)
+    measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=prompted.bounded)
     among = ["dataset", "first", "second"]
-    pairs = page.measure("language_sentences", over=among, prepare=ordered_alike, bounds=(-1, 1))
-    ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=bounded)
+    pairs = page.measure("language_sentences", over=among, prepare=prompted.ordered_alike, bounds=(-1, 1))
+    ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=prompted.bounded)
     display(page.speaks())
 else:
-    display(Markdown(WITHOUT_MODEL))
+    display(Markdown(prompted.WITHOUT_MODEL))
 
 # %% [markdown]
 # ## The prompts
@@ -66,20 +65,12 @@ if there:
 # NAOPC is the place of AOPC, most relevant sentence first, between its exact bounds. Methods that erase use the same 256
 # outputs.
 
-
 # %%
-def mean(dataset, method, metric):
-    """The mean of a metric of a method on a data set."""
-    return measured.mean(dataset=dataset, method=method, metric=metric)
-
-
 if there:
+    mean = page.quantity("dataset", "method", "metric")
     methods = measured.levels("method")
     reached = {name: {method: mean(name, method, "naopc_morf") for method in methods} for name in datasets}
-    first, second = reached[datasets[0]], reached.get(datasets[-1]) if len(datasets) > 1 else {}
-    fig, alt = two_by_method(
-        first, second, (datasets[0], datasets[-1] if second else ""), xlabel="NAOPC, most relevant sentence first"
-    )
+    fig, alt = prompted.by_method(reached, xlabel="NAOPC, most relevant sentence first")
     display(
         page.figure(
             fig,
@@ -118,6 +109,25 @@ if there:
     )
 
 # %% [markdown]
+# ## Do the measures prefer the truth?
+#
+# Of a *facts* prompt the true explanation is known: one sentence has the answer. We compare each method that puts it first with
+# each method that does not. The table has the share of pairs in which a measure gives the first one the higher value; one half
+# is chance. {doc}`together_planted_truth` asks this of all metrics, on classifiers.
+
+# %%
+if there:
+    prefers = page.measure(
+        "language_sentences", over=["dataset", "metric"], prepare=prompted.truth_preferred, bounds=(0, 1)
+    )
+    defined = prefers.frame.dropna(subset=["value"])[["dataset", "metric"]].drop_duplicates()
+    rows = {(name, METRICS[one]): prefers.mean(dataset=name, metric=one) for name, one in defined.to_numpy()}
+    caption = "How often a measure prefers a method that puts the deciding sentence first, with 95 % intervals, on a small model"
+    empty = "*All methods put the deciding sentence first, or none does: there is no pair to compare.*"
+    table = listed(rows, ["data", "measure"])
+    display(page.listing(table, "language_bounds_truth", digits=2, caption=caption, empty=empty))
+
+# %% [markdown]
 # ## Do the measures order methods alike?
 #
 # On each prompt, Spearman's rank correlation over the methods, random scores left out, between two measures; then the mean.
@@ -127,8 +137,8 @@ if there:
     alike = {
         (name, METRICS[a], METRICS[b]): pairs.mean(dataset=name, first=a, second=b)
         for name in datasets
-        for i, a in enumerate(ORDERING)
-        for b in ORDERING[i + 1 :]
+        for i, a in enumerate(prompted.ORDERING)
+        for b in prompted.ORDERING[i + 1 :]
     }
     display(
         page.listing(
@@ -147,10 +157,10 @@ if there:
 
 # %%
 q4 = {
-    f"{label(method)}, {name}": pair - reached[name][FLOOR]
+    f"{label(method)}, {name}": pair - reached[name][prompted.FLOOR]
     for name in (datasets if there else ())
     for method, pair in reached[name].items()
-    if method != FLOOR
+    if method != prompted.FLOOR
 }
 q7 = {f"{a} and {b}, {name}": pair for (name, a, b), pair in alike.items()} if there else {}
 tested = page.test({"lm_q4": q4, "lm_q7": q7})

@@ -58,23 +58,13 @@ if there:
     blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
     contrasts = {name: share(name, CONTRAST) for name in methods}
     alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
-    fig, alt = prompted.two_by_method(
-        alone,
-        contrasts,
-        ("log p(right verb), or no output", "contrast"),
-        xlabel="share of sentences whose subject is first",
-    )
+    series = {"log p(right verb), or no output": alone, "contrast": contrasts}
+    fig, alt = prompted.by_method(series, xlabel="share of sentences whose subject is first")
     caption = "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M). Chance is one in five."
     display(page.figure(fig, "language_contrast_first", alt=alt, caption=caption))
     page.overview((fig, alt), "language_overview", caption=caption)
-    page.quote(
-        "lm_subject",
-        {
-            f"{name}, {kind}": one
-            for kind, group in (("contrast", contrasts), ("alone", alone))
-            for name, one in group.items()
-        },
-    )
+    quoted = {f"{name}, contrast": one for name, one in contrasts.items()}
+    page.quote("lm_subject", quoted | {f"{name}, alone": one for name, one in alone.items()})
 
 # %% [markdown]
 # ## Where the nearer noun misleads

@@ -33,7 +33,10 @@ page.listing(
 )
 
 # %% [markdown]
-# On *photographs* nothing was planted, so that accuracy is unknown there.
+# On *photographs* nothing was planted, so that accuracy is unknown there. On *language models* the truth is known of two tasks,
+# on one small model: {doc}`language_bounds` shows whether measures prefer the sentence that has the answer, {doc}`language_contrast`
+# which methods find the subject. Up to a dozen sentences, use NAOPC with exact bounds; the other advice is on
+# {doc}`the overview <../language/overview>`.
 #
 # ## A worked example
 #

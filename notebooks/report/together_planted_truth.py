@@ -248,6 +248,9 @@ page.listing(
 )
 
 # %% [markdown]
+# **Language models** have tasks with a known truth that nobody planted: {doc}`language_bounds` repeats *Is the truth preferred?*
+# on prompts in which one sentence has the answer.
+#
 # **What to make of it.** A planted explanation is an easy one: one or two features out of a dozen or of forty-nine decide
 # alone. Real reasons are spread out, and interact. A metric that fails here has no excuse; one that passes has passed the
 # easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move with the rest,
