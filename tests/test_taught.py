@@ -188,16 +188,6 @@ def test_what_a_review_page_says_is_named_so() -> None:
     assert set(taught.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
 
 
-def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction() -> None:
-    """The lesson suggested that a high rho means something."""
-    (told,) = [one.found for one in RESTS_ON if one.id == "xl_c01"]
-    for text in (told, LESSONS[5].answer, PARAGRAPHS[2].text):
-        assert "{crosslingual_floors|uniform}" in text and "{crosslingual_floors|norm of the embedding}" in text
-    assert told.endswith("A level of agreement means nothing by itself")
-    (told,) = [one.found for one in RESTS_ON if one.id == "together_q9"]
-    assert "{together_mirrored|middle}" in told
-
-
 def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = published.claims()
     monkeypatch.setattr(taught.published, "claims", lambda: claims)
