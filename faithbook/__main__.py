@@ -1,10 +1,12 @@
 """`python -m faithbook run|build|book|pdf|train|preflight|reference|calibrate|bench`.
 
-`run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
-of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages, `pdf` one
-file of them; `preflight` says what a profile needs and what of it is missing; `reference` copies a profile's tables to
-where they are committed; `calibrate` measures how often the rules err; `bench` judges a metric or a method of one's
-own beside the known ones.
+- `run` executes one notebook into a hidden folder and renames it when whole.
+- `build` lets Snakemake run all notebooks of a profile that have not been run yet.
+- `book` puts the executed reports next to the prose and makes the pages, `pdf` one file of them.
+- `preflight` says what a profile needs and what of it is missing.
+- `reference` copies a profile's values to where they are committed.
+- `calibrate` measures how often the rules err.
+- `bench` judges a metric or a method of your own next to the known ones.
 """
 
 from __future__ import annotations
@@ -131,17 +133,14 @@ def _calibrate(options: argparse.Namespace) -> None:
 def _bench(options: argparse.Namespace) -> int:
     """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
     from faithbook.bench.measure import MODALITIES
-    from faithbook.bench.run import bench_method, bench_metric
+    from faithbook.bench.run import bench
 
-    judge = bench_method if options.method else bench_metric
     modalities = MODALITIES if options.only is None else (options.only,)
-    found = judge(options.what, options.to, profile=options.profile, modalities=modalities, tell=_say)
-    for line in found.faults:
-        print(f"wrong: {line}")
-    for line in found.verdicts:
+    sizes: Any = {"profile": options.profile, "modalities": modalities}
+    benched = bench(options.what, options.to, method=options.method, tell=_say, **sizes)
+    for line in (*(f"wrong: {fault}" for fault in benched.faults), *benched.verdicts, f"open {benched.page}"):
         print(line)
-    print(f"open {found.page}")
-    return 1 if found.faults else 0
+    return 1 if benched.faults else 0
 
 
 # ----------------------------------------------------------------------------------------------------- the command line

@@ -5,9 +5,12 @@
     prompt, inputs = task.asked(model, tokenizer)
     right = task.right(model, tokenizer)          # whether the model answers as it should, bool [B]
 
-Tasks: film reviews in a sentence ("prompted-sst", "prompted-movie"), excerpts of film reviews in which people marked
-the reason ("prompted-reviews"), topics of news ("prompted-ag"), and a name that has to be copied ("copied-name", texts
-of our own: the name is the reason). Features are words.
+Tasks, whose features are words:
+
+- "prompted-sst", "prompted-movie": film reviews in a sentence;
+- "prompted-reviews": excerpts of film reviews in which people marked the reason;
+- "prompted-ag": topics of news;
+- "copied-name": texts of our own with a name that has to be copied, which is the reason.
 
 Shape letters: B texts, F features.
 """
@@ -20,6 +23,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -32,7 +36,7 @@ from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, SetFunction
+from faithlib.perturb import Perturber, SetFunction, asked_together
 
 MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
 """Small language models by name: each the model in `eval()` mode and its tokenizer."""
@@ -59,8 +63,9 @@ def language_model(name: str) -> tuple[Any, Any]:
 class Task:
     """Texts and what is asked about them.
 
-    - `template`: the prompt, with the place of the text; `labels`: the answers to choose from, the same for all texts,
-      or `names`: for each text the answer and the other one that it could be taken for.
+    - `template`: the prompt, with the place of the text.
+    - `labels`: the answers to choose from, the same for all texts, or `names`: for each text the answer and the other
+      one that it could be taken for.
     - `truth`: which of the labels is right (of names the first is); `words`: the words of each text as spans;
       `marked`: which of them are the reason, where that is known.
     """
@@ -120,6 +125,29 @@ class Task:
         if not self.marked:
             raise InputError(f"{self.name} has no known reasons: use 'prompted-reviews' or 'copied-name'")
         return gold_of(inputs, self.marked)
+
+
+def of_each_method(
+    perturber: Perturber | SetFunction,
+    scores: Mapping[str, Tensor],
+    measure: Callable[[Any, Tensor], Mapping[str, Tensor]],
+) -> dict[str, Mapping[str, Tensor]]:
+    """What `measure(perturber, scores)` says of each method's scores, by metric [B]; all rows run together."""
+    return asked_together(lambda: {name: measure(perturber, one) for name, one in scores.items()}, perturber)
+
+
+def long_table(values: Mapping[str, Mapping[str, Tensor]], ids: Sequence[Any], **keys: object) -> pd.DataFrame:
+    """Values [B] by method and metric as rows: input, method, metric, value, and `keys`, each the same for all methods.
+
+    >>> long_table({"lime": {"nc": torch.tensor([0.5])}}, ["a"], erasure="pad").iloc[0].to_list()
+    ['a', 'lime', 'nc', 0.5, 'pad']
+    """
+    frames = [
+        pd.DataFrame({"input": ids, "method": method, "metric": metric, "value": value.double().cpu(), **keys})
+        for method, by_metric in values.items()
+        for metric, value in by_metric.items()
+    ]
+    return pd.concat(frames)
 
 
 def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:
@@ -186,8 +214,8 @@ def _copied(n: int) -> Task:
 def filled_in(
     task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int, features: Sequence[int]
 ) -> SetFunction:
-    """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
-    infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
+    """What the model answers to text `b` of a task whose erased words are replaced by words of other texts (a retrieval
+    infill). Each place gets one word of the first 50 texts of `donors`, drawn once by the text's name.
 
     `target`: the class whose probability is meant, of a task with labels. `features`: the feature of each word, as
     `TextInputs.feature_of_word` has it (words that share a token are one feature); a word of none (-1) always stays.

@@ -39,8 +39,9 @@ _GIGABYTE = 1e9
 class Need:
     """Something that notebooks load: whether it is there, and if not what brings it.
 
-    `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest; `bytes`: what a model of
-    the hub weighs, as far as that is known; `starts`: the models that a checkpoint is trained from.
+    - `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest;
+    - `bytes`: what a model of the hub weighs, as far as that is known;
+    - `starts`: the models that a checkpoint is trained from.
     """
 
     name: str
@@ -276,8 +277,8 @@ def _machine() -> str:
 
 
 def _to_come(needs: Collection[Need]) -> tuple[int, int]:
-    """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known: a checkpoint weighs
-    what it starts from, and the state that is kept while one is trained at least three times as much."""
+    """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known. A checkpoint weighs
+    what it starts from; the state that is kept while one is trained weighs at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
     trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
     return sum(need.bytes for need in needs if need.state == COMES), sum(trained) + 3 * max(trained, default=0)

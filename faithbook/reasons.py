@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithbook.models import closed_form
 from faithbook.models.load import Classifier
 from faithbook.sources import planted
 from faithbook.sources.datasets import Dataset, load_dataset
@@ -19,6 +20,7 @@ from faithlib.attribution import Row
 from faithlib.errors import unknown
 from faithlib.evaluation import shuffled
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.perturb import Perturber
 
 ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur", "zero")}
 """Ways to erase that a planted model is asked about; the first is the main one."""
@@ -57,6 +59,31 @@ def planted_inputs(
         return *text_inputs(data, classifier.tokenizer), torch.tensor(data.labels), data.ids
     shown = load_pictures(name, "test", n=n)
     return *picture_inputs(shown, classifier.model), torch.tensor(shown.labels), shown.ids
+
+
+def detector(modality: str, tokenizer: Any) -> Classifier:
+    """The model in closed form that finds what was planted."""
+    return closed_form.word_detector(tokenizer) if modality == "text" else closed_form.stripe_detector()
+
+
+def linear(
+    modality: str, n: int, detector: Classifier, *, device: str
+) -> tuple[nn.Module, Inputs, Tensor, tuple[str, ...]]:
+    """A linear model, so many inputs of it, the true scores of their features [B, F], and ids: opinions of film
+    reviews, or which direction of stripes a picture has more of."""
+    data: Dataset | Pictures
+    inputs: Inputs
+    if modality == "text":
+        data = load_dataset("planted", "test", n=n)
+        bag = closed_form.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
+        model, (inputs, _) = bag.classifier.model, text_inputs(data, detector.tokenizer)
+        truth = bag.truth(inputs, Perturber(model, inputs).predicted)
+    else:
+        data = load_pictures("planted", "test", n=n)
+        model = closed_form.linear_patches().model
+        inputs, _ = picture_inputs(data, model)
+        truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
+    return model.to(device), inputs.to(device), truth.to(device), data.ids
 
 
 def ladder(truth: Tensor, inputs: Inputs) -> dict[str, Tensor]:

@@ -47,9 +47,11 @@ def estimate(
     """What the computations of a profile, or of one study, take by these runs.
 
     One row per computation that the profile runs: `study`, `notebook`, `runs` (jobs of the profile), `inputs`, `rows`
-    of the model, `hours`; NaN where nothing is known. Of each job it is the mean per input of the runs that are most
-    like it: which differ in a seed at most; else those on the same data set, or on one of which either is a substitute
-    for the other (data/materials.csv); else all of the notebook, or none with `related_only`.
+    of the model, `hours`; NaN where nothing is known. A job takes the mean per input of the runs that are most like it:
+
+    - those that differ in a seed at most;
+    - else those on the same data set, or on one of which either is a substitute for the other (data/materials.csv);
+    - else all of the notebook, or none with `related_only`.
     """
     import pandas as pd
 

@@ -75,7 +75,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
         raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
     model, tokenizer = _load(given.model, given.device)
-    from faithlib.backends.labels import label_names
+    from faithlib.backends.door import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.opening import opened
 
@@ -170,9 +170,8 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
-    from faithlib.evaluation.explaining import erases, explained
-    from faithlib.evaluation.opening import named_methods
-    from faithlib.evaluation.rows import RowCounter, count_rows
+    from faithlib.evaluation.measures import RowCounter, count_rows
+    from faithlib.evaluation.opening import erases, explained, named_methods
     from faithlib.perturb import Perturber
 
     inputs, methods = whole.inputs, named_methods(given.methods, whole)

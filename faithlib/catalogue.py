@@ -4,8 +4,6 @@ Names alone, so that pages which only read results import quickly; what computes
 `faithlib.evaluation.measures`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ of a 32-bit multiply-xorshift mixer with a 64-bit key a row; numbers have 23 bit
 Shape letters: R rows, L tokens, D embedding size.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

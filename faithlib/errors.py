@@ -1,7 +1,5 @@
 """Errors whose messages say what came, what was expected and what to do about it."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 from collections.abc import Collection, Iterable

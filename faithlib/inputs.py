@@ -140,17 +140,18 @@ class TextInputs(Batch):
           text, a pair that of the longer part, and `truncated` says so.
 
         Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together; in scripts
-        without blanks every piece), "character", "sentence" (rules: `faithlib.units`), or the caller's own `words`: for
-        each text the (start, end) characters of its words, ascending, none over another, as another tool cuts them. A
-        piece belongs to the word that it overlaps. Words that share a piece become one
-        feature, whose span runs from the first to the last of them; a word without a piece (cut off, or dropped by the
-        tokenizer's clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of
-        word w holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all
-        words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
+        without blanks every piece), "character", "sentence" (rules: `faithlib.units`), or the caller's own `words`.
+        Those are for each text the (start, end) characters of its words, ascending, none over another, as another tool
+        cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one feature, whose span
+        runs from the first to the last of them; a word without a piece (cut off, or dropped by the tokenizer's
+        clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of word w
+        holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all words is
+        protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
 
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
-        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other. Also:
-        texts that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
+        room, an unknown unit. Likewise for words that are no ascending spans of their text, and options that exclude
+        each other. Also: texts that are no strings (their rows are named), a tokenizer that gives no characters of its
+        tokens.
         """
         texts = units.listed(texts)
         if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):

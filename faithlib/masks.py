@@ -7,8 +7,6 @@ masks on every machine. NaN among the scores of real features is an error; featu
 Shape letters: B inputs, S steps, F features, K groups.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Sequence
@@ -91,8 +89,8 @@ def salience_groups(
     - "last": floor(n/K) features a group, the last group takes the rest as well.
     - "drop": floor(n/K) features a group; the rest, lowest in rank, belongs to no group (-1). All sizes are equal.
 
-    `ties` says who goes first among equal scores: "position" the first feature, the rule of `rank`; "random" an order
-    drawn anew for every input, which depends on `seed` and the input's own scores, not on the batch around it.
+    `ties` says who goes first among equal scores: "position" the first feature, the rule of `rank`. "random" is an
+    order drawn anew for every input, which depends on `seed` and the input's own scores, not on the batch around it.
 
     Raises InputError where k is below 1 or above an input's number of features.
 

@@ -1,7 +1,5 @@
 """What a forward pass takes of a device: seconds, the peak of its tensors, what is free, and whether it ran out."""
 
-from __future__ import annotations
-
 import time
 import weakref
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What has to be said about results that stand: collected by whoever gathers it, a warning where nobody does."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

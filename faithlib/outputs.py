@@ -17,8 +17,6 @@ is. These and `log_odds`, of log F where F is a probability, do not exist for a 
 Shape letters: B inputs, R rows, C outputs of the model.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -44,7 +42,8 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
     """The explained number F [R, ...] of logits [R, ..., C] for target classes [R].
 
     Beside the table above: "loss", log softmax(z)_t, the cross entropy with its sign turned, so that a larger number,
-    and a positive score, always supports the target; "top_logit", max_c z_c, whichever class that is for these logits.
+    and a positive score, always supports the target. "top_logit" is max_c z_c, whichever class that is for these
+    logits.
 
     Raises UnknownNameError for another output, InputError for a softmax of one logit, which is 1 whatever the model
     says.

@@ -21,8 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
-from faithlib.backends.labels import target_classes
-from faithlib.backends.wrappers import unwrapped
+from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
@@ -94,8 +93,10 @@ class Perturber:
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
       here (`faithlib.selfcheck`): two rows, on no account.
-    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). "auto": bfloat16 on
-      a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
+    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). With "auto":
+      bfloat16 on a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
+
+    `feature_mask` [B, F]: which features each input has. `stats`: what was asked and what it cost.
 
     All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 (on a GPU, convolutions
     and LSTMs with `torch.backends.cudnn.allow_tf32 = False`). The model must be in `eval()` mode: no random dropout.
@@ -144,15 +145,16 @@ class Perturber:
         self._backend: Any = backend_for(model, inputs, output)
         self.device: torch.device = self._backend.device
         self._chosen = np.arange(len(self._backend.inputs))  # those of the backend's inputs that are asked about
-        self._present = self.inputs.feature_mask
+        self.feature_mask: Tensor = self.inputs.feature_mask
         self._content = np.array(self.inputs.keys(), dtype=np.uint64)
         # Inputs with the same content share their answers: each counts as the first of its kind.
         first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
         same_as = np.array([first[key] for key in self._content.tolist()])
         pace = pace_of(whole, self.device, precision)
         self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
+        self.stats = self.scheduler.stats
         self._erased = erasure_of(self._backend, self.erase)
-        self.logits_full = self.logits(self._present[:, None, :])[:, 0]
+        self.logits_full = self.logits(self.feature_mask[:, None, :])[:, 0]
         classes = self.logits_full.shape[1]
         if check:
             self_check(asked, self._backend, self.logits_full)
@@ -174,7 +176,7 @@ class Perturber:
         made = copy.copy(self)
         there = torch.as_tensor(index, device=self.device)
         made._chosen = self._chosen[list(index)]
-        for name in ("_present", "logits_full", "predicted", "target"):
+        for name in ("feature_mask", "logits_full", "predicted", "target"):
             setattr(made, name, getattr(self, name)[there])
         return made
 
@@ -185,11 +187,6 @@ class Perturber:
         is_whole = np.array_equal(self._chosen, np.arange(len(every)))
         return every if is_whole else every[self._chosen.tolist()]
 
-    @property
-    def stats(self) -> Stats:
-        """What was asked and what it cost."""
-        return self.scheduler.stats
-
     # ------------------------------------------------------------------------------------------------ what can be asked
     @property
     def full(self) -> Tensor:
@@ -199,7 +196,7 @@ class Perturber:
     @property
     def empty(self) -> Tensor:
         """p(target | every feature erased), [B]; protected positions stay."""
-        return self.keep(torch.zeros_like(self._present)[:, None, :])[:, 0]
+        return self.keep(torch.zeros_like(self.feature_mask)[:, None, :])[:, 0]
 
     @property
     def soft_empty(self) -> Tensor:
@@ -208,7 +205,7 @@ class Perturber:
         What soft perturbations fall to, and so the floor of soft metrics, whatever `erase` puts in a feature's place
         in `keep`. For texts with erase="zero" it is `empty`, and the same row.
         """
-        return self.soft(torch.zeros(self._present.shape, device=self.device)[:, None])[:, 0, 0]
+        return self.soft(torch.zeros(self.feature_mask.shape, device=self.device)[:, None])[:, 0, 0]
 
     def keep(self, keep: Tensor) -> Tensor:
         """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
@@ -222,11 +219,6 @@ class Perturber:
             raise ModelError(NEEDS_PROBABILITY)
         return stays(self.logits(keep), self.logits_full, self.target, self.head)
 
-    @property
-    def feature_mask(self) -> Tensor:
-        """Which features each input has, bool [B, F]."""
-        return self._present
-
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
         True), [R], for integers [R] and bool masks [R, F]."""
@@ -234,18 +226,18 @@ class Perturber:
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """All logits [R, C] of the rows of `keep_rows`."""
-        expected = [len(index), self._present.shape[1]]
+        expected = [len(index), self.feature_mask.shape[1]]
         if keep.dtype != torch.bool or list(keep.shape) != expected:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
         index = index.to(self.device)
-        masks = keep.to(self.device) | ~self._present[index]
+        masks = keep.to(self.device) | ~self.feature_mask[index]
         return self.scheduler.answer(self._erased(masks), Rows.of_steps(self._chosen[index.cpu().numpy()], 1))
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
         if keep.dtype != torch.bool:
             raise InputError(f"keep has dtype {keep.dtype}: expected torch.bool; for probabilities use soft()")
-        masks = self._checked(keep, "keep") | ~self._present[:, None, :]
+        masks = self._checked(keep, "keep") | ~self.feature_mask[:, None, :]
         return self._steps(self._erased(masks.flatten(0, 1)), keep.shape[1])[..., 0, :]
 
     def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
@@ -302,19 +294,19 @@ class Perturber:
         return self.scheduler.answer(perturbation, rows).unflatten(0, (len(self._chosen), steps, draws))
 
     def _checked(self, values: Tensor, name: str) -> Tensor:
-        expected = tuple(self._present.shape)
+        expected = tuple(self.feature_mask.shape)
         if values.ndim != 3 or (values.shape[0], values.shape[2]) != expected:
             raise InputError(
                 f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}]"
             )
         values = values.to(self.device)
-        if values.is_floating_point() and bool((self._present[:, None, :] & ~torch.isfinite(values)).any()):
+        if values.is_floating_point() and bool((self.feature_mask[:, None, :] & ~torch.isfinite(values)).any()):
             raise InputError(f"{name} holds NaN or infinite values at features of the inputs: expected finite numbers")
         return values
 
     def _shares(self, values: Tensor, name: str, neutral: float, *, most: float = 1.0) -> Tensor:
         """What is given for each feature as masks [B S, F], `neutral` where an input has none."""
-        present, values = self._present[:, None, :], self._checked(values, name).float()
+        present, values = self.feature_mask[:, None, :], self._checked(values, name).float()
         if bool((present & ((values < 0) | (values > most))).any()):
             wrong = "values outside [0, 1]" if most == 1 else "negative values"
             raise InputError(f"{name} has {wrong}: normalise the scores first (faithlib.masks.normalise)")
@@ -355,6 +347,7 @@ class SetFunction:
         check_counts(n_features=n_features)
         self.fn = fn
         self.n_features = n_features
+        self.feature_mask = torch.ones(1, n_features, dtype=torch.bool)
         self.stats = Stats()
         self._memo = Memo()
 
@@ -367,11 +360,6 @@ class SetFunction:
     def empty(self) -> Tensor:
         """fn of no feature, [1]."""
         return self.keep(torch.zeros(1, 1, self.n_features, dtype=torch.bool))[:, 0]
-
-    @property
-    def feature_mask(self) -> Tensor:
-        """Which features there are, bool [1, F]: all."""
-        return torch.ones(1, self.n_features, dtype=torch.bool)
 
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """fn of each set, [R], for bool masks [R, F]; `index` [R] can only be 0."""

@@ -4,8 +4,6 @@ Eq. 6), and the comparison of two values inside it.
 Without torch, so that whoever only reads saved scores counts preferences as the library does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 @dataclass
 class Stats:
     """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
-    the measured bytes a token; `tokens_run` counts padding, `tokens_shared` what rows of a decoder begin with and are
+    the measured bytes per token. `tokens_run` counts padding, `tokens_shared` what rows of a decoder begin with and are
     not run on again (of the beginnings themselves, neither).
 
     >>> Stats(rows_asked=3).rows_run

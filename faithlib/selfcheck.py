@@ -7,8 +7,6 @@ same call answers differently each time where something is random. All of that s
 Shape letters: B inputs, C outputs of the model.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +16,9 @@ from torch import Tensor, nn
 
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
 from faithlib.backends.answers import check_head, logits_of, named
+from faithlib.backends.door import failure, in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.prompts import Prompt
-from faithlib.backends.wrappers import in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
@@ -86,12 +84,12 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
 def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
     try:
         return call()
-    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
+    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, AssertionError) as error:
         # Only what torch and transformers say themselves: errors of the user's own pass as they are.
         if type(error).__module__ != "builtins" or is_out_of_memory(error) or not isinstance(asked, nn.Module):
             raise
-        told = f"{type(error).__name__}: {error}"
-        raise ModelError(f"{named(asked)} fails on input {b} by its own call: {told}. {_ALL_THE_SAME}") from error
+        told = f"{named(asked)} fails on input {b} by its own call: {failure(asked, error)}"
+        raise ModelError(f"{told}. {_ALL_THE_SAME}") from error
 
 
 def met(asked: Any, quiet: Any, inputs: Inputs) -> int:

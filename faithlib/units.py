@@ -11,8 +11,6 @@
 Rules without a dictionary: "Dr. No" is two sentences. For other units give spans (start, end) of your own.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right

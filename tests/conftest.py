@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,12 +22,19 @@ os.environ["REPOSITORY"] = ""  # books that tests build are of nobody, in GitHub
 import pytest
 import torch
 from browser import Browser, browser, chromium
+from store import Store
 
 from faithbook.declared import declare
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
 WITH_BOOK = 3
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty result store, on which reports run."""
+    return Store(tmp_path, monkeypatch)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -97,3 +104,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     monkeypatch.delenv("FAITHLIB_RUN", raising=False)
     return make_home(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Where a family's tiny model lies, saved as on the hub; written once."""
+    from families import models_in
+
+    return models_in(tmp_path_factory.mktemp("hub"))
+
+
+@pytest.fixture
+def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token that can be shared is, however few rows it is for."""
+    from faithlib import scheduler
+
+    monkeypatch.setattr("faithlib.backends.prefix._STEP", 1)
+    monkeypatch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
+    monkeypatch.setitem(scheduler._LAUNCH, "cpu", 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from faithlib import scheduler
+from faithlib.backends.families import family_of
 from faithlib.inputs import TextInputs
 
 WORDS = "a warm fine film not bad at all , . it is un ##fun ##ny who good review : one two".split()
@@ -112,21 +112,14 @@ def tokenizer(ends: str, *, side: str = "right") -> Any:
     )  # fmt: skip
 
 
-def causal_models(place: Path) -> Callable[..., Path]:
-    """The folder of a family's causal model below `place`; each is written once."""
+def models_in(place: Path) -> Callable[..., Path]:
+    """The folder of a family's model below `place`; each is written once."""
 
     @cache
-    def of(family: str, side: str = "right") -> Path:
-        return saved(family, place / f"{family}-{side}", causal=True, side=side)
+    def of(family: str, causal: bool = False, side: str = "right") -> Path:
+        return saved(family, place / f"{family}-{causal}-{side}", causal=causal, side=side)
 
     return of
-
-
-def share_to_the_last(patch: Any) -> None:
-    """Every token that can be shared is from now on, however few rows it is for; `patch`: pytest's monkeypatch."""
-    patch.setattr("faithlib.backends.prefix._STEP", 1)
-    patch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
-    patch.setitem(scheduler._LAUNCH, "cpu", 0.0)
 
 
 def saved(family: str, folder: Path, *, causal: bool = False, side: str = "right") -> Path:
@@ -215,3 +208,31 @@ def one_row(
             return model(input_ids=ids[None], **given).logits[0]
     finally:
         model.config.pad_token_id = pad
+
+
+def masks(inputs: TextInputs, steps: int = 5) -> Tensor:
+    """Subsets of which some begin as the text does, and of each text the whole and nothing."""
+    keep = torch.rand((len(inputs), steps, inputs.feature_mask.shape[1]), generator=torch.Generator().manual_seed(0))
+    keep = keep < 0.5
+    keep[:, 0], keep[:, 1] = True, False
+    for step in range(2, steps):
+        keep[:, step, : step - 1] = True
+    return keep
+
+
+def next_logits(lm: Any, inputs: TextInputs, b: int, keep: Tensor, erase: str, after: Sequence[int] = ()) -> Tensor:
+    """Logits [V] of the token that follows one erased prompt and what comes `after` it: alone, unpadded, without a
+    cache, on the user's own model. The oracle."""
+    length = int(inputs.lengths[b])
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
+    ids = inputs.input_ids[b, :length]
+    if erase == "delete":
+        ids = ids[stays]
+    elif erase != "zero":
+        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+    row = torch.cat([ids, torch.tensor(after, dtype=torch.long)])[None]
+    scale = torch.ones(row.shape[1], 1)
+    if erase == "zero":
+        scale[: len(stays)] = stays[:, None]
+    with torch.no_grad(), hooked([lm.base.get_submodule(family_of(lm).point)], lambda output: output * scale):
+        return lm.model(input_ids=row, attention_mask=torch.ones_like(row), use_cache=False).logits[0, -1]

@@ -10,6 +10,7 @@ import dataclasses
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from types import MethodType
 from typing import Any
 
@@ -30,17 +31,6 @@ from faithlib.inputs import ImageInputs, TextInputs
 
 TEXTS = ["a fine film, not bad", "who is it, not a film"]
 Held = tuple[Any, Any, dict[str, Any]]  # model, inputs, options
-CASES: dict[str, tuple[str, Callable[[], Held]]] = {}
-
-
-def case(name: str, report: str = "-") -> Callable[[Callable[[], Held]], Callable[[], Held]]:
-    """Enter what follows under a name."""
-
-    def entered(make: Callable[[], Held]) -> Callable[[], Held]:
-        CASES[name] = report, make
-        return make
-
-    return entered
 
 
 def reading(model: nn.Module) -> Held:
@@ -126,115 +116,107 @@ def hf_seer(name: str) -> Any:
     return model
 
 
-# ------------------------------------------------------------------------------------------------------------- outputs
-@case("one logit, nothing said", "huggingface/transformers#7726, vllm#18313")
-def _() -> Held:
-    return reading(text_model(classes=1))
+def checkpointed(model: nn.Module) -> nn.Module:
+    with warnings.catch_warnings(action="ignore"):
+        model.gradient_checkpointing_enable()
+    return model
 
 
-@case("one logit, `output='sigmoid'`", "huggingface/transformers#7726")
-def _() -> Held:
-    return text_model(classes=1), text_inputs(text_model()), {"output": "sigmoid"}
+def with_gradients_of_inputs(model: nn.Module) -> nn.Module:
+    model.enable_input_require_grads()
+    return model
 
 
-@case("several labels, `multi_label_classification`", "torchgeo#791, transformers-interpret#39")
-def _() -> Held:
-    return reading(said("multi_label_classification"))
+def without_dicts(model: nn.Module) -> nn.Module:
+    model.config.return_dict = False
+    return model
 
 
-@case("a predicted value, `regression`")
-def _() -> Held:
-    return reading(said("regression", 1))
+def compiled_forward(model: nn.Module) -> nn.Module:
+    model.forward = torch.compile(model.forward, backend="eager")
+    return model
 
 
-@case("timm, `num_classes=1`", "pytorch-grad-cam#325")
-def _() -> Held:
-    return seer(num_classes=1), pictures(), {}
-
-
-@case("timm, `num_classes=1`, `output='sigmoid'`", "pytorch-grad-cam#325")
-def _() -> Held:
-    return seer(num_classes=1), pictures(), {"output": "sigmoid"}
-
-
-@case("timm, `num_classes=0`")
-def _() -> Held:
-    return seer(num_classes=0), pictures(), {}
-
-
-@case("logits that are NaN", "LRP-eXplains-Transformers#14")
-def _() -> Held:
+def not_a_number() -> Held:
     model = text_model()
     model.classifier.weight.data[0, 0] = torch.nan
     return reading(model)
 
 
-@case("`config.return_dict=False`", "captum#1215, pytorch-grad-cam#481")
-def _() -> Held:
-    model = text_model()
-    model.config.return_dict = False
-    return reading(model)
-
-
-# ------------------------------------------------------------------------------------------------- around and in models
-@case("LoRA on an encoder", "peft")
-def _() -> Held:
-    return reading(adapted(lora(["query"])))
-
-
-@case("LoRA on a decoder", "Automodel#781")
-def _() -> Held:
-    return reading(adapted(lora(["q_proj"]), small(hf.LlamaForSequenceClassification, num_labels=3)))
-
-
-@case("LoRA, merged", "peft")
-def _() -> Held:
-    return reading(adapted(lora(["query"])).merge_and_unload())
-
-
-@case("prompt tuning", "peft#2134")
-def _() -> Held:
-    return reading(adapted(peft.PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3)))
-
-
-@case("prefix tuning", "peft#3201")
-def _() -> Held:
-    return reading(adapted(peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3)))
-
-
-@case("dropout that stays on in a part, texts", "TransformerLens#1787")
-def _() -> Held:
+def with_dropout_in_a_part() -> Held:
     model = text_model()
     model.bert.encoder.layer[0].output.dropout.train()
     return reading(model)
 
 
-@case("a part in training mode, images", "TransformerLens#1787")
-def _() -> Held:
+def with_dropout_between_blocks() -> Held:
     model = vision_model()
     model.blocks[0].attn.proj_drop = nn.Dropout(0.5)
     return model, image_inputs(), {}
 
 
-@case("gradient checkpointing on", "huggingface/transformers#42558")
-def _() -> Held:
-    model = text_model()
+def in_int8() -> Held:
     with warnings.catch_warnings(action="ignore"):
-        model.gradient_checkpointing_enable()
-    return reading(model.eval())
+        return reading(torch.ao.quantization.quantize_dynamic(text_model(), {nn.Linear}))
 
 
-@case("`enable_input_require_grads()`", "huggingface/transformers#42558")
-def _() -> Held:
+def underflowing() -> Held:
     model = text_model()
-    model.enable_input_require_grads()
+    model.classifier.weight.data *= 1e-7
+    return reading(model.half())
+
+
+def mapped_to_a_device() -> Held:
+    with tempfile.TemporaryDirectory() as folder:
+        text_model().save_pretrained(folder)
+        return reading(hf.BertForSequenceClassification.from_pretrained(folder, device_map="auto").eval())
+
+
+def patched_from_outside() -> Held:
+    model = text_model()
+    own = model.forward
+    model.forward = lambda **given: own(**given)
     return reading(model)
 
 
-@case("int8, dynamic", "LRP-eXplains-Transformers#14, #15")
-def _() -> Held:
-    with warnings.catch_warnings(action="ignore"):
-        return reading(torch.ao.quantization.quantize_dynamic(text_model(), {nn.Linear}))
+def patched_by_a_method() -> Held:
+    model = text_model()
+    own = type(model).forward
+    model.forward = MethodType(lambda self, *given, **named: own(self, *given, **named), model)
+    return reading(model)
+
+
+def patched_for_images() -> Held:
+    model = vision_model()
+    own = model.forward
+    model.forward = lambda pixels: 2 * own(pixels)
+    return model, image_inputs(), {}
+
+
+def drawing_function() -> Held:
+    drawn = torch.Generator().manual_seed(0)
+    return (lambda texts: torch.rand(len(texts), 2, generator=drawn).softmax(dim=1)), TEXTS, {}
+
+
+def function_of_pixels() -> Held:
+    model = vision_model()
+    return (lambda pixels: model(pixels).detach()), image_inputs(), {}
+
+
+def beyond_the_vocabulary() -> Held:
+    inputs = text_inputs(text_model())
+    return text_model(), dataclasses.replace(inputs, input_ids=inputs.input_ids + 30), {}
+
+
+def ragged_scores() -> Held:
+    ready = TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
+    scores = [np.arange(n, dtype=float) for n in ready.n_features.tolist()]
+    return text_model(), ready, {"methods": {"occlusion": scores}}
+
+
+def superpixels() -> Held:
+    segments = torch.arange(4).repeat_interleave(8)[:, None].expand(32, 32)
+    return seer(), ImageInputs(pictures().pixels, torch.stack([segments, segments.T]), torch.tensor([4, 4])), {}
 
 
 def in_few_bits(kind: str) -> Held:
@@ -251,228 +233,119 @@ def in_few_bits(kind: str) -> Held:
     return reading(model.to("cpu").eval())
 
 
-@case("8-bit, bitsandbytes 0.50.2 on a processor")
-def _() -> Held:
-    return in_few_bits("int8")
-
-
-@case("4-bit (nf4), bitsandbytes 0.50.2 on a processor")
-def _() -> Held:
-    return in_few_bits("nf4")
-
-
-@case("float16 whose gradients underflow", "LRP-eXplains-Transformers#7")
-def _() -> Held:
-    model = text_model()
-    model.classifier.weight.data *= 1e-7
-    return reading(model.half())
-
-
-@case("bfloat16")
-def _() -> Held:
-    return reading(text_model().bfloat16())
-
-
-@case("DataParallel", "Transformer-Explainability#30")
-def _() -> Held:
-    return reading(nn.DataParallel(text_model()))
-
-
-@case("`torch.compile`d, texts", "pytorch#117758, #173452")
-def _() -> Held:
-    return reading(torch.compile(text_model()))
-
-
-@case("`torch.compile`d, images", "pytorch#117758")
-def _() -> Held:
-    return torch.compile(vision_model()), image_inputs(), {}
-
-
-@case("`model.forward = torch.compile(model.forward)`", "pytorch#173452")
-def _() -> Held:
-    model = text_model()
-    model.forward = torch.compile(model.forward, backend="eager")
-    return reading(model)
-
-
-@case("`device_map='auto'`")
-def _() -> Held:
-    with tempfile.TemporaryDirectory() as folder:
-        text_model().save_pretrained(folder)
-        return reading(hf.BertForSequenceClassification.from_pretrained(folder, device_map="auto").eval())
-
-
-@case("weights on the meta device")
-def _() -> Held:
-    return reading(text_model().to("meta"))
-
-
-@case("a forward that is patched from outside, texts")
-def _() -> Held:
-    model = text_model()
-    own = model.forward
-    model.forward = lambda **given: own(**given)
-    return reading(model)
-
-
-@case("a forward that is patched by a method, texts")
-def _() -> Held:
-    model = text_model()
-    own = type(model).forward
-    model.forward = MethodType(lambda self, *given, **named: own(self, *given, **named), model)
-    return reading(model)
-
-
-@case("a forward that is patched, images")
-def _() -> Held:
-    model = vision_model()
-    own = model.forward
-    model.forward = lambda pixels: 2 * own(pixels)
-    return model, image_inputs(), {}
-
-
-# -------------------------------------------------------------------------------------------------------- other models
-for _name in HF_VISION:
-
-    @case(f"Hugging Face {_name}", "Transformer-Explainability#56, Transformer-MM-Explainability#37")
-    def _(name: str = _name) -> Held:
-        return hf_seer(name), pictures(), {}
-
-
-@case("a causal model", "captum#1456")
-def _() -> Held:
-    return reading(small(hf.LlamaForCausalLM))
-
-
-@case("a causal model by prompt")
-def _() -> Held:
-    return _prompt("llama")
-
-
-@case("a state-space model by prompt")
-def _() -> Held:
-    return _prompt("mamba")
-
-
-def _prompt(family: str) -> Held:
+def by_prompt(family: str) -> Held:
     with tempfile.TemporaryDirectory() as folder:
         model, reader = families.opened(families.saved(family, families.Path(folder), causal=True), causal=True)
     prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
     return prompt, ["a warm film", "not bad"], {}
 
 
-for _kind in (
+def of_pictures(name: str) -> Held:
+    return hf_seer(name), pictures(), {}
+
+
+def of_another_task(kind: Any) -> Held:
+    return reading(small(kind))
+
+
+_ON_VISION = "Transformer-Explainability#56, Transformer-MM-Explainability#37"
+OTHER_TASKS = (
     hf.BertForMaskedLM, hf.BertForTokenClassification, hf.BertForQuestionAnswering, hf.BertForMultipleChoice,
     hf.BertModel,
-):  # fmt: skip
-
-    @case(_kind.__name__, "captum#1456")
-    def _(kind: Any = _kind) -> Held:
-        return reading(small(kind))
-
-
-@case("a function of texts that draws")
-def _() -> Held:
-    drawn = torch.Generator().manual_seed(0)
-    return (lambda texts: torch.rand(len(texts), 2, generator=drawn).softmax(dim=1)), TEXTS, {}
-
-
-@case("a function of pixels")
-def _() -> Held:
-    model = vision_model()
-    return (lambda pixels: model(pixels).detach()), image_inputs(), {}
-
-
-# -------------------------------------------------------------------------------------------------------------- inputs
-@case("ids beyond the vocabulary", "inseq#306")
-def _() -> Held:
-    inputs = text_inputs(text_model())
-    return text_model(), dataclasses.replace(inputs, input_ids=inputs.input_ids + 30), {}
-
-
-@case("another model's special tokens", "inseq#306")
-def _() -> Held:
-    return of_texts(TEXTS, text_model("roberta"))
-
-
-@case("a text longer than the places of a model", "inseq#260")
-def _() -> Held:
-    return text_model(), text_inputs(text_model(), (70, 6)), {}
-
-
-@case("a text that is cut off", "inseq#260")
-def _() -> Held:
-    return of_texts([*TEXTS, "film " * 60])
-
-
-@case("a text without blanks", "GLiNER2#121")
-def _() -> Held:
-    return (lambda texts: [[0.5, 0.5 + 0 * len(t)] for t in texts]), ["我们喜欢这部电影", "这部电影很好看"], {}
-
-
-@case("a text with one feature")
-def _() -> Held:
-    return of_texts(["film", *TEXTS])
-
-
-@case("a text that is missing")
-def _() -> Held:
-    return of_texts([TEXTS[0], None])
-
-
-@case("a text that is missing, `on_error='skip'`")
-def _() -> Held:
-    return of_texts([*TEXTS, None], on_error="skip")
-
-
-@case("a pipeline", "shap#4051")
-def _() -> Held:
-    return hf.TextClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {}
-
-
-@case("a pandas Series, an array, a generator of texts", "captum#1920")
-def _() -> Held:
-    return of_texts(pd.Series(np.array(TEXTS)))
-
-
-@case("scores as ragged lists and arrays", "captum#1922")
-def _() -> Held:
-    ready = TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
-    scores = [np.arange(n, dtype=float) for n in ready.n_features.tolist()]
-    return text_model(), ready, {"methods": {"occlusion": scores}}
-
-
-@case("`target` as a label's name")
-def _() -> Held:
-    return of_texts(TEXTS, target="LABEL_1")
-
-
-@case("a model given by its name")
-def _() -> Held:
-    return "bert-base-uncased", TEXTS, {}
-
-
-@case("a tokenizer without offsets", "shap#4630")
-def _() -> Held:
-    return text_model(), TEXTS, {"tokenizer": hf.ByT5Tokenizer()}
-
-
-@case("PIL images", "pytorch-grad-cam#80")
-def _() -> Held:
-    return seer(), [Image.new("RGB", (40, 40), colour) for colour in ("red", "green")], {}
-
-
-@case("pixels from 0 to 255", "pytorch-grad-cam#80")
-def _() -> Held:
-    return seer(), 255 * torch.rand(2, 3, 32, 32), {}
-
-
-@case("images of one channel")
-def _() -> Held:
-    return seer(), torch.randn(2, 1, 32, 32), {}
-
-
-@case("segments of each image (superpixels)")
-def _() -> Held:
-    segments = torch.arange(4).repeat_interleave(8)[:, None].expand(32, 32)
-    return seer(), ImageInputs(pictures().pixels, torch.stack([segments, segments.T]), torch.tensor([4, 4])), {}
+)  # fmt: skip
+# By name, in the order of the page: the report, and what makes model, inputs and options.
+CASES: dict[str, tuple[str, Callable[[], Held]]] = {
+    "one logit, nothing said": ("huggingface/transformers#7726, vllm#18313", lambda: reading(text_model(classes=1))),
+    "one logit, `output='sigmoid'`": (
+        "huggingface/transformers#7726",
+        lambda: (text_model(classes=1), text_inputs(text_model()), {"output": "sigmoid"}),
+    ),
+    "several labels, `multi_label_classification`": (
+        "torchgeo#791, transformers-interpret#39",
+        lambda: reading(said("multi_label_classification")),
+    ),
+    "a predicted value, `regression`": ("-", lambda: reading(said("regression", 1))),
+    "timm, `num_classes=1`": ("pytorch-grad-cam#325", lambda: (seer(num_classes=1), pictures(), {})),
+    "timm, `num_classes=1`, `output='sigmoid'`": (
+        "pytorch-grad-cam#325",
+        lambda: (seer(num_classes=1), pictures(), {"output": "sigmoid"}),
+    ),
+    "timm, `num_classes=0`": ("-", lambda: (seer(num_classes=0), pictures(), {})),
+    "logits that are NaN": ("LRP-eXplains-Transformers#14", not_a_number),
+    "`config.return_dict=False`": ("captum#1215, pytorch-grad-cam#481", lambda: reading(without_dicts(text_model()))),
+    "LoRA on an encoder": ("peft", lambda: reading(adapted(lora(["query"])))),
+    "LoRA on a decoder": (
+        "Automodel#781",
+        lambda: reading(adapted(lora(["q_proj"]), small(hf.LlamaForSequenceClassification, num_labels=3))),
+    ),
+    "LoRA, merged": ("peft", lambda: reading(adapted(lora(["query"])).merge_and_unload())),
+    "prompt tuning": (
+        "peft#2134",
+        lambda: reading(adapted(peft.PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
+    ),
+    "prefix tuning": (
+        "peft#3201",
+        lambda: reading(adapted(peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
+    ),
+    "dropout that stays on in a part, texts": ("TransformerLens#1787", with_dropout_in_a_part),
+    "a part in training mode, images": ("TransformerLens#1787", with_dropout_between_blocks),
+    "gradient checkpointing on": ("huggingface/transformers#42558", lambda: reading(checkpointed(text_model()))),
+    "`enable_input_require_grads()`": (
+        "huggingface/transformers#42558",
+        lambda: reading(with_gradients_of_inputs(text_model())),
+    ),
+    "int8, dynamic": ("LRP-eXplains-Transformers#14, #15", in_int8),
+    "8-bit, bitsandbytes 0.50.2 on a processor": ("-", lambda: in_few_bits("int8")),
+    "4-bit (nf4), bitsandbytes 0.50.2 on a processor": ("-", lambda: in_few_bits("nf4")),
+    "float16 whose gradients underflow": ("LRP-eXplains-Transformers#7", underflowing),
+    "bfloat16": ("-", lambda: reading(text_model().bfloat16())),
+    "DataParallel": ("Transformer-Explainability#30", lambda: reading(nn.DataParallel(text_model()))),
+    "`torch.compile`d, texts": ("pytorch#117758, #173452", lambda: reading(torch.compile(text_model()))),
+    "`torch.compile`d, images": ("pytorch#117758", lambda: (torch.compile(vision_model()), image_inputs(), {})),
+    "`model.forward = torch.compile(model.forward)`": (
+        "pytorch#173452",
+        lambda: reading(compiled_forward(text_model())),
+    ),
+    "`device_map='auto'`": ("-", mapped_to_a_device),
+    "weights on the meta device": ("-", lambda: reading(text_model().to("meta"))),
+    "a forward that is patched from outside, texts": ("-", patched_from_outside),
+    "a forward that is patched by a method, texts": ("-", patched_by_a_method),
+    "a forward that is patched, images": ("-", patched_for_images),
+    **{f"Hugging Face {name}": (_ON_VISION, partial(of_pictures, name)) for name in HF_VISION},
+    "a causal model": ("captum#1456", lambda: reading(small(hf.LlamaForCausalLM))),
+    "a causal model by prompt": ("-", lambda: by_prompt("llama")),
+    "a state-space model by prompt": ("-", lambda: by_prompt("mamba")),
+    **{kind.__name__: ("captum#1456", partial(of_another_task, kind)) for kind in OTHER_TASKS},
+    "a function of texts that draws": ("-", drawing_function),
+    "a function of pixels": ("-", function_of_pixels),
+    "ids beyond the vocabulary": ("inseq#306", beyond_the_vocabulary),
+    "another model's special tokens": ("inseq#306", lambda: of_texts(TEXTS, text_model("roberta"))),
+    "a text longer than the places of a model": (
+        "inseq#260",
+        lambda: (text_model(), text_inputs(text_model(), (70, 6)), {}),
+    ),
+    "a text that is cut off": ("inseq#260", lambda: of_texts([*TEXTS, "film " * 60])),
+    "a text without blanks": (
+        "GLiNER2#121",
+        lambda: ((lambda texts: [[0.5, 0.5 + 0 * len(t)] for t in texts]), ["我们喜欢这部电影", "这部电影很好看"], {}),
+    ),
+    "a text with one feature": ("-", lambda: of_texts(["film", *TEXTS])),
+    "a text that is missing": ("-", lambda: of_texts([TEXTS[0], None])),
+    "a text that is missing, `on_error='skip'`": ("-", lambda: of_texts([*TEXTS, None], on_error="skip")),
+    "a pipeline": (
+        "shap#4051",
+        lambda: (hf.TextClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {}),
+    ),
+    "a pandas Series, an array, a generator of texts": ("captum#1920", lambda: of_texts(pd.Series(np.array(TEXTS)))),
+    "scores as ragged lists and arrays": ("captum#1922", ragged_scores),
+    "`target` as a label's name": ("-", lambda: of_texts(TEXTS, target="LABEL_1")),
+    "a model given by its name": ("-", lambda: ("bert-base-uncased", TEXTS, {})),
+    "a tokenizer without offsets": ("shap#4630", lambda: (text_model(), TEXTS, {"tokenizer": hf.ByT5Tokenizer()})),
+    "PIL images": (
+        "pytorch-grad-cam#80",
+        lambda: (seer(), [Image.new("RGB", (40, 40), colour) for colour in ("red", "green")], {}),
+    ),
+    "pixels from 0 to 255": ("pytorch-grad-cam#80", lambda: (seer(), 255 * torch.rand(2, 3, 32, 32), {})),
+    "images of one channel": ("-", lambda: (seer(), torch.randn(2, 1, 32, 32), {})),
+    "segments of each image (superpixels)": ("-", superpixels),
+}

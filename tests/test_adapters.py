@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from bag_model import Bag
 from torch import nn
 from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
 
@@ -197,13 +196,3 @@ def test_inseq_itself_has_the_recorded_layout() -> None:
     sequence = FeatureAttributionSequenceOutput(source=source, target=target, source_attributions=both)
     rows = [([token.token for token in sequence.source], sequence.source_attributions.nanmean(1))]
     assert scores_of(rows, WordInputs.from_texts(["not bad"])).tolist() == [[2, 2]]
-
-
-def test_a_bag_of_words_explained_elsewhere_is_judged_here() -> None:
-    """The scores of another package are a method like any other, by its own name in the table."""
-    bag = Bag()
-    inputs = bag.texts()
-    theirs = torch.zeros(inputs.input_ids.shape)
-    theirs[:, 1 : 1 + inputs.feature_mask.shape[1]] = bag.exact(inputs, 0)
-    table = evaluate(bag, inputs, methods={"theirs": scores_of(theirs, inputs)}, metrics=["nc"], target=0)
-    assert set(table.method) == {"theirs"}

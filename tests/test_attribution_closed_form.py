@@ -216,7 +216,7 @@ def test_integrated_gradients_equals_captums_layer_version_one_by_one(family: st
     def forward(ids: Tensor) -> Tensor:
         return model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits.softmax(dim=-1)
 
-    for options in ({}, {"max_tokens": 12}, {"internal_batch_size": 4}):
+    for options in ({}, {"max_tokens": 12}):
         scores = attribute("integrated_gradients", model, inputs, baseline="pad", keep_protected=False, **options)  # type: ignore[arg-type]
         for b, n in enumerate(inputs.n_features.tolist()):
             ids = inputs.input_ids[b : b + 1, : n + 2]

@@ -17,9 +17,10 @@ from faithbook import __main__
 from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_method, check_metric
 from faithbook.bench.measure import SIZES, Measured
-from faithbook.bench.run import bench_method
+from faithbook.bench.run import bench
 from faithbook.bench.subject import find_method, find_metric
 from faithbook.engine.profiles import table as profiles
+from faithbook.results.advice import QUESTIONS
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import WordInputs
@@ -248,7 +249,7 @@ def measured(mine: dict[str, float], *, spread: float = 0.02) -> Measured:
 def answers(mine: dict[str, float], *, by_amount: bool = False) -> dict[str, str]:
     found = tables.of_metric(measured(mine), "mine", "higher", by_amount=by_amount)
     row = found["answers"].set_index("metric").loc["mine"]
-    return {question: row[question] for question in tables.OF_METRIC}
+    return {question: row[question] for question in QUESTIONS}
 
 
 WHOLE = {"answers", "diagnosticity", "density", "agreement", "planted_truth", "follows_the_truth", "misled"}
@@ -269,7 +270,7 @@ def test_a_blind_metric_is_unsure_of_everything() -> None:
 def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
     values = measured({name: 1 - value for name, value in GOOD.items()})
     found = tables.of_metric(values, "mine", "lower", by_amount=False)
-    assert set(found["answers"].set_index("metric").loc["mine", list(tables.OF_METRIC)]) == {"yes"}
+    assert set(found["answers"].set_index("metric").loc["mine", list(QUESTIONS)]) == {"yes"}
     agreement = found["agreement"].set_index("metric").estimate
     assert set(agreement.index) == {"nc", "soft_nc"} and agreement.min() > 0.9
 
@@ -342,7 +343,7 @@ def checked_page(folder: Path, own: str, expected: set[str]) -> None:
         assert (folder / str(image["src"])).is_file() and len(str(image["alt"])) > 40
     for link in [attributes["href"] for tag, attributes in page.tags if tag == "a"]:
         assert (folder / str(link)).is_file()
-    assert 'class="own"' in text and own in text
+    assert "<tr class=own>" in text and own in text
 
 
 @pytest.mark.long
@@ -351,7 +352,7 @@ def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     line = ["bench", str(EXAMPLES / "lone_loss.py"), "--profile", "smoke", "--to", str(tmp_path / "page")]
     assert __main__.main(line) == 0
     told = capsys.readouterr().out
-    assert "On texts (n = 3), lone_loss" in told and "On pictures (n = 3), lone_loss" in told
+    assert "On texts (n = 3), lone_loss" in told and "On images (n = 3), lone_loss" in told
     checked_page(
         tmp_path / "page",
         "lone_loss",
@@ -380,7 +381,7 @@ def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.long
 def test_a_method_gets_its_page(tmp_path: Path) -> None:
-    found = bench_method(str(EXAMPLES / "lone_words.py"), tmp_path, profile="smoke")
+    found = bench(str(EXAMPLES / "lone_words.py"), tmp_path, method=True, profile="smoke")
     assert found.faults == () and len(found.verdicts) == 2
     expected = {
         "answers",

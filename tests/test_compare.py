@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
-from faithbook.results import evidence, published, quantities, rank_tests, resampling, rules, scoreboard
+from faithbook.results import evidence, published, quantities, rank_tests, rules, scoreboard
 from faithbook.results.cells import Cells
+from faithbook.results.estimates import Drawn
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -60,15 +61,9 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
         assert found.mean(dataset=dataset, method=method).point == pytest.approx(group.value.mean())
 
 
-def test_a_stratum_may_be_drawn_fewer_times_than_it_has_units():
-    counts = resampling.drawn_counts(np.zeros(12), 300, 0, size=4)
-    assert (counts.sum(1) == 4).all()
-    np.testing.assert_allclose(counts.mean(0), 4 / 12, atol=0.15)
-
-
 def test_every_stratum_keeps_its_size() -> None:
     strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
-    weights = resampling.drawn_counts(strata, 200, 0)
+    weights = Drawn.of(pd.factorize(strata)[0], n_resamples=200, seed=0).counts
     assert (weights[:, :5].sum(1) == 5).all() and (weights[:, 5:].sum(1) == 3).all()
     assert (weights >= 0).all() and weights.std(0).min() > 0
 
@@ -111,23 +106,6 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
-def test_a_hard_score_is_the_mean_over_lengths_and_undefined_where_one_is() -> None:
-    row = {"dataset": "d", "model_seed": 0, "method": "m"}
-    lengths = [
-        row | {"input": i, "metric": "ns", "ratio": ratio, "value": value}
-        for i, values in enumerate(((0.1, 0.5), (0.1, np.nan)))
-        for ratio, value in zip((0.1, 0.5), values, strict=True)
-    ]
-    soft = row | {"input": 0, "metric": "soft_ns", "ratio": np.nan, "value": 0.7}
-    found = quantities.over_lengths(pd.DataFrame([*lengths, soft])).set_index(["metric", "input"]).value
-    assert found["ns", 0] == pytest.approx(0.3) and np.isnan(found["ns", 1])
-    assert found["soft_ns", 0] == 0.7
-
-
-def test_outside_is_what_limiting_moves() -> None:
-    values = pd.Series([-3.0, -1e-9, 0.0, 0.5, 1.0, 1.0 + 1e-9, np.nan], index=list("abcdefg"))
-    moved = (values.clip(0, 1) != values).astype(float).where(values.notna())
-    pd.testing.assert_series_equal(quantities.outside_unit(values), moved)
 
 
 def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
@@ -183,31 +161,6 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([library.low, library.high], abs=1 / 380)
 
 
-def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
-    generator = np.random.default_rng(0)
-    frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
-    frame["value"] = generator.normal(size=4000)
-    pairs = quantities.against_random(frame, on=["input"])
-    interval = Cells.of(pairs, over=["method"], unit="input", value="win").mean().interval()
-    assert interval.low < 0.5 < interval.high
-
-
-def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
-    frame = pd.DataFrame(
-        [
-            {"dataset": "d", "model_seed": seed, "input": i, "metric": metric, "method": method, "value": value}
-            for value, (seed, i, metric, method) in enumerate(
-                (seed, i, metric, method)
-                for seed in (0, 1)
-                for i in (0, 1)
-                for metric in ("ns", "nc")
-                for method in ("random", "a")
-            )
-        ]
-    )
-    assert quantities.against_random(frame).gap.tolist() == [1] * 8
-
-
 # ------------------------------------------------------------------------------------------------------------- tests
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=9), st.integers(0, 99))
@@ -245,24 +198,6 @@ def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> Non
             x, y = written[:, i], written[:, j]
             assert rho[pair, sample] == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-5)
             assert tau[pair, sample] == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    a, b = generator.integers(0, 9, size=15) / 10, generator.integers(2, 9, size=11) / 10
-    found = rank_tests.rank_sum([*a, np.nan], b)
-    assert found.effect == pytest.approx(np.mean([np.sign(x - y) for x in a for y in b]))
-    assert found.p == pytest.approx(scipy.stats.mannwhitneyu(a, b).pvalue)
-    assert found.n == (15, 11)
-    turned = rank_tests.rank_sum(b, a)
-    assert (turned.effect, turned.p) == (pytest.approx(-found.effect), pytest.approx(found.p))
-
-
-def test_rank_tests_at_the_edges() -> None:
-    assert rank_tests.rank_sum([1, 1], [0, 0]).effect == 1
-    with pytest.raises(InputError, match="without values"):
-        rank_tests.rank_sum([np.nan], [1.0])
 
 
 # --------------------------------------------------------------------------------------------------- the papers' index

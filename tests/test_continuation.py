@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from families import TEXTS, causal_models, opened, saved, share_to_the_last, tokenizer
+from families import TEXTS, masks, next_logits, opened, tokenizer
 from torch import Tensor
 
 from faithbook.models.smollm2 import smollm2
 from faithbook.sources import files
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier
-from faithlib.backends.families import family_of
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import count_rows, evaluate, explain
@@ -28,54 +27,14 @@ SHOTS = "a film : good . one film : bad . review : {text} . it is"
 AFTER, OTHER = " not bad at all", " fine film"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    return causal_models(tmp_path_factory.mktemp("hub"))
-
-
-@pytest.fixture
-def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    share_to_the_last(monkeypatch)
-
-
-def loaded(folder: Callable[[str], Path], family: str = "llama") -> tuple[Any, Any]:
-    return opened(folder(family), causal=True)
-
-
-def masks(inputs: Any, steps: int = 5) -> Tensor:
-    """Subsets of which some begin as the text does, and of each text the whole and nothing."""
-    keep = torch.rand((len(inputs), steps, inputs.feature_mask.shape[1]), generator=torch.Generator().manual_seed(0))
-    keep = keep < 0.5
-    keep[:, 0], keep[:, 1] = True, False
-    for step in range(2, steps):
-        keep[:, step, : step - 1] = True
-    return keep
+def loaded(folder: Callable[..., Path], family: str = "llama") -> tuple[Any, Any]:
+    return opened(folder(family, True), causal=True)
 
 
 def log_p_of_tokens(lm: Any, inputs: Any, b: int, keep: Tensor, erase: str, after: list[int]) -> list[float]:
-    """log p of each token of a continuation after one erased prompt: a forward for each token, alone, unpadded, without
-    a cache, on the user's own model. The oracle."""
-    length = int(inputs.lengths[b])
-    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
-    ids = inputs.input_ids[b, :length]
-    if erase == "delete":
-        ids = ids[stays]
-    elif erase != "zero":
-        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
-    point = lm.base.get_submodule(family_of(lm).point)
-    found = []
-    for t, token in enumerate(after):
-        row = torch.cat([ids, torch.tensor(after[:t], dtype=torch.long)])[None]
-        scale = torch.ones(row.shape[1], 1)
-        scale[: len(stays)] = stays[:, None] if erase == "zero" else scale[: len(stays)]
-        handle = point.register_forward_hook(lambda module, given, output, scale=scale: output * scale)
-        try:
-            with torch.no_grad():
-                logits = lm.model(input_ids=row, attention_mask=torch.ones_like(row), use_cache=False).logits
-        finally:
-            handle.remove()
-        found.append(float(logits[0, -1].log_softmax(dim=-1)[token]))
-    return found
+    """log p of each token of a continuation after one erased prompt: a forward for each token."""
+    logits = [next_logits(lm, inputs, b, keep, erase, after[:t]) for t in range(len(after))]
+    return [float(one.log_softmax(dim=-1)[token]) for one, token in zip(logits, after, strict=True)]
 
 
 def ids_of(reader: Any, text: str) -> list[int]:
@@ -83,10 +42,12 @@ def ids_of(reader: Any, text: str) -> list[int]:
 
 
 # ------------------------------------------------------------------------------------------------------------- values
-@pytest.mark.parametrize("family", MODELS)
-@pytest.mark.parametrize("erase", TEXT_ERASURES)
+@pytest.mark.parametrize(
+    ("family", "erase"),
+    [(family, "delete") for family in MODELS] + [("llama", erase) for erase in TEXT_ERASURES if erase != "delete"],
+)
 def test_values_are_those_of_a_slow_loop(
-    family: str, erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+    family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, family)
     after, other = ids_of(reader, AFTER), ids_of(reader, OTHER)
@@ -123,7 +84,7 @@ def test_values_are_those_of_a_slow_loop(
         assert torch.allclose(found, torch.tensor(wanted), atol=1e-4), name
 
 
-def test_the_whole_distribution_of_the_next_token(folder: Callable[[str], Path], shared_to_the_last: None) -> None:
+def test_the_whole_distribution_of_the_next_token(folder: Callable[..., Path], shared_to_the_last: None) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, reading="distribution")
     inputs = lm.inputs(TEXTS)
@@ -142,7 +103,7 @@ def test_the_whole_distribution_of_the_next_token(folder: Callable[[str], Path],
 
 @pytest.mark.parametrize("erase", TEXT_ERASURES)
 def test_a_similarity_is_one_minus_the_hellinger_distance(
-    erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+    erase: str, folder: Callable[..., Path], shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, "gpt2")
     whole = Continuation(model, reader, SHOTS, reading="distribution")
@@ -162,7 +123,7 @@ def test_a_similarity_is_one_minus_the_hellinger_distance(
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
-    family: str, folder: Callable[[str], Path], shared_to_the_last: None
+    family: str, folder: Callable[..., Path], shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, family)
     labels = [AFTER, OTHER, " good"]
@@ -184,7 +145,7 @@ def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
     assert torch.equal(scores["occlusion"], explain(prompt, TEXTS[:2], ["occlusion"], target=1)["occlusion"])
 
 
-def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Callable[[str], Path]) -> None:
+def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder)
     pair = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
     contrast = Continuation(model, reader, SHOTS, " good", against=" bad")
@@ -203,7 +164,7 @@ def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Calla
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_the_own_answer_is_what_the_model_generates(family: str, folder: Callable[[str], Path]) -> None:
+def test_the_own_answer_is_what_the_model_generates(family: str, folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder, family)
     lm = Continuation(model, reader, SHOTS, max_new_tokens=5)
     without_end = [text for text in TEXTS if generated(model, reader, SHOTS.replace("{text}", text))]
@@ -232,7 +193,7 @@ def generated(model: Any, reader: Any, text: str) -> list[int]:
 # ------------------------------------------------------------------------------------------- batches, order, sharing
 @pytest.mark.parametrize("erase", ["zero", "delete"])
 def test_batch_order_and_chunks_change_nothing(
-    erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+    erase: str, folder: Callable[..., Path], shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, "gemma3_text")
     lm = Continuation(model, reader, SHOTS)
@@ -254,22 +215,8 @@ def test_batch_order_and_chunks_change_nothing(
         assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
 
 
-def test_a_shared_beginning_costs_fewer_token_positions(folder: Callable[[str], Path]) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, AFTER)
-    inputs = lm.inputs(TEXTS)
-    perturber = Perturber(lm, inputs)
-    before = perturber.stats.tokens_run
-    perturber.keep(masks(inputs))
-    template = int((inputs.feature_of[0] >= 0).int().argmax())
-    assert template == 13
-    assert perturber.stats.tokens_shared >= template * perturber.stats.rows_run
-    rows = perturber.stats.rows_run - len(inputs)
-    assert perturber.stats.tokens_run - before <= rows * (int(inputs.lengths.max()) - template)
-
-
-def test_a_model_without_keys_and_values_runs_whole(tmp_path: Path) -> None:
-    model, reader = opened(saved("mamba", tmp_path, causal=True), causal=True)
+def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path]) -> None:
+    model, reader = loaded(folder, "mamba")
     lm = Continuation(model, reader, SHOTS, AFTER)
     inputs = lm.inputs(TEXTS[:2])
     keep = masks(inputs, 3)
@@ -288,7 +235,7 @@ def test_a_model_without_keys_and_values_runs_whole(tmp_path: Path) -> None:
 SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . a warm review ."
 
 
-def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[[str], Path]) -> None:
+def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, AFTER)
     inputs = lm.inputs([SENTENCES], unit="sentence")
@@ -311,11 +258,8 @@ def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[[str],
     assert float(beam.upper) == pytest.approx(max(found), abs=1e-4)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(
-    family: str, folder: Callable[[str], Path]
-) -> None:
-    model, reader = loaded(folder, family)
+def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Callable[..., Path]) -> None:
+    model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, AFTER)
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
     methods += ["occlusion", "shapley_sampling", "random"]
@@ -333,7 +277,7 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(
 
 @pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
 def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
-    given: dict[str, str], folder: Callable[[str], Path]
+    given: dict[str, str], folder: Callable[..., Path]
 ) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, **given)
@@ -347,7 +291,7 @@ def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
     assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
 
 
-def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[[str], Path]) -> None:
+def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, SHOTS, AFTER)
@@ -366,7 +310,7 @@ def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[[
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[[str], Path]) -> None:
+def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder, family)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, "{text} . it is", AFTER)
@@ -408,7 +352,7 @@ def chat(ends: str = "bos") -> Any:
 
 
 @pytest.mark.parametrize("ends", ["bos", ""])
-def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Callable[[str], Path]) -> None:
+def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Callable[..., Path]) -> None:
     model, _ = loaded(folder)
     messages = [{"role": "film", "content": "it is fine"}, {"role": "who", "content": "is {text} bad"}]
     lm = Continuation(model, chat(ends), messages, " good")
@@ -420,7 +364,7 @@ def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str,
     assert Perturber(lm, inputs).full.isfinite().all()
 
 
-def test_slots_carry_the_features(folder: Callable[[str], Path]) -> None:
+def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, "{who} : {review} . it is", " good")
     text = {"who": "a unfunny one", "review": "not bad . it is fine"}
@@ -441,7 +385,7 @@ def test_slots_carry_the_features(folder: Callable[[str], Path]) -> None:
 
 
 def test_the_lines_of_the_page_run(
-    folder: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parents[1] / "book" / "foundations" / "models.md").read_text(encoding="utf-8")
     code = page.partition("(language-models)=")[2].partition("```{code-block} python\n")[2].partition("```")[0]
@@ -457,7 +401,7 @@ def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], o
     return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
 
 
-def test_errors_say_what_came_and_what_to_do(folder: Callable[[str], Path]) -> None:
+def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> None:
     model, reader = loaded(folder)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=40, **sizes))

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.results import diagnosticity, estimates, paired
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
+from faithbook.results import estimates, paired
 from faithbook.results.cells import Cells
-from faithbook.results.diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError
 

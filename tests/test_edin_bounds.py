@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -64,36 +63,6 @@ def test_searches_are_held_against_the_best_and_against_the_published_one() -> N
     assert set(found.id) == {"80 words, a"}
 
 
-def aim(search: str, n: int, fewer: float, short: float, half: float, **labels: object) -> dict[str, object]:
-    """A line of the page's table of its aim."""
-    ends = {"short low": short - half if n > 1 else np.nan, "short high": short + half if n > 1 else np.nan}
-    own = {"classifier": "l6", "words": 80, "search": search, "n": n}
-    return own | {"times fewer": fewer, "short of": short} | ends | labels
-
-
-def test_the_nearest_miss_is_named_with_what_its_texts_can_tell() -> None:
-    lines = [
-        aim("a", 10, 6.0, 0.002, 0.014),
-        aim("b", 10, 9.0, 0.02, 0.014),
-        aim("c", 10, 3.0, -0.01, 0.014),  # too many rows
-        aim("d", 5, 8.0, -0.003, 0.004, words=160),
-        aim("e", 1, 8.0, 0.003, 0.0, words=320),
-        aim("f", 30, 8.0, 0.02, 0.006, classifier="lstm"),
-        aim("g", 30, 2.0, 0.0, 0.006, classifier="l3"),
-    ]
-    undecided, few, single, missed, none = edin_bounds.nearest(pd.DataFrame(lines), 5, 0.005)
-    assert undecided == (
-        "l6, 80 words: *a*, 6.0 times fewer rows, bounds 0.0020 short (0.0120 better to 0.0160 short) on 10 texts; "
-        "half of that interval is 0.0140, more than 0.005, so that 10 texts cannot decide it"
-    )
-    assert few.endswith(
-        "bounds 0.0030 better (0.0070 better to 0.0010 short) on 5 texts, fewer than the 10 that an answer needs"
-    )
-    assert single.endswith("bounds 0.0030 short on one text, which has no interval")
-    assert missed.endswith("bounds 0.0200 short (0.0140 short to 0.0260 short) on 30 texts")
-    assert none == "l3, 80 words: no search asks for 5 times fewer rows"
-
-
 def test_a_search_is_outdone_by_one_with_fewer_rows_and_a_smaller_error_alone() -> None:
     rows = [("adaptive", 100, 0.02), ("a", 90, 0.01), ("b", 80, 0.015), ("c", 110, 0.0), ("d", 50, 0.03)]
     found = pd.DataFrame(rows, columns=["search", "rows", "error"])
@@ -105,13 +74,3 @@ def test_a_search_is_outdone_by_one_with_fewer_rows_and_a_smaller_error_alone() 
         edin_bounds.outdone(found.assign(error=found.error.where(found.search != "a", 0.02 - 1e-7))[:2], "error")
         is None
     )
-
-
-def test_the_adaptive_search_on_released_answers_is_told_with_the_one_that_does_better_for_less() -> None:
-    names = ["search", "width", "rows", "upper_error", "lower_error"]
-    cost = pd.DataFrame([("adaptive", 0, 111.0, 0.0042, 0.0008), ("merged", 3, 103.0, 0.0036, 0.0008)], columns=names)
-    own = "asks for 111 answers a text and misses the upper bound by 0.0042 and the lower one by 0.0008 on average; "
-    other = "asks for 103 answers a text and misses the upper bound by 0.0036 and the lower one by 0.0008 on average: "
-    told = f"The adaptive search {own}*merged*, width 3, {other}fewer answers, and a smaller error of the two together."
-    assert edin_bounds.outdone_in_words(cost) == told
-    assert edin_bounds.outdone_in_words(cost.assign(rows=[100.0, 103.0])).startswith("No search asks for fewer")

@@ -6,7 +6,6 @@ import copy
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ import numpy as np
 import pytest
 import timm
 import torch
-from families import FAMILIES, PAIRS, TEXTS, one_row, opened, saved
+from families import FAMILIES, PAIRS, TEXTS, one_row, opened
 from supported import HF_VISION, hf_seer
 from torch import Tensor, nn
+from toy_models import quick_rows
 
 from faithlib.attribution import attribute, methods
 from faithlib.backends import PromptClassifier, TextBackend, acts_on
@@ -29,7 +29,6 @@ from faithlib.perturb import Perturber
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "book" / "foundations" / "models.md"
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 VISION = {
     "ResNet": ("resnet10t", {}),
     "EfficientNet": ("tf_efficientnet_lite0", {}),
@@ -44,18 +43,6 @@ VISION = {
     "SigLIP": ("vit_base_patch16_siglip_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
     "ViT": ("vit_tiny_patch16_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """The place where a family's model is saved; written once."""
-    place = tmp_path_factory.mktemp("hub")
-
-    @cache
-    def of(family: str, causal: bool = False, side: str = "right") -> Path:
-        return saved(family, place / f"{family}-{causal}-{side}", causal=causal, side=side)
-
-    return of
 
 
 def masks(inputs: Any, steps: int = 3, seed: int = 0) -> Tensor:
@@ -82,7 +69,9 @@ def check_hard(family: str, model: nn.Module, inputs: TextInputs) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable[..., Path]) -> None:
     model, reader = opened(folder(family))
-    check_hard(family, model, TextInputs.from_texts(TEXTS, reader))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    check_hard(family, model, inputs)
+    Perturber(model.to(torch.bfloat16), inputs)  # the self-check allows for its rounding
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -215,22 +204,12 @@ def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> Non
 
 
 # ------------------------------------------------------------------------------------------------------------ prompts
-@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen3", "gemma"])
-def test_a_causal_model_is_asked_by_prompt(family: str, folder: Callable[..., Path]) -> None:
-    model, reader = opened(folder(family, True), causal=True)
+def test_a_causal_model_is_asked_by_prompt(folder: Callable[..., Path]) -> None:
+    """Its answers are those of one row at a time in `test_prefix`."""
+    model, reader = opened(folder("llama", True), causal=True)
     prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
-    inputs = prompt.inputs(TEXTS)
-    assert inputs.features[0] == ("a", "warm", ",", "fine", "film"), "the template's own words are protected"
-    ids = [reader.convert_tokens_to_ids(word) for word in ("good", "bad")]
-    keep = masks(inputs)
-    found = Perturber(prompt, inputs, erase="pad").logits(keep)
-    for b, length in enumerate(inputs.lengths.tolist()):
-        for s in range(3):
-            stays = torch.tensor([f < 0 or bool(keep[b, s, f]) for f in inputs.feature_of[b, :length].tolist()])
-            row = torch.where(stays, inputs.input_ids[b, :length], inputs.pad_id)[None]
-            with torch.no_grad():
-                expected = model(input_ids=row, attention_mask=torch.ones_like(row)).logits[0, -1, ids]
-            assert torch.allclose(found[b, s], expected, atol=1e-5)
+    assert prompt.label_ids.tolist() == [reader.convert_tokens_to_ids(word) for word in ("good", "bad")]
+    assert prompt.inputs(TEXTS).features[0] == ("a", "warm", ",", "fine", "film"), "the template's words are protected"
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "random"], metrics=["nc", "soft_nc"], draws=1)
     assert set(table.metric) == {"nc", "soft_nc"}
     copy.deepcopy(prompt)
@@ -420,15 +399,9 @@ def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
 
 def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
     """Which methods and which families of metrics a model allows, by trying."""
-    table = evaluate(model, inputs, methods={name: _row(name) for name in methods(kind)}, draws=1)
+    table = evaluate(model, inputs, methods=quick_rows(kind), draws=1)
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
     return set(table.method), set(table.metric)
-
-
-def _row(name: str) -> Any:
-    from faithlib.attribution import Row
-
-    return Row(name, options=FAST.get(name, {}))
 
 
 @pytest.mark.long

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from faithbook.results import evidence, figures, page, plots, rules, tables
-from faithbook.results.labels import label
+from faithbook.results import evidence, figures, plots, rules, tables
 from faithlib.errors import InputError
 
 ALT = "A line that rises from zero at the left to one at the right."
@@ -95,12 +94,6 @@ def test_one_layout_serves_both_files(monkeypatch):
     plt.close("all")
 
 
-def test_figures_stay_on_white_paper_so_that_dark_pages_can_show_them(folder):
-    figures.save(line(), folder, "rise", alt=ALT, caption="Rise")
-    corner = plt.imread(folder.path("rise.png"))[0, 0]
-    assert corner.tolist() == [1.0, 1.0, 1.0, 1.0]
-
-
 def test_dots_stand_on_their_intervals_at_the_places_asked_for():
     frame = pd.DataFrame({"half": [0.5, 0.6], "a": [0.4, 0.5], "b": [0.6, 0.9]})
     _, ax = plt.subplots()
@@ -133,13 +126,6 @@ def test_a_curve_has_its_intervals_as_a_band_or_as_bars_and_says_its_points(bars
     assert "ours\\none: 0.500 (0.400 to 0.600)" in shown and "ours\\ntwo: 0.600 (0.500 to 0.900)" in shown
 
 
-def test_a_curves_name_in_the_legend_may_be_longer_than_what_its_points_say():
-    _, ax = plt.subplots()
-    figures.curve(ax, [1, 2], ALONG, "ours", colour="#D55E00", label="ours, 95 % interval")
-    assert ax.get_lines()[0].get_label() == "ours, 95 % interval"
-    plt.close("all")
-
-
 def test_a_series_without_a_place_is_a_level_line_in_its_interval():
     point = {"estimate": 0.5, "low": 0.4, "high": 0.7}
     frame = pd.DataFrame(
@@ -160,26 +146,6 @@ def test_an_alternative_text_of_many_points_has_the_ends_of_each_series():
         "Dot plot of score with 95 % intervals. Of each series the lowest and the highest. "
         "r0 0.00 (0.00 to 1.00), r39 0.39 (0.00 to 1.00)."
     )
-    plt.close("all")
-
-
-def test_panels_that_are_left_over_stay_empty():
-    fig, axes = figures.panels(3, 2, height=1.5, more=1, width=6)
-    assert fig.get_size_inches().tolist() == [6, 4]
-    assert [ax.get_visible() for ax in fig.axes] == [True, True, True, False] and axes == fig.axes[:3]
-    figures.bare(axes[0], "a picture", size=8)
-    assert axes[0].get_title() == "a picture" and not axes[0].get_xticks().size and not axes[0].get_yticks().size
-    plt.close("all")
-
-
-def test_the_first_panels_names_are_the_legend_of_all():
-    fig, (first, second) = plt.subplots(1, 2)
-    for ax, names in ((first, "ab"), (second, "c")):
-        for name in names:
-            ax.plot([0, 1], [0, 1], label=name)
-    figures.legend(fig)
-    (legend,) = fig.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
     plt.close("all")
 
 
@@ -300,18 +266,7 @@ def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
 DECISIONS = {evidence.worded(one, ground) for one in rules.DECISIONS for ground in evidence.GROUNDS}
 
 
-@pytest.mark.parametrize("verdict", sorted(DECISIONS))
-def test_a_badge_says_its_verdict_in_words(verdict):
-    place = verdict.replace(",", "").replace(" ", "-")
-    assert page.badge(verdict) == f'<span class="verdict verdict-{place}">{verdict}</span>'
-
-
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
     for verdict in DECISIONS:
         assert f".verdict-{verdict.replace(',', '').replace(' ', '-')}" in css
-
-
-def test_labels_fall_back_to_the_name():
-    assert label("soft_nc") == "Soft-NC"
-    assert label("something else") == "something else"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from store import Store
 
-from faithbook.results import evidence, findings, published, ran, rulebook, rules, scoreboard
+from faithbook.results import evidence, findings, published, rulebook, rules, scoreboard
 from faithbook.results.scoreboard import Entry
 
 REPEATS = {name: rule.same_as for name, rule in rulebook.log().items()}
@@ -129,11 +128,6 @@ def test_a_claim_comes_first_in_plain_words_and_its_id_after_it_as_a_place_of_it
 
 
 # --------------------------------------------------------------------------------------------------------------- pages
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
-
-
 def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
     found = store.report("scoreboard")
@@ -144,7 +138,11 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
 def test_the_status_page_names_models(store: Store) -> None:
     frame = pd.DataFrame({"id": ["a"], "cluster": ["a"], "seed": 0, "method": "m", "metric": "k", "value": 1.0})
     store.add(
-        "naopc_models", {"": frame}, declared=("local:text/bbc-lstm-seed0", "bbc"), dataset="bbc", classifier="lstm"
+        "naopc_models",
+        {"": frame},
+        declared=("local:text/bbc-lstm-seed0", "bbc", "/a/b-model"),
+        dataset="bbc",
+        classifier="lstm",
     )
     for folder in store.upstream:  # what a build adds to a manifest
         facts = json.loads((folder / "manifest.json").read_text())
@@ -152,10 +150,5 @@ def test_the_status_page_names_models(store: Store) -> None:
         (folder / "manifest.json").write_text(json.dumps(facts))
     found = store.report("status")
     shown = pd.read_csv(found.folder / "status_compute.csv").iloc[0]
-    assert (shown.models, shown.dataset) == ("text/bbc-lstm-seed0", "bbc")
+    assert (shown.models, shown.dataset) == ("text/bbc-lstm-seed0, b-model", "bbc")
     assert "1 runs (1 of them computations)" in found.text
-
-
-def test_models_are_told_from_other_files() -> None:
-    declared = ["minilm", "hf:org/one", "data/pictures/mnist.npz", "/somewhere/a-model", "cards"]
-    assert ran.models_of(declared) == "org/one, a-model"

@@ -145,11 +145,6 @@ def test_win_rates_are_computed_for_every_erasure(computed: Any) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- pages
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
-
-
 METHODS = (
     *("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients"),
     *("occlusion", "random"),
@@ -185,39 +180,18 @@ def amounts_world(
 
 
 @pytest.mark.parametrize(
-    ("world", "expected"),
+    ("world", "decision"),
     [
-        (
-            {"rewarded": 1.0, "sink": 0.5, "gain": 0.2},
-            {
-                "lm_huang_c01": "reproduced",
-                "lm_q1": "reproduced",
-                "lm_huang_c02": "reproduced",
-                "lm_q5": "reproduced",
-                "lm_q6": "reproduced",
-            },
-        ),
-        (
-            {"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2},
-            {
-                "lm_huang_c01": "not reproduced",
-                "lm_q1": "not reproduced",
-                "lm_huang_c02": "not reproduced",
-                "lm_q5": "not reproduced",
-                "lm_q6": "not reproduced",
-            },
-        ),
+        ({"rewarded": 1.0, "sink": 0.5, "gain": 0.2}, "reproduced"),
+        ({"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2}, "not reproduced"),
     ],
     ids=["as claimed", "the other way round"],
 )
-def test_amounts_and_sinks_are_judged_as_they_are(
-    store: Store, world: dict[str, float], expected: dict[str, str]
-) -> None:
+def test_amounts_and_sinks_are_judged_as_they_are(store: Store, world: dict[str, float], decision: str) -> None:
     amounts_world(store, **world)
     page = store.report("language_measures")
     names = ("lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6")
-    assert {name: page.verdict(name) for name in names} == expected
-    assert "What one sees" in page.text and "70%" in page.text
+    assert {name: page.verdict(name) for name in names} == dict.fromkeys(names, decision)
 
 
 def wins_world(store: Store, *, deletion: float, infill: float, plausible: bool = False) -> None:
@@ -246,7 +220,6 @@ def test_erasures_are_judged_as_they_are(store: Store) -> None:
     page = store.report("language_win_rates")
     assert page.verdict("lm_ice_c01") == "reproduced" and page.verdict("lm_ice_c02") == "reproduced"
     assert page.verdict("lm_ice_c03") == "reproduced"  # pad and zero lose to random words
-    assert "short 40, long 40" in page.text
 
 
 def test_erasures_that_make_no_difference(store: Store) -> None:

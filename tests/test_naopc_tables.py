@@ -146,7 +146,7 @@ def test_scores_are_the_released_ones_wherever_words_are_counted_alike(cells):
     compared = short[short.gap.notna()]
     assert compared.groupby("dataset").size().to_dict() == {"yelp": 40_574, "sst2": 7_620}
     assert compared.gap.max() < 1e-5
-    odd = short[~short.own]
+    odd = short[~short.computed]
     assert len(odd[["dataset", "model", "id"]].drop_duplicates()) == 15
     assert set(odd.dataset) == {"sst2"}
 
@@ -206,12 +206,6 @@ def test_of_192_numbers_about_beams_what_can_be_computed_is_and_the_rest_says_wh
         ("beam_variants", "", True): 64,
         ("beam_variants", edin_tables.SAMPLE, False): 11,
     }
-    told = edin_tables.beams_compared(table)
-    assert told.startswith("51 of the 192 numbers of the table are compared")
-    assert "48 are not recomputable: searches of long texts" in told and "18 are not recomputable: word pieces" in told
-    assert (
-        "75 are a count made for this book" in told and "64 lie within two standard errors of ours, 11 do not" in told
-    )
     wider = edin_tables.beam_table(limits, beams[beams.width != 10], exact)
     assert wider.cause.value_counts()[edin_tables.NOT_ASKED] == 15
 
@@ -235,18 +229,14 @@ def test_the_cause_is_the_first_change_that_gives_the_published_value():
     assert found.cause.tolist() == ["", "first", "second, and third", edin_tables.UNKNOWN]
 
 
-def test_what_differs_is_told_by_the_tolerance_of_the_rule():
+def test_what_differs_is_counted_by_cause_with_the_tolerance_of_the_rule():
     table = pd.DataFrame({"value": [1.0, 2.0, 3.0, 4.0], "ours": [1.0, 2.04, 3.3, np.nan], "length": ["long"] * 4})
     table = table.assign(text=["1.00", "2.00", "3.00", "4.00"], cause=["", "a", "b", "a"], name=["p", "q", "r", "s"])
     table["match"] = [True, False, False, False]
     assert list(edin_tables.numbers(table, "name")) == ["p", "q", "r"]  # what has no value of ours is left out
-    told = edin_tables.aside(table[:3])
-    assert told.startswith("1 of the 1 that agree are of long texts, whose answers were not released")
-    assert "1 of 3 numbers, at most 0.0400 apart: a" in told and "1 of 3 numbers, at most 0.3000 apart: b" in told
-    told = edin_tables.aside(table[:3], within=0.1)
-    assert told.startswith("2 of the 2 that agree") and "apart: a" not in told and "apart: b" in told
-    assert told.endswith("the rule allows 0.1; by more than half of the last printed digit 2 differ")
-    assert edin_tables.aside(table[:1].assign(length="short")) == "none differs"
+    assert edin_tables.differences(table).values.tolist() == [["a", 1, 0.04], ["b", 1, 0.3]]
+    assert edin_tables.differences(table, within=0.1).values.tolist() == [["b", 1, 0.3]]
+    assert edin_tables.differences(table[:1]).empty
 
 
 def test_values_stand_beside_the_published_row_they_belong_to():

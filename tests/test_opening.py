@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 import warnings
 from pathlib import Path
 
@@ -41,7 +39,8 @@ def answers(texts: list[str]) -> list[list[float]]:
 
 def test_containers_of_texts_give_the_table_of_the_list(model) -> None:
     expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
-    for held in (pd.Series(TEXTS, index=list("abcd")), np.array(TEXTS), (text for text in TEXTS), tuple(TEXTS)):
+    column = type("Column", (), {"__iter__": lambda self: iter(TEXTS), "__len__": lambda self: 4})()  # of a data set
+    for held in (pd.Series(TEXTS, index=list("abcd")), np.array(TEXTS), iter(TEXTS), tuple(TEXTS), column):
         pd.testing.assert_frame_equal(evaluate(model, held, tokenizer=tokenizer(), **FEW), expected)
 
 
@@ -259,13 +258,6 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
         evaluate(answers, texts, methods=["salience"], on_error="skip")
 
 
-def test_attributes_are_plain_data(model) -> None:
-    with pytest.warns(UserWarning, match="skipped"):
-        table = evaluate(model, [*TEXTS, None], tokenizer=tokenizer(), on_error="skip", **FEW)
-    assert json.loads(json.dumps(table.attrs)) == table.attrs
-    assert pickle.loads(pickle.dumps(table)).attrs == table.attrs
-
-
 # --------------------------------------------------------------------------------------------------------------- images
 @pytest.fixture(scope="module")
 def seer() -> nn.Module:
@@ -297,6 +289,9 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
     with pytest.raises(InputError, match="unit 'word': of images expected the side of a square patch in pixels"):
         explain(seer, opened, ["random"], unit="word")
+    for held, said in ((pixels.byte(), "pixels are torch.uint8"), (pixels[:, 0], "grayscale images need a channel")):
+        with pytest.raises(InputError, match=said):
+            evaluate(seer, held, **given)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:

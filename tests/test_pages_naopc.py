@@ -74,11 +74,6 @@ def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool, exa
     return store.report("naopc_released_outputs")
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
-
-
 FIXED = {
     "naopc_review": "nothing to test",
     "naopc_figure_ranking_comprehensiveness_older": "nothing to test",
@@ -103,16 +98,6 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     for name, curve in (("naopc_c02", 6), ("naopc_c05", 12)):
         assert found.verdicts.specifications[name] == curve
     assert set(found.verdicts.evidence[["naopc_c01", "naopc_c05", "naopc_released_taus"]]) == {"authors' outputs"}
-    # What is compared of the numbers that are printed, and what ours is no second source of.
-    note = found.text
-    assert "51 of the 192 numbers of the table are compared" in note
-    assert "1066" not in note and "466 of" in note
-    assert "75 are a count made for this book on a sample of 600 inputs" in note
-    assert "72 of the " in note and "that agree are of long texts" in note
-    assert "the rule allows 0.0001; by more than half" in note
-    assert (
-        "No search asks for fewer answers than the adaptive one and misses both bounds together by less." in found.text
-    )
     drawn = pd.read_csv(found.folder / "naopc_released_beam_plot.csv")
     assert set(drawn.search) == {"released", "merged", "pruned", "adaptive", "exact"}
 
@@ -128,11 +113,6 @@ def test_claims_fail_in_a_world_in_which_they_are_false(store: Store) -> None:
     for name in ("naopc_released_bounds", "naopc_figure_upper_limit"):
         assert found.verdict(name) == "not reproduced"
     assert found.verdict("naopc_c01") == "reproduced"
-
-
-def test_models_with_one_range_of_limits_can_be_compared(store: Store) -> None:
-    found = world(store, released(30).assign(lower=-0.5, upper=0.5), chance=0.3, turned=False)
-    assert found.verdict("naopc_c01") == "not reproduced"
 
 
 def test_scores_by_a_beam_are_limited_and_need_a_range() -> None:
@@ -229,8 +209,6 @@ def test_the_functions_of_four_words_have_the_bounds_of_their_formulas(store: St
     bounds = pd.read_csv(found.folder / "naopc_toy_bounds.csv").set_index("model")
     assert bounds["upper, formula"]["negation"] == pytest.approx(0.65)
     assert bounds["mean NAOPC"]["OR"] == pytest.approx(1 / 3)
-    assert "24 of 24 orders without a NAOPC" in found.text
-    assert "Largest change of NAOPC over all 24 orders: " in found.text
     moved = float(found.text.partition("over all 24 orders: ")[2].partition(".\n")[0])
     assert moved < 1e-12
 
@@ -260,7 +238,6 @@ def models(
     aopc: float,
     naopc: float,
     n: int = 40,
-    without: str = "",
     asked: Mapping[str, Sequence[str]] = STAND_INS,
 ) -> Shown:
     """The classifiers `asked` on each data set; adversarially trained ones have scores that differ by so much.
@@ -271,8 +248,6 @@ def models(
     scores, bounds, hits = [], [], []
     pairs = [(dataset, model) for dataset, own in asked.items() for model in own]
     for place, (dataset, model) in enumerate(pairs):
-        if model == without:
-            continue
         own = [method for method in EXPLAINED if (method, model) != ("attention", "lstm")]
         hardened, shifted = model.endswith("robust"), SHIFTED.get(model, 0.0)
         more = {score: gain if hardened else 0.0 for score, gain in gains.items()}
@@ -329,7 +304,6 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     certificates = pd.read_csv(found.folder / "naopc_certificates.csv")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
     # None of 40 texts of a data set speaks against a share, and none proves it to be whole.
-    assert "The certificate held on a share of 1.000 [0." in found.text
     assert re.search(r"By the rule of `naopc_c03`, .*>undecided</span> \(2 of 2 spec", found.text)
 
     # What one model lacks is left out of what compares models.
@@ -370,15 +344,6 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     assert found.verdict("naopc_c06") == "reproduced"
 
 
-def test_too_few_texts_or_no_such_model_say_nothing(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert models(store, aopc=0.1, naopc=-0.1, n=4).verdict("naopc_c06") == "not tested"
-    other = models(Store(tmp_path / "other", monkeypatch), aopc=0.1, naopc=-0.1, n=4, without="robust")
-    assert other.verdict("naopc_c06") == "not tested"
-    assert other.verdicts.reason["naopc_c06"] == "about robust"
-
-
 # --- Searches --------------------------------------------------------------------------------------------------------
 def searches(
     store: Store, *, rows: float, short: float, words: int = 80, n: int = 30, adaptive: float | None = None
@@ -411,15 +376,12 @@ def searches(
 def test_five_times_fewer_rows_are_reached(store: Store) -> None:
     found = searches(store, rows=100.0, short=0.001)
     assert ">holds<" in found.text
-    assert "2 of 2 lines of the table reach it" in found.text
-    assert "Nearest to it" not in found.text
     aims = pd.read_csv(found.folder / "naopc_aim.csv")
     assert aims["times fewer"].tolist() == pytest.approx([10, 10], rel=0.01)
     assert aims["short of"].tolist() == pytest.approx([0.001, 0.001], abs=3e-4)
     cost = pd.read_csv(found.folder / "naopc_search_cost.csv").set_index(["classifier", "search"])
     assert cost.estimate["l6", "pruned, width 3, 8 words"] == pytest.approx(0.002, abs=5e-4)
     assert cost.unsure["lstm", "released, width 5"] == pytest.approx(0.1, abs=1e-3)
-    assert "against exact bounds for 0 of 30 texts of l6, 0 of 30 texts of lstm." in found.text
     assert (cost.low >= 0).all()
     assert not (found.folder / "verdicts.parquet").exists()
 
@@ -436,22 +398,8 @@ def test_too_many_rows_or_bounds_too_far_off_fail(store: Store, rows: float, sho
     assert ">does not hold<" in found and told in found
 
 
-def test_few_long_texts_or_none_say_nothing_of_rows(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = searches(store, rows=100.0, short=0.001, n=3).text
-    assert ">not tested<" in few
-    assert "on 3 texts, fewer than the 10 that an answer needs" in few
-    assert "The adaptive search ran at 0 pairs" in few
-    other = searches(Store(tmp_path / "other", monkeypatch), rows=100.0, short=0.001, words=25)
-    assert ">not tested<" in other.text
-
-
 def test_a_single_text_has_no_interval_and_an_adaptive_search_may_be_outdone(store: Store) -> None:
     found = searches(store, rows=100.0, short=0.001, n=1, adaptive=150.0)
     assert ">not tested<" in found.text
-    assert "on one text, which has no interval" in found.text
-    assert "The adaptive search ran at 2 pairs of a classifier and a length. At 2 of them a pruned search" in found.text
-    assert "- l6, 80 words: *pruned, width 3, 8 words* asks for 100 rows, not 150, and errs by" in found.text
     for name, ends in (("naopc_search_cost", ["low", "high"]), ("naopc_aim", ["fewer low", "short high"])):
         assert pd.read_csv(found.folder / f"{name}.csv")[ends].isna().all(axis=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,6 @@ from faithbook.results.prompted import ORDERING, ordered_alike, subjects
 
 METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", "shapley_sampling")
 REAL = ("attention", "rollout", "lime", "occlusion")
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
 
 
 def agreement(store: Store, gains: dict[str, float], *, sentences: int = 400, wrong: int = 0) -> None:
@@ -79,7 +73,6 @@ def test_below_three_hundred_sentences_nothing_is_judged(store: Store) -> None:
     agreement(store, dict.fromkeys(METHODS, 0.3), sentences=320, wrong=40)
     page = store.report("language_contrast")
     assert page.verdict("lm_q3") == "not tested"
-    assert "280 sentences were counted, and the rule needs 300" in page.text
     shown = pd.read_csv(page.folder / "language_contrast_parts.csv")
     assert (shown.high - shown.low < 0.2).all()  # intervals are those of the sentences that are there
 

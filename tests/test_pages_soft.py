@@ -14,7 +14,7 @@ import pytest
 from store import Shown, Store, units_of
 
 from faithbook.papers.zhao_aletras_tables import precision_of
-from faithbook.results import diagnosticity, published
+from faithbook.results import published
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.sources import datasets
 from faithlib.errors import DataError
@@ -23,15 +23,10 @@ METHODS = ("attention", "deeplift")
 VARIANCES = (0.01, 0.1, 1.0)
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
-
-
 # --- Appendix C ------------------------------------------------------------------------------------------------------
 
 
-def appendix(store: Store, dropout: float, others: float, *, n: int = 40) -> Shown:
+def appendix(store: Store, dropout: float, others: float) -> Shown:
     """Soft scores of real attributions under dropout and under everything else, where random ones have .5."""
     settings = [("dropout", 0.0), ("attention_mask", 0.0)]
     settings += [(f"gaussian_eq{equation}", variance) for equation in (7, 8) for variance in VARIANCES]
@@ -42,7 +37,7 @@ def appendix(store: Store, dropout: float, others: float, *, n: int = 40) -> Sho
         for method in (*METHODS, "random")
     }
     for seed, dataset in enumerate(("movie", "bbc")):
-        units = units_of(means, ("metric", "perturbation", "variance", "method"), n=n, seed=seed, spread=0.02)
+        units = units_of(means, ("metric", "perturbation", "variance", "method"), seed=seed, spread=0.02)
         store.add("soft_variants", {"appendix": units}, dataset=dataset)
     return store.report("soft_appendix")
 
@@ -50,7 +45,6 @@ def appendix(store: Store, dropout: float, others: float, *, n: int = 40) -> Sho
 def test_dropout_that_does_best_is_told(store: Store) -> None:
     found = appendix(store, dropout=0.9, others=0.4)
     assert ">replicates on our models<" in found.text
-    assert "ahead of 14 of 14 alternatives" in found.text
     gaps = pd.read_csv(found.folder / "soft_appendix_gaps.csv")
     assert (gaps.estimate > 0.9).all()
     assert gaps.n.eq(40).all()  # of the smaller data set: data sets weigh alike
@@ -64,11 +58,6 @@ def test_dropout_that_does_best_is_told(store: Store) -> None:
 def test_dropout_that_does_worst_does_not_carry_over(store: Store) -> None:
     found = appendix(store, dropout=0.4, others=0.9)
     assert ">does not replicate on our models<" in found.text
-    assert "ahead of 0 of 14 alternatives" in found.text
-
-
-def test_few_inputs_say_nothing_of_dropout(store: Store) -> None:
-    assert ">not tested<" in appendix(store, dropout=0.9, others=0.4, n=4).text
 
 
 # --- Figure 1 and Table 4 --------------------------------------------------------------------------------------------
@@ -88,15 +77,11 @@ def toy_tables() -> dict[str, pd.DataFrame]:
     return {"soft_two_tokens": tokens, "soft_two_hard": hard, "soft_two_soft": soft}
 
 
-def examples(
-    store: Store, *, soft: float, hard: float, on_sst: tuple[float, float] | None = None, n: int = 40
-) -> Shown:
-    """Scores of real attributions under soft and hard metrics, where random ones have .5; of stand-ins, and of
-    SST where its two levels are given."""
-    for seed, dataset in enumerate(DATASETS if on_sst is None else (*DATASETS, "sst")):
-        softer, harder = on_sst if on_sst is not None and dataset == "sst" else (soft, hard)
-        level = {"soft_ns": softer, "soft_nc": softer, "ns": harder, "nc": harder}
-        common = {"seed": seed, "n": n, "spread": 0.05}
+def examples(store: Store, *, soft: float, hard: float) -> Shown:
+    """Scores of real attributions under soft and hard metrics, where random ones have .5."""
+    level = {"soft_ns": soft, "soft_nc": soft, "ns": hard, "nc": hard}
+    for seed, dataset in enumerate(DATASETS):
+        common = {"seed": seed, "spread": 0.05}
         means = {
             (metric, method): 0.5 if method == "random" else level[metric]
             for metric in level
@@ -130,8 +115,6 @@ def test_examples_that_soft_erasure_wins_alone_carry_over(store: Store) -> None:
     found = examples(store, soft=0.9, hard=0.2)
     assert found.verdict("soft_table4_examples") == "reproduced"
     assert found.verdict("soft_figure1") == "nothing to test"
-    assert "equal at 3 rationale lengths from two tokens on in 2 of 2 metrics" in found.text
-    assert "beyond their Monte-Carlo error in 2 of 2" in found.text
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
     assert shares.estimate["soft alone", "nc", "compared"] == pytest.approx(1.0)
     assert shares.estimate["hard alone", "nc", "compared"] == 0
@@ -146,18 +129,6 @@ def test_examples_that_hard_erasure_wins_alone_do_not(store: Store) -> None:
     assert found.verdict("soft_table4_examples") == "not reproduced"
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
     assert shares.estimate["hard alone", "ns", "movie"] == pytest.approx(1.0)
-
-
-def test_examples_of_the_papers_own_data_are_judged_without_stand_ins(store: Store) -> None:
-    found = examples(store, soft=0.2, hard=0.9, on_sst=(0.9, 0.2))
-    assert found.verdict("soft_table4_examples") == "reproduced"
-    shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"]).estimate
-    assert shares["soft alone", "nc", "compared"] == pytest.approx(1.0)
-    assert shares["soft alone", "nc", "movie"] == 0
-
-
-def test_few_examples_decide_nothing(store: Store) -> None:
-    assert examples(store, soft=0.9, hard=0.2, n=8).verdict("soft_table4_examples") == "not tested"
 
 
 # --- Tables and figures ----------------------------------------------------------------------------------------------
@@ -188,32 +159,20 @@ def at_lengths(found: pd.DataFrame, rise: float = 0.0) -> pd.DataFrame:
     return pd.concat([hard.assign(ratio=r, value=hard.value + rise * i) for i, r in enumerate(LENGTHS)])
 
 
-def study(
-    store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0, halved: bool = False, reference: bool = False
-) -> None:
-    """What the two compute notebooks of study 1 keep, in a world of such diagnosticities.
-
-    `halved`: in single precision as well, which is the run's own, and in half precision, in which random ones always
-    win; `reference`: as runs of the reference.
-    """
+def study(store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0) -> None:
+    """What the two compute notebooks of study 1 keep, in a world of such diagnosticities."""
     for seed, dataset in enumerate(dict.fromkeys(task for _, task, _ in shares)):
         found = scores(shares, dataset, n=n, seed=seed)
         soft = found[found.metric.isin(SOFT)]
         once = soft.assign(metric=soft.metric + "_one_draw")
         facts = soft[soft.method == "random"].assign(method="none", metric="p_full").drop_duplicates("id")
-        store.add(
-            "soft_metrics",
-            {"": pd.concat([soft, once, facts]), "lengths": at_lengths(found, rise)},
-            dataset=dataset,
-            reference=reference,
-        )
+        parts = {"": pd.concat([soft, once, facts]), "lengths": at_lengths(found, rise)}
+        store.add("soft_metrics", parts, dataset=dataset)
         if seed < 2:  # of the short texts
             ranks = soft.assign(variant="normaliser=rank")
             exact = found[found.method == "deeplift"].assign(variant="deeplift=exact")
-            lost = found.assign(value=np.where(found.method == "random", 0.5, 0.2), variant="dtype=bfloat16")
-            both = [found.assign(variant="dtype=float32"), lost] if halved else []
-            variants = pd.concat([found.assign(variant="paper"), ranks, exact, *both])
-            store.add("soft_variants", {"variants": variants}, dataset=dataset, reference=reference)
+            variants = pd.concat([found.assign(variant="paper"), ranks, exact])
+            store.add("soft_variants", {"variants": variants}, dataset=dataset)
 
 
 # Of each metric what its methods have on average over tasks, DeepLIFT last.
@@ -267,7 +226,6 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
     told = found.verdicts
     assert told.contradicted["soft_c03"] == 2
-    assert "Soft-NC on MultiRC" in found.text
     assert told.loc["soft_c01", ["agreeing", "specifications"]].tolist() == [7, 7]
     assert told.loc["soft_c02", ["agreeing", "specifications"]].tolist() == [10, 10]
     table = pd.read_csv(found.folder / "soft_table6.csv").set_index(["dataset", "method", "metric"])
@@ -277,29 +235,9 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     average = pd.read_csv(found.folder / "soft_table2.csv").set_index(["metric", "method"]).loc[("nc", "average")]
     assert average.published == 0.394
     assert average.estimate == pytest.approx(0.5, abs=0.02)
-    assert "published ones by Table 6" not in found.text  # all four tasks have a stand-in: the printed averages
     data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
     # The data is not on this machine: cards know classes and sizes, and nobody the words.
     assert data.loc["bbc", ["words per text", "classes", "train"]].tolist() == ["–", "5 (4)", "1,487 (102,000)"]
-
-
-@pytest.mark.usefixtures("splits")
-def test_the_precision_is_that_of_the_runs_and_not_of_the_machine_that_draws(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAITHLIB_PRECISION", "bfloat16")
-    study(store, world(TRUE, tasks=0.2), n=64, halved=True, reference=True)
-    manifest = store.home / "data" / "reference" / "full" / "manifest.json"
-    told = json.loads(manifest.read_text())
-    runs = [{**run, "settings": {"dtype": "float32"}} for run in told["runs"]]
-    manifest.write_text(json.dumps({**told, "runs": runs}))
-    found = store.report("soft_tables")
-    curve = pd.read_csv(found.folder / "soft_c01_curve.csv")
-    assert not curve.duplicated(list(diagnosticity.OWN)).any()
-    assert curve.precision[0] == "float32"
-    half = curve[curve.precision == "bfloat16"]
-    assert (len(half), half.estimate.item()) == (1, 0)  # a specification of its own, with values of its own
-    assert found.verdicts.loc["soft_c01", ["agreeing", "specifications"]].tolist() == [7, 8]
 
 
 def test_precisions_are_those_of_the_data_sets_that_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,13 +269,6 @@ def test_the_tables_of_a_world_that_is_the_other_way_round(store: Store) -> None
     assert found.verdicts.specifications["soft_c01"] == 7
 
 
-@pytest.mark.usefixtures("splits")
-def test_the_tables_of_few_inputs_decide_nothing(store: Store) -> None:
-    study(store, world(TRUE, tasks=0.2), n=8)
-    found = store.report("soft_tables")
-    assert {found.verdict(name) for name in TABLES} == {"not tested"}
-
-
 THEIRS = ("sst", "ag", "evinf", "multirc")
 
 
@@ -366,7 +297,6 @@ def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tu
     assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"not reproduced"}
     assert found.verdict("soft_c07") == "reproduced"  # as all four tasks are there
     assert found.verdict("soft_table1") == "not reproduced"
-    assert "SST, test 1 (printed 1,821)" in found.text
 
 
 def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(store: Store) -> None:
@@ -381,7 +311,6 @@ def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(sto
         assert by_method[metric, "average"] == pytest.approx(value, abs=6e-4)
         assert by_task[metric, "average"] == pytest.approx(value, abs=6e-4)
     assert by_task["nc", "sst"] == 0.409  # a single cell as it is printed
-    assert "averages over SST and AG News, the published ones by Table 6" in found.text
     # Of 18 averages 14 are left; on these the paper's own numbers have 10, and ours none.
     assert found.verdict("soft_c02") == "not reproduced"
     assert "asked for 10, as many as the paper's own numbers" in found.verdicts.reason["soft_c02"]
@@ -410,18 +339,12 @@ def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store:
     found = store.report("soft_figures")
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
     told = found.verdicts
-    assert "rises more than random scores in 0 of 8 panels" in found.text
     slopes = pd.read_csv(found.folder / "soft_figure2_slopes.csv")
     assert slopes["minus that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
     assert told.loc["soft_c11", ["agreeing", "specifications"]].tolist() == [10, 10]
     assert told.contradicted["soft_c11"] == 1  # Soft-NC on MultiRC
     curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
     assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(0.2)
-    assert (
-        "The figure has movie (for SST), section (for Ev.Inf.), bbc (for AG), pair (for MultiRC). Its verdict and"
-        in (found.text)
-    )
-    assert "of c11 rest on section (for Ev.Inf.), pair (for MultiRC), because" in found.text
     points = pd.read_csv(found.folder / "soft_figure3.csv").set_index(["dataset", "metric", "ratio"]).estimate
     assert points["section", "ns", 0.1] == pytest.approx(0.5, abs=0.02)
 
@@ -431,12 +354,6 @@ def test_the_figures_of_a_world_in_which_scores_fall_and_hard_does_better(store:
     found = store.report("soft_figures")
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "not reproduced")
     assert found.verdicts.specifications["soft_c11"] == 10
-
-
-def test_the_figures_of_few_inputs_decide_nothing(store: Store) -> None:
-    study(store, world(TRUE, tasks=0.2), n=8, rise=0.05)
-    found = store.report("soft_figures")
-    assert {found.verdict(name) for name in FIGURES} == {"not tested"}
 
 
 # --- Deviations ------------------------------------------------------------------------------------------------------
@@ -482,9 +399,6 @@ def deviations(store: Store, *, minmax: float, ranks: float, n: int = 40) -> Sho
 def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store) -> None:
     found = deviations(store, minmax=0.2, ranks=0.8)
     assert ">replicates on our models<" in found.text
-    assert "Soft-NS 0.600 [0." in found.text
-    # A score of 1 for every token beats random ones wherever it is defined.
-    assert "under Soft-NS on a share of the inputs of 1.000" in found.text
     effects = pd.read_csv(found.folder / "soft_deviations_effects_plot.csv").set_index(["variant", "metric"])
     ranked, mirrored = effects.loc[("normaliser=rank", "soft_nc")], effects.loc[("direction=released", "soft_ns")]
     assert (ranked.change, ranked["other choice"]) == (pytest.approx(0.6, abs=0.02), pytest.approx(0.8, abs=0.02))
@@ -493,12 +407,10 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
     exact = effects.loc[("deeplift=exact", "soft_nc")]
     assert (exact.diagnosticity, exact["other choice"], exact.n) == (pytest.approx(0.2, abs=0.02), 1.0, 40)
     assert ("normaliser=rank", "nc") not in effects.index
-    assert "Not measured in this profile" in found.text  # of the choices that this world has no values of
     one_draw = pd.read_csv(found.folder / "soft_one_draw.csv")
     assert one_draw.flips.eq(0.25).all()
     sides = pd.read_csv(found.folder / "soft_d8.csv").set_index(["dataset", "metric"]).reading
     assert sides["movie", "soft_nc"] == "random preferred"
-    assert "below one half: Soft-NS on movie" in found.text
     kept = pd.read_csv(found.folder / "soft_amount.csv").set_index("method")
     assert (kept.estimate.attention, kept.estimate.random) == (pytest.approx(1 / 3), 0.5)
     assert kept.n.eq(2).all() and "low" not in kept.columns  # an interval of two inputs is none
@@ -507,7 +419,3 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
 
 def test_amounts_that_do_not_count_do_not_carry_over(store: Store) -> None:
     assert ">does not replicate on our models<" in deviations(store, minmax=0.8, ranks=0.3).text
-
-
-def test_few_inputs_say_nothing_of_amounts(store: Store) -> None:
-    assert ">not tested<" in deviations(store, minmax=0.2, ranks=0.8, n=4).text

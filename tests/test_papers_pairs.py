@@ -154,15 +154,6 @@ def test_files_cut_short_changed_or_mislabelled_are_refused(made: Path, file: st
         datasets.load_dataset("nli", "train")
 
 
-def test_labels_that_are_counted_right_but_stand_elsewhere_are_refused(made: Path) -> None:
-    path = made / "xnli" / "test-bg.tsv"
-    first, second, *rest = path.read_text().splitlines()
-    swapped = [first.replace("\tentailment", "\tneutral"), second.replace("\tneutral", "\tentailment")]
-    path.write_text("\n".join([*swapped, *rest]) + "\n")
-    with pytest.raises(DataError, match="pairs and labels of xnli-test-bg are not those expected"):
-        datasets.load_parallel("nli", ("en", "bg"), "test")
-
-
 def test_a_wrong_or_damaged_archive_is_refused(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(archives / "xnli-archive" / "XNLI-1.0.zip", "w") as archive:
         archive.writestr("XNLI-1.0/xnli.test.tsv", b"\xff\xfe")
@@ -204,12 +195,3 @@ def test_the_real_pairs_are_those_that_are_told_in_english_and_thai() -> None:
     thai = datasets.load_parallel("nli", ("en", "th"), "test")["th"]
     assert thai.labels == found["test"].labels
     assert thai.texts != found["test"].texts
-
-
-def test_the_real_files_are_refused_once_they_are_changed(real: Path) -> None:
-    path = real / "snli" / "test.tsv"
-    whole = path.read_text()
-    for changed in (whole[:-200], whole.replace("\t0\t", "\t1\t", 1), whole.replace("choir", "quire", 1)):
-        path.write_text(changed)
-        with pytest.raises(DataError, match=r"snli-test are not those expected|is not a key, a label"):
-            datasets.load_dataset("nli", "train")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 import torch
-from scipy.cluster.hierarchy import linkage
 from toy_models import one_row, text_inputs, text_model
 
 from faithbook.papers.evalxnlp_methods import halves, partition_shap
@@ -46,15 +45,6 @@ def owen(value: Callable[[Iterable[int]], float], n: int) -> list[float]:
             gains.append([values[order.index(f) + 1] - values[order.index(f)] for f in range(n)])
     assert len(gains) == 2 ** (n - 1)
     return np.mean(gains, axis=0).tolist()
-
-
-def test_a_tree_halves_what_it_holds() -> None:
-    points = np.array([[0.0], [1.0], [10.0], [11.0]])
-    assert (halves(4)[:, [0, 1, 3]] == linkage(points)[:, [0, 1, 3]]).all()
-    assert halves(1).shape == (0, 4)
-    for n in (2, 5, 8, 13):
-        assert sorted(halves(n)[:, :2].ravel().tolist()) == list(range(2 * n - 2))
-        assert halves(n)[-1, 3] == n
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

@@ -12,9 +12,9 @@ from scipy.stats import fisher_exact
 from faithbook.engine.plan import plan
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.run import load_units
+from faithbook.papers.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 from faithbook.paths import reference_dir, results_dir
 from faithbook.results import rulebook
-from faithbook.results.diagnosticity import WIN, counted, with_lengths
 from faithbook.results.measured import REFERENCE as SPEAKS
 from faithbook.results.scoreboard import filled
 

@@ -479,7 +479,6 @@ def test_trend() -> None:
     x = np.arange(6.0)
     assert rules.trend(x, x**2).answer == rules.YES
     assert rules.trend(x, -(x**2)).answer == rules.NO
-    assert rules.trend(x, -(x**2), rising=False).answer == rules.YES
     assert rules.trend(x, [0, 1, 0, 1, 0, 1]).answer == rules.INCONCLUSIVE
     assert rules.trend(x[:4], x[:4]).answer == rules.UNTESTABLE
     assert rules.trend(x, x * 0).answer == rules.UNTESTABLE

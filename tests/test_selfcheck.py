@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import peft
 import pytest
 import timm
 import torch
-from families import FAMILIES, opened, saved
 from torch import Tensor, nn
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
@@ -21,15 +21,15 @@ from faithlib.evaluation import count_rows, evaluate, explain
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
-DOORS: dict[str, Callable[[Any, Any], Any]] = {
+DOORS: dict[str, Callable[..., Any]] = {
     "Perturber": Perturber,
-    "evaluate": lambda model, inputs: evaluate(model, inputs, methods=["random"], metrics=["nc"]),
-    "explain": lambda model, inputs: explain(model, inputs, ["occlusion"]),
-    "attribute": lambda model, inputs: attribute("occlusion", model, inputs),
-    "gradients": lambda model, inputs: attribute(
-        "saliency" if isinstance(inputs, TextInputs) else "lrp", model, inputs
+    "evaluate": partial(evaluate, methods=["random"], metrics=["nc"]),
+    "explain": partial(explain, methods=["occlusion"]),
+    "attribute": partial(attribute, "occlusion"),
+    "gradients": lambda model, inputs, **given: attribute(
+        "saliency" if isinstance(inputs, TextInputs) else "lrp", model, inputs, **given
     ),
-    "rows": lambda model, inputs: attribute_rows([Row("saliency"), Row("lime")], model, inputs),
+    "rows": partial(attribute_rows, [Row("saliency"), Row("lime")]),
 }
 
 
@@ -98,8 +98,11 @@ def test_an_output_that_is_changed_around_the_model_is_refused(door: str) -> Non
         DOORS[door](Louder(model).eval(), text_inputs(model))
 
 
-@pytest.mark.parametrize("kind", ["PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("kind", "door"),
+    [("PrefixTuningConfig", "evaluate"), ("PromptEncoderConfig", "evaluate")]
+    + [("PromptTuningConfig", door) for door in DOORS],
+)
 def test_virtual_tokens_are_refused_by_name(kind: str, door: str) -> None:
     model = text_model()
     inputs = text_inputs(model)
@@ -180,15 +183,6 @@ def test_pixels_are_left_where_tokens_do_not_lead_to_the_answer() -> None:
     assert attribute("grad_cam", model, inputs).shape == (3, 4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_passes(family: str, tmp_path: Any) -> None:
-    model, reader = opened(saved(family, tmp_path))
-    inputs = TextInputs.from_texts(["a warm film", "not bad at all . it is fine"], reader)
-    Perturber(model, inputs)
-    attribute("occlusion", model, inputs)
-    Perturber(model.to(torch.bfloat16), inputs)
-
-
 # ----------------------------------------------------------------------------------------------------------- its price
 def test_two_rows_a_batch_and_no_more() -> None:
     inputs = text_inputs(text_model())
@@ -197,18 +191,7 @@ def test_two_rows_a_batch_and_no_more() -> None:
         for check in (False, True):
             model = text_model()
             calls = Calls(model)
-            if check:
-                call(model, inputs)
-            elif door == "Perturber":
-                Perturber(model, inputs, check=False)
-            elif door == "evaluate":
-                evaluate(model, inputs, methods=["random"], metrics=["nc"], check=False)
-            elif door == "explain":
-                explain(model, inputs, ["occlusion"], check=False)
-            elif door == "rows":
-                attribute_rows([Row("saliency"), Row("lime")], model, inputs, check=False)
-            else:
-                attribute("occlusion" if door == "attribute" else "saliency", model, inputs, check=False)
+            call(model, inputs, check=check)
             rows.append(calls.rows)
         assert rows[1] - rows[0] == 2, door
 

@@ -93,13 +93,6 @@ def test_claims_rest_on_the_largest_model_that_all_their_data_sets_have(store: S
     assert table[table.metric == "nc"].estimate.to_numpy() == pytest.approx(SMALL["nc"], abs=0.01)
 
 
-def test_with_one_model_there_is_nothing_to_compare(store: Store) -> None:
-    study(store, "", SMALL, n=60)
-    found = store.report("soft_tables")
-    table = pd.read_csv(found.folder / "soft_table3.csv").set_index(["metric", "dataset"])
-    assert table.estimate["nc", "sst"] == pytest.approx(SMALL["nc"], abs=0.01)
-
-
 def replayed(store: Store, classifier: str, shares: dict[str, float]) -> None:
     """What is kept of the released code's choices, of which none changes anything."""
     frames = []

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.results import spread
+from faithbook.papers import zaman_belinkov_spread as spread
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Drawn
 from faithlib.errors import InputError

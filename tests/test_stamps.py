@@ -13,7 +13,7 @@ from PIL import Image
 from faithbook.models.adapted import load_classifier
 from faithbook.sources import debian, files, images, stamps
 from faithbook.sources.objects import mask_of, where_it_points
-from faithlib.errors import DataError, DigestError, InputError
+from faithlib.errors import DataError, InputError
 
 HERE = files.is_here("stamps")
 PER_CLASS = 4
@@ -108,15 +108,6 @@ def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: py
         stamps.stamps("test")
     with pytest.raises(DataError, match="has no file"):
         debian.package_member(few, "./nowhere")
-
-
-def test_another_package_by_that_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    place = files.sources()["stamps"].path
-    place.parent.mkdir(parents=True)
-    place.write_bytes(packed_stamps(tmp_path).read_bytes())
-    with pytest.raises(DigestError):
-        files.fetch("stamps")
 
 
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")

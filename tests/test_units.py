@@ -127,23 +127,6 @@ def test_a_function_of_texts_has_the_same_units() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- containers
-@pytest.mark.parametrize(
-    "held",
-    [
-        lambda texts: tuple(texts),
-        lambda texts: pd.Series(texts, index=[5, 7]),
-        lambda texts: pd.Series(texts).to_numpy(),
-        lambda texts: (text for text in texts),
-        lambda texts: type("Column", (), {"__iter__": lambda self: iter(texts), "__len__": lambda self: 2})(),
-    ],
-    ids=["tuple", "series", "array", "generator", "column"],
-)
-def test_any_container_of_texts_will_do(held) -> None:
-    texts = ["a fine film", "not bad"]
-    assert TextInputs.from_texts(held(texts), tokenizer()).keys() == TextInputs.from_texts(texts, tokenizer()).keys()
-    assert WordInputs.from_texts(held(texts)).texts == tuple(texts)
-
-
 @pytest.mark.parametrize("wrong", ["a film", b"a film", [], None, 3])
 def test_what_is_no_container_of_texts_is_refused(wrong) -> None:
     for make in (WordInputs.from_texts, lambda texts: TextInputs.from_texts(texts, tokenizer())):

@@ -12,10 +12,12 @@ import pytest
 import torch
 import transformers
 from families import TEXTS, opened, saved
+from supported import checkpointed, compiled_forward, with_gradients_of_inputs, without_dicts
+from test_replica import state
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, tokenizer, vision_model
 
-from faithlib.attribution import Row, attribute, attribute_rows, methods
+from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.texts import looking_inside
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
@@ -23,14 +25,7 @@ from faithlib.evaluation import evaluate, explain
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
-ROWS = {name: Row(name, options=FAST.get(name, {})) for name in methods()}
-
-
-def checkpointed(model: nn.Module) -> nn.Module:
-    with warnings.catch_warnings(action="ignore"):
-        model.gradient_checkpointing_enable()
-    return model
+ROWS = quick_rows("text")
 
 
 def ever_checkpointed(model: nn.Module) -> nn.Module:
@@ -38,23 +33,8 @@ def ever_checkpointed(model: nn.Module) -> nn.Module:
     return model.eval()
 
 
-def with_gradients_of_inputs(model: nn.Module) -> nn.Module:
-    model.enable_input_require_grads()
-    return model
-
-
-def without_dicts(model: nn.Module) -> nn.Module:
-    model.config.return_dict = False
-    return model
-
-
 def compiled_in_place(model: nn.Module) -> nn.Module:
     model.compile(backend="eager")
-    return model
-
-
-def compiled_forward(model: nn.Module) -> nn.Module:
-    model.forward = torch.compile(model.forward, backend="eager")
     return model
 
 
@@ -96,7 +76,9 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
     config = peft.LoraConfig(task_type="SEQ_CLS", r=2, target_modules=modules, init_lora_weights=False)
     adapted = peft.get_peft_model(model, config).eval()
     named = {name: ROWS[name] for name in ("saliency", "integrated_gradients", "attention", "occlusion")}
+    before = state(adapted)
     found = evaluate(adapted, inputs, methods=named, metrics=["nc", "soft_nc"], draws=1)
+    assert state(adapted) == before
     with torch.no_grad():
         own = adapted(input_ids=inputs.input_ids[:1, : inputs.lengths[0]]).logits
     assert torch.allclose(Perturber(adapted, inputs).logits_full[:1], own, atol=1e-5)
@@ -127,6 +109,26 @@ def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- few bits
+class OfFourBits(nn.Linear):
+    """As bitsandbytes' layer, where it cannot unpack the width of its weights."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        raise AssertionError
+
+
+OfFourBits.__module__ = "bitsandbytes.nn"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_four_bits_that_cannot_be_unpacked_are_refused_in_words(check: bool) -> None:
+    model = text_model("bert")
+    model.bert.pooler.dense = OfFourBits(16, 16)
+    with pytest.raises(ModelError, match=r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"):
+        Perturber(model, text_inputs(model), check=check)
+    with pytest.raises(ModelError, match="in 4 bits"):
+        attribute("occlusion", model, text_inputs(model), check=check)
+
+
 @pytest.mark.filterwarnings("ignore:int8")
 @pytest.mark.parametrize("whole", [True, False])
 def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -> None:

@@ -130,12 +130,6 @@ def test_integrated_gradients_lead_where_they_are_first_and_last_under_lerf() ->
     assert "IG behind LRP, AOPC, LeRF" in parts and "IG ahead of LRP, AUC" in parts
 
 
-def test_random_scores_compete_with_three_methods_under_every_older_metric() -> None:
-    asked: list[tuple[str, str, object]] = []
-    parts = wu.competes(lambda metric, name, **labels: asked.append((metric, name, labels["ties"])), ties="none")  # type: ignore[arg-type, return-value, func-returns-value]
-    assert len(parts) == 12 and set(asked) == {(m, name, "none") for m in wu.EXISTING for name in wu.NAMED}
-
-
 def test_every_drawing_of_random_scores_counts_and_a_tie_one_half() -> None:
     values = {("lime", 0): 0.5, ("random", 0): 0.2, ("random", 1): 0.5}
     rows = [(method, draw, metric, value) for (method, draw), value in values.items() for metric in ("saco", "auc")]

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import families
 import tokenizers
 import torch
 import transformers
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
+from faithlib.attribution import Row, methods
 from faithlib.inputs import ImageInputs, TextInputs
 
 FAMILIES = ("bert", "roberta", "distilbert", "xlm-roberta")
 LENGTHS = (9, 6, 4)
+# Enough for tests that ask for every method and not for its accuracy.
+FAST: dict[str, dict[str, Any]] = {
+    "lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 6}
+}  # fmt: skip
+
+
+def quick_rows(kind: str) -> dict[str, Row]:
+    """Every method for "text", "image" or "words" inputs, at little cost."""
+    return {name: Row(name, options=FAST.get(name, {})) for name in methods(kind)}
 
 
 def text_model(family: str = "bert", *, classes: int = 3) -> nn.Module:
@@ -57,17 +70,21 @@ def text_inputs(model: nn.Module, lengths: tuple[int, ...] = LENGTHS, *, seed: i
     )
 
 
-def vision_model(*, class_token: bool = True) -> VisionTransformer:
-    """A two-block ViT on 8 x 8 images with patches of 4."""
+def vit(kind: type[VisionTransformer] = VisionTransformer, *, spread: float = 0.4, **options: Any) -> VisionTransformer:
+    """A two-block ViT on 8 x 8 images with patches of 4, weights large enough for gradients and attention to show."""
     torch.manual_seed(0)
-    model = VisionTransformer(
-        img_size=8, patch_size=4, embed_dim=16, depth=2, num_heads=2, num_classes=3,
-        class_token=class_token, global_pool="token" if class_token else "avg",
-    ).eval()  # fmt: skip
+    size = {"img_size": 8, "patch_size": 4, "embed_dim": 8, "depth": 2, "num_heads": 2, "num_classes": 3}
+    model = kind(**{**size, **options}).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.normal_(0, 0.3)
+            parameter.normal_(0, spread)
     return model
+
+
+def vision_model(*, class_token: bool = True) -> VisionTransformer:
+    """A wider one, which reads its class token or the mean of its patches."""
+    pool = "token" if class_token else "avg"
+    return vit(spread=0.3, embed_dim=16, class_token=class_token, global_pool=pool)
 
 
 def image_inputs(n: int = 3) -> ImageInputs:
@@ -77,28 +94,7 @@ def image_inputs(n: int = 3) -> ImageInputs:
 
 def one_row(model: nn.Module, inputs: TextInputs, b: int, keep: Tensor, erase: str) -> Tensor:
     """Logits [C] of one erased text, alone in its batch and without padding: the oracle of every test of the core."""
-    length = int(inputs.lengths[b])
-    ids = inputs.input_ids[b, :length]
-    feature_of = inputs.feature_of[b, :length]
-    stays = torch.tensor([f < 0 or bool(keep[f]) for f in feature_of.tolist()])
-    base = getattr(model, model.base_model_prefix)
-    given = {}
-    if erase == "delete":
-        ids = ids[stays]
-    elif erase in ("pad", "mask"):
-        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
-        if hasattr(base.embeddings, "padding_idx"):
-            # Left alone, RoBERTa would give erased tokens the position of padding and move the others up.
-            first = base.embeddings.padding_idx + 1
-            given["position_ids"] = torch.arange(first, first + length)[None]
-    hook = base.embeddings.register_forward_hook(
-        lambda module, args, output: output * stays[None, :, None] if erase == "zero" else output
-    )
-    try:
-        with torch.no_grad():
-            return model(input_ids=ids[None], attention_mask=torch.ones_like(ids)[None], **given).logits[0]
-    finally:
-        hook.remove()
+    return families.one_row("bert", model, inputs, b, keep, erase)
 
 
 def tokenizer() -> transformers.PreTrainedTokenizerBase:

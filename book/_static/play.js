@@ -70,13 +70,13 @@
     const aopc = path => { const found = curve(path); return mean(found.slice(1).map(p => found[0] - p)); };
     const share = value => (item.upper - item.lower > 1e-9 ? Math.min(1, Math.max(0, (value - item.lower) / (item.upper - item.lower))) : NaN);
     const name = word => (item.words ? item.words[word] : `word ${word + 1}`);
-    const path = found => found.map(name).join(", ");
+    const path = found => found.map(unit === "sentence" ? place => place + 1 : name).join(", ");  // a sentence is too long for a cell
 
     const row = make("div", {className: cells ? "patches" : "words", role: "group"});
     const chart = picture("", 194), scale = picture("", 46);
     const told = make("p", {className: "told", role: "status"}), bounds = make("p");
     const rows = make("tbody"), table = make("div", {className: "others"}, make("table", {},
-      make("thead", {}, make("tr", {}, ...["order of", "AOPC", "NAOPC", `${unit}s in that order`].map(text => make("th", {scope: "col"}, text)))), rows));
+      make("thead", {}, make("tr", {}, ...["order of", "AOPC", "NAOPC", unit === "sentence" ? "sentences (by place in the prompt)" : `${unit}s in that order`].map(text => make("th", {scope: "col"}, text)))), rows));
     const hidden = make("div", {className: "bounds"}, scale, bounds, table);
 
     const begin = found => {

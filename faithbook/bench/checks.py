@@ -88,8 +88,8 @@ def check_metric(metric: OwnMetric) -> Found:
 
     faults = _changes(metric.name, values_of, ground)
     if undefined:
-        told = "a value that is undefined tells no explanation from another, and its input is left out"
-        faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {told}.")
+        why = "a value that is undefined tells no explanation from another, and its input is left out"
+        faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {why}.")
     if all(len(set(one[~one.isnan()].tolist())) == 1 and _same(one, values["truth"]) for one in values.values()):
         faults.append(f"{metric.name} has the same value for every explanation of every input.")
     return Found(tuple(faults), undefined, by_amount)
@@ -112,31 +112,31 @@ def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> 
     def asked(given: Tensor, rows: list[int] | None = None) -> Tensor:
         return answer(ground.model, ground.perturber(rows), given)
 
-    own = asked(scores)
+    answers = asked(scores)
     faults = []
-    if not _same(own, asked(scores)):
+    if not _same(answers, asked(scores)):
         return [f"{name} answers the same question twice and differently: let it draw from a seed of its own."]
     backwards = everyone[::-1]
-    if not _same(own[backwards], asked(scores[backwards], backwards)):
+    if not _same(answers[backwards], asked(scores[backwards], backwards)):
         faults.append(
             f"{name} changes with the order of the batch: the {unit} of an input may not hang on where it stands."
         )
     for b in everyone:
         alone = asked(scores[[b], : sizes[b]], [b])
-        beside = own[[b]] if own.ndim == 1 else own[[b], : sizes[b]]
-        if not _same(beside, alone):
+        in_company = answers[[b]] if answers.ndim == 1 else answers[[b], : sizes[b]]
+        if not _same(in_company, alone):
             faults.append(
                 f"{name} changes with the other inputs of the batch: input {b}, of {sizes[b]} features, has another "
                 f"{unit} alone than beside inputs of {max(sizes)}; see that only features that there are count."
             )
             break
     beyond = torch.where(ground.inputs.feature_mask, scores, 7.0)
-    if not _same(own, asked(beyond)):
+    if not _same(answers, asked(beyond)):
         faults.append(f"{name} reads scores beyond an input's features: use perturber.feature_mask, or `present`.")
-    return faults + _label_faults(name, answer, ground, own)
+    return faults + _label_faults(name, answer, ground, answers)
 
 
-def _label_faults(name: str, answer: Answer, ground: Bed, own: Tensor) -> list[str]:
+def _label_faults(name: str, answer: Answer, ground: Bed, answers: Tensor) -> list[str]:
     """What changes where classes have other numbers, or words are other strings, though the model answers the same."""
     faults = []
     inner = ground.model
@@ -147,13 +147,13 @@ def _label_faults(name: str, answer: Answer, ground: Bed, own: Tensor) -> list[s
         over=inner.over,
         pad_id=inner.config.pad_token_id,
     )
-    if not _answered_alike(own, answer, replace(ground, model=turned)):
+    if not _answered_alike(answers, answer, replace(ground, model=turned)):
         faults.append(
             f"{name} looks at the label: it changes where the classes get other numbers and the model answers the same."
         )
     inputs = ground.inputs
     renamed = replace(inputs, features=_numbered(inputs.features), tokens=_numbered(inputs.tokens))
-    if not _answered_alike(own, answer, replace(ground, inputs=renamed)):
+    if not _answered_alike(answers, answer, replace(ground, inputs=renamed)):
         faults.append(
             f"{name} looks at the words, and so at the label: it changes where they are other strings and the model "
             "answers the same."
@@ -166,10 +166,10 @@ def _numbered(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(f"w{i}" for i in range(len(row))) for row in rows)
 
 
-def _answered_alike(own: Tensor, answer: Answer, ground: Bed) -> bool:
+def _answered_alike(answers: Tensor, answer: Answer, ground: Bed) -> bool:
     """Whether the answer is the same elsewhere; one that fails there is not."""
     try:
-        return _same(own, answer(ground.model, ground.perturber(), ground.scores["random"]))
+        return _same(answers, answer(ground.model, ground.perturber(), ground.scores["random"]))
     except InputError:
         return False
 

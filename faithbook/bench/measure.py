@@ -22,7 +22,6 @@ from torch import Tensor
 from faithbook import reasons
 from faithbook.bench.subject import OwnMethod, OwnMetric
 from faithbook.engine.profiles import find_profile
-from faithbook.models import closed_form
 from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
@@ -50,7 +49,6 @@ _TRAINED = {
     "misled by erasure": "planted-misled",
 }
 _PRICED = 2  # inputs whose rows are counted
-_REAL, _MIRRORED, _LINEAR, _DETECTOR = "real", "mirrored", "linear", "detector"
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,11 @@ def sizes_of(profile: str) -> Sizes:
 class Measured:
     """Long frames, a row a value. All have modality, id, method, metric, value, but where it is said.
 
-    `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images; `planted`:
-    with model and erase; `rho`: of methods, picture against mirror image (id, method, value); `true`: how a method
-    stands to the truth (model, id, method, value); `alike`: rank correlation of the own method with others (id, method,
-    value); `prices`: rows per input (modality, name, rows, seconds).
+    - `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images;
+    - `planted`: with model and erase; `true`: how true a method is (model, id, method, value);
+    - `rho`: of methods, image against mirror image (id, method, value);
+    - `alike`: rank correlation of the own method with others (id, method, value);
+    - `prices`: rows per input (modality, name, rows, seconds).
     """
 
     values: list[pd.DataFrame] = field(default_factory=list)
@@ -103,45 +102,36 @@ class Measured:
 
     def take(self, other: Measured) -> None:
         """Add what another holds."""
-        for name, found in vars(other).items():
-            getattr(self, name).extend(found)
+        for name, frames in vars(other).items():
+            getattr(self, name).extend(frames)
 
     def frame(self, name: str) -> pd.DataFrame:
         """One of them as a whole."""
-        found = getattr(self, name)
+        frames = getattr(self, name)
         if name == "prices":
-            return pd.DataFrame(found)
-        return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+            return pd.DataFrame(frames)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What is judged, at which sizes, what hears of each step of `steps` (name, line) as it begins, and what has been
-    measured."""
+    """What is judged, at which sizes, what hears of each step as it begins, and what has been measured."""
 
     metric: OwnMetric | None
     method: OwnMethod | None
     sizes: Sizes
-    begin: Callable[[str, str], None] = lambda name, line: None
-    found: Measured = field(default_factory=Measured)
-
-    def steps(self, modality: str) -> list[str]:
-        """The names of the steps of `real` and `planted`, in their order."""
-        real = (_REAL, _MIRRORED) if modality == "vision" else (_REAL,)
-        return [_step(modality, name) for name in (*real, _LINEAR, _DETECTOR, *_TRAINED)]
-
-    def _tell(self, modality: str, name: str, line: str) -> None:
-        self.begin(_step(modality, name), f"{modality}: {line}")
+    tell: Callable[[str], None] = lambda line: None
+    measured: Measured = field(default_factory=Measured)
 
     # ------------------------------------------------------------------------------------------------- explanations
     def explanations(
         self, model: Any, inputs: Inputs, methods: Mapping[str, str | Row], *, erase: str | None
     ) -> dict[str, Tensor]:
         """Scores [B, F] of the known methods, and of one's own."""
-        found = explain(model, inputs, methods, erase=erase)
+        scores = explain(model, inputs, methods, erase=erase)
         if self.method is not None:
-            found[self.method.name] = self.method(model, inputs, Perturber(model, inputs, erase=erase))
-        return found
+            scores[self.method.name] = self.method(model, inputs, Perturber(model, inputs, erase=erase))
+        return scores
 
     def scored(
         self,
@@ -187,13 +177,13 @@ class Bench:
         model = classifier.model.to(_device())
         inputs, ids = real_inputs(modality, classifier, self.sizes)
         methods = real_methods(modality, self.sizes)
-        self._tell(modality, _REAL, f"{len(inputs)} inputs of a real model, {len(methods)} methods")
+        self.tell(f"{modality}: {len(inputs)} inputs of a real model, {len(methods)} methods")
         explanations = self.explanations(model, inputs, methods, erase=None)
         if self.method is not None:
-            own = explanations[self.method.name]
-            self._agreement_of_methods(modality, inputs, ids, own, explanations)
+            scores = explanations[self.method.name]
+            self._agreement_of_methods(modality, inputs, ids, scores, explanations)
         table = self.scored(model, inputs, explanations, ids, erase=None).assign(modality=modality, control="")
-        self.found.values.append(table)
+        self.measured.values.append(table)
         self._controls(modality, model, inputs, ids, explanations)
         self._prices(modality, model, inputs, methods)
         if isinstance(inputs, ImageInputs):
@@ -212,35 +202,35 @@ class Bench:
                 if self.metric is not None:
                     values[self.metric.name] = self.metric(perturber, given if control == "shuffled" else ranks)
                 frames = [tidy(ids, method, name, value) for name, value in values.items()]
-                self.found.values.append(pd.concat(frames).assign(modality=modality, control=control))
+                self.measured.values.append(pd.concat(frames).assign(modality=modality, control=control))
         if self.method is not None:  # its own scores shuffled, asked of every metric
-            own = {self.method.name: shuffled(explanations[self.method.name], inputs)}
-            told = self.scored(model, inputs, own, ids, erase=None)
-            told = told[~told["metric"].isin(SOFT)]
-            self.found.values.append(told.assign(modality=modality, control="shuffled"))
+            moved = {self.method.name: shuffled(explanations[self.method.name], inputs)}
+            table = self.scored(model, inputs, moved, ids, erase=None)
+            table = table[~table["metric"].isin(SOFT)]
+            self.measured.values.append(table.assign(modality=modality, control="shuffled"))
 
     def _prices(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
         """Rows that one attribution of one input costs: of each family of metrics alone, of one's own, of methods."""
         part = inputs[list(range(min(_PRICED, len(inputs))))]
         scores = explain(model, part, ["random"])
-        told = self.found.prices
+        prices = self.measured.prices
         counted = count_rows(
             model, part, methods=scores, metrics=METRICS, draws=self.sizes.draws, groups=self.sizes.groups
         )
-        told += [
+        prices += [
             {"modality": modality, "name": family, "rows": rows / len(part)} for family, rows in counted.alone.items()
         ]
         if self.metric is not None:
             perturber = Perturber(model, part)
             self.metric(perturber, scores["random"])
             rows = perturber.stats.rows_run / len(part)
-            told.append({"modality": modality, "name": self.metric.name, "rows": rows})
+            prices.append({"modality": modality, "name": self.metric.name, "rows": rows})
         if self.method is not None:
             self._prices_of_methods(modality, model, inputs, methods)
 
     def _prices_of_methods(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
         assert self.method is not None
-        own = self.method
+        method = self.method
         perturber = Perturber(model, inputs)
         before = perturber.stats.rows_run  # the inputs themselves
         asked: list[int] = []
@@ -248,27 +238,27 @@ class Bench:
             lambda _, args, kwargs: asked.append(_rows_of(args, kwargs)), with_kwargs=True
         )
         try:
-            took = _seconds(lambda: own(model, inputs, perturber))
+            took = _seconds(lambda: method(model, inputs, perturber))
         finally:
             hook.remove()
-        rows = sum(asked) if own.sees_inside else perturber.stats.rows_run - before
+        rows = sum(asked) if method.sees_inside else perturber.stats.rows_run - before
         counted = rows / len(inputs) if rows else float("nan")
-        told = self.found.prices
-        told.append({"modality": modality, "name": own.name, "rows": counted, "seconds": took / len(inputs)})
+        prices = self.measured.prices
+        prices.append({"modality": modality, "name": method.name, "rows": counted, "seconds": took / len(inputs)})
         for name, what in methods.items():
             took = _seconds(partial(explain, model, inputs, {name: what}))
-            told.append({"modality": modality, "name": name, "rows": float("nan"), "seconds": took / len(inputs)})
+            prices.append({"modality": modality, "name": name, "rows": float("nan"), "seconds": took / len(inputs)})
 
     def _agreement_of_methods(
-        self, modality: str, inputs: Inputs, ids: list[str], own: Tensor, explanations: Mapping[str, Tensor]
+        self, modality: str, inputs: Inputs, ids: list[str], own_scores: Tensor, explanations: Mapping[str, Tensor]
     ) -> None:
         """Rank correlation of one's own scores with those of every other method, by input."""
         assert self.method is not None
         mask = inputs.feature_mask
         others = {name: one for name, one in explanations.items() if name != self.method.name}
         for name, scores in others.items():
-            rho = crosslingual_rho(own, scores, keep=mask)
-            self.found.alike.append(tidy(ids, name, "rho", rho).assign(modality=modality))
+            rho = crosslingual_rho(own_scores, scores, keep=mask)
+            self.measured.alike.append(tidy(ids, name, "rho", rho).assign(modality=modality))
 
     def _mirror(
         self,
@@ -280,7 +270,7 @@ class Bench:
         table: pd.DataFrame,
     ) -> None:
         """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
-        self._tell("vision", _MIRRORED, "the mirror images of the same pictures")
+        self.tell("vision: the mirror images of the same images")
         mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
         turned = self.explanations(model, mirrored, methods, erase=None)
         if self.metric is not None:
@@ -288,7 +278,7 @@ class Bench:
             both = values.merge(
                 table[["id", "method", "metric", "value"]], on=["id", "method", "metric"], suffixes=("", "_straight")
             )
-            self.found.mirrored.append(both)
+            self.measured.mirrored.append(both)
         if self.method is None:
             return
         across = int(inputs.feature_of[0].max()) + 1
@@ -299,45 +289,30 @@ class Bench:
         for name, scores in straight.items():
             back = turned[name].view(len(inputs), down, across).flip(-1).flatten(1)
             rho = crosslingual_rho(scores, back.to(scores.device))
-            self.found.rho.append(tidy(ids, name, "rho", rho).assign(modality="vision"))
+            self.measured.rho.append(tidy(ids, name, "rho", rho).assign(modality="vision"))
 
     # ----------------------------------------------------------------------------------------------- planted reasons
     def planted(self, modality: str) -> None:
         """Two models in closed form and three trained ones, whose reason was planted."""
         n = self.sizes.planted[modality]
         trained = {name: load_model(_PLANTED[modality].format(data)) for name, data in _TRAINED.items()}
-        tokenizer = next(iter(trained.values())).tokenizer
-        detector = closed_form.word_detector(tokenizer) if modality == "text" else closed_form.stripe_detector()
+        detector = reasons.detector(modality, next(iter(trained.values())).tokenizer)
         whole, right = {}, []
-        for name, classifier in {_DETECTOR: detector, **trained}.items():
+        for name, classifier in {"detector": detector, **trained}.items():
             classifier.model.to(_device())
             inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, 3 * n)
             inputs = inputs.to(_device())
             whole[name] = classifier.model, inputs, marks, ids
             right.append((Perturber(classifier.model, inputs).predicted.cpu() == labels) & (labels > 0))
-        self._linear(modality, tokenizer, n)
+        model, inputs, truth, ids = reasons.linear(modality, n, detector, device=_device())
+        self.tell(f"{modality}: {len(inputs)} inputs of a linear model")
+        self._of_planted(modality, "linear", model, inputs, truth, None, list(ids))
         rows = torch.stack(right).all(dim=0).nonzero()[:n, 0].tolist()
         for name, (model, inputs, marks, ids) in whole.items():
             part = inputs[rows]
             gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
-            self._tell(modality, name, f"{len(rows)} inputs with something planted, model {name}")
+            self.tell(f"{modality}: {len(rows)} inputs with something planted, model {name}")
             self._of_planted(modality, name, model, part, gold.float(), gold, [ids[i] for i in rows])
-
-    def _linear(self, modality: str, tokenizer: Any, n: int) -> None:
-        inputs: Inputs
-        if modality == "text":
-            texts = load_dataset("planted", "test", n=n)
-            bag = closed_form.BagOfWords(load_dataset("movie", "train"), tokenizer)
-            model, (inputs, _), ids = bag.classifier.model, reasons.text_inputs(texts, tokenizer), texts.ids
-            truth = bag.truth(inputs, Perturber(model, inputs).predicted)
-        else:
-            shown = load_pictures("planted", "test", n=n)
-            model, ids = closed_form.linear_patches().model, shown.ids
-            inputs, _ = reasons.picture_inputs(shown, model)
-            truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
-        self._tell(modality, _LINEAR, f"{len(inputs)} inputs of a linear model")
-        model.to(_device())
-        self._of_planted(modality, _LINEAR, model, inputs.to(_device()), truth.to(_device()), None, list(ids))
 
     def _of_planted(
         self,
@@ -353,15 +328,15 @@ class Bench:
         sizes = self.sizes
         methods = reasons.methods(modality, name, ig_steps=sizes.ig_steps, lime_samples=sizes.lime_samples)
         explained = self.explanations(model, inputs, methods, erase=erase)
-        own = reasons.ladder(truth, inputs) | explained
+        given = reasons.ladder(truth, inputs) | explained
         where = {"modality": modality, "model": name}
         if self.method is None:
-            table = self.scored(model, inputs, own, ids, erase=erase, gold=gold)
-            self.found.planted.append(table.assign(**where, erase=erase))
+            table = self.scored(model, inputs, given, ids, erase=erase, gold=gold)
+            self.measured.planted.append(table.assign(**where, erase=erase))
         mask = inputs.feature_mask
         for method, scores in explained.items():
             how = crosslingual_rho(scores, truth, keep=mask) if gold is None else auprc(scores, gold, mask)
-            self.found.true.append(tidy(ids, method, "how true", how).assign(**where))
+            self.measured.true.append(tidy(ids, method, "how true", how).assign(**where))
 
 
 # -------------------------------------------------------------------------------------------------------------- inputs
@@ -403,10 +378,6 @@ def tidy(ids: Iterable[str], method: str, metric: str, values: Tensor) -> pd.Dat
     """
     numbers = values.detach().double().cpu().numpy()
     return pd.DataFrame({"id": list(ids), "method": method, "metric": metric, "value": numbers})
-
-
-def _step(modality: str, name: str) -> str:
-    return f"{modality}: {name}"
 
 
 def _device() -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.bench.tables import Tables
@@ -42,6 +43,8 @@ CAPTIONS: Mapping[str, str] = {
     "cost": "Rows of the model (of methods that were counted) and seconds for one input.",
 }
 
+_NAMES = ("metric", "method", "name")
+"""Columns that name what a row is about."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #8888; --own: #0072b222; --no: #d55e00; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -58,23 +61,9 @@ img { max-width: 100%; height: auto; background: white; }
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A folder as figures write to it."""
-
-    folder: Path
-
-    def path(self, name: str) -> Path:
-        """The place of a file."""
-        return self.folder / name
-
-    def link(self, name: str) -> str:
-        """How the page refers to it."""
-        return name
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a page says besides its tables: of whom, in which words, what was found wrong, at which sizes."""
+class Benched:
+    """What a bench says beside its tables: of whom, in which words, what was found wrong, and at which sizes; its page
+    is in the `folder`."""
 
     name: str
     kind: str
@@ -82,53 +71,51 @@ class Told:
     faults: Sequence[str]
     verdicts: Sequence[str]
     notes: Sequence[str]
+    folder: Path
+
+    @property
+    def page(self) -> Path:
+        """The page, which needs nothing from outside its folder."""
+        return self.folder / "index.html"
 
 
-def write_page(folder: Path, told: Told, tables: Tables) -> Path:
-    """Write the page with its tables and pictures; the place of `index.html`."""
+def write_page(benched: Benched, tables: Tables) -> None:
+    """Write the page with its tables and pictures."""
+    folder, name = benched.folder, html.escape(benched.name)
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [f"<h1>{html.escape(told.name)}: a {told.kind} on the bench</h1>"]
-    if told.about:
-        parts.append(f"<p>{html.escape(told.about)}</p>")
-    parts += _said("Found wrong", told.faults, "fault") + _said("In short", told.verdicts)
-    for name, table in tables.items():
-        write(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n").encode())
-        parts.append(f'<h2 id="{name}">{html.escape(name.replace("_", " "))}</h2>')
-        if picture := _picture(folder, name, table, told.name):
-            parts.append(picture)
-        parts.append(_table(name, table, told.name))
-    parts += _said("How it was made", told.notes)
+    parts = [f"<h1>{name}: a {benched.kind} on the bench</h1><p>{html.escape(benched.about)}</p>"]
+    parts += [_listed("Found wrong", benched.faults, "fault"), _listed("In short", benched.verdicts)]
+    for title, table in tables.items():
+        write(folder / f"{title}.csv", table.to_csv(index=False, lineterminator="\n").encode())
+        parts.append(f'<h2 id="{title}">{html.escape(title.replace("_", " "))}</h2>')
+        if title in _PICTURED:
+            parts.append(_picture(folder, title, table, benched.name))
+        parts.append(_table(title, table, benched.name))
+    parts.append(_listed("How it was made", benched.notes))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(told.name)} on the bench</title><style>{_STYLE}</style></head>\n<body><main>\n"
+        f"<title>{name} on the bench</title><style>{_STYLE}</style></head>\n<body><main>\n"
         + "\n".join(parts)
         + "\n</main></body></html>\n"
     )
-    place = folder / "index.html"
-    write(place, page.encode())
-    return place
+    write(benched.page, page.encode())
 
 
-def _said(title: str, lines: Sequence[str], kind: str = "said") -> list[str]:
-    if not lines:
-        return []
+def _listed(title: str, lines: Sequence[str], kind: str = "plain") -> str:
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-    return [f'<section class="{kind}"><h2>{title}</h2><ul>{items}</ul></section>']
+    return f'<section class="{kind}"><h2>{title}</h2><ul>{items}</ul></section>' if lines else ""
 
 
-def _table(name: str, table: pd.DataFrame, own: str) -> str:
+def _table(name: str, table: pd.DataFrame, subject: str) -> str:
     """A table with its caption and download; rows that name what is judged are marked."""
-    names = [column for column in ("metric", "method", "name") if column in table.columns]
     heads = "".join(f'<th scope="col">{html.escape(str(column))}</th>' for column in table.columns)
     rows = []
     for row in table.to_dict("records"):
-        mine = any(row[column] == own for column in names)
-        cells = [_cell(str(column), value) for column, value in row.items()]
-        first = f'<th scope="row">{cells[0]}</th>'
-        rest = "".join(f"<td>{cell}</td>" for cell in cells[1:])
-        start = '<tr class="own">' if mine else "<tr>"
-        rows.append(f"{start}{first}{rest}</tr>")
+        judged = any(row.get(column) == subject for column in _NAMES)
+        first, *others = (_cell(str(column), value) for column, value in row.items())
+        cells = f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
+        rows.append(f"{'<tr class=own>' if judged else '<tr>'}{cells}</tr>")
     caption = html.escape(CAPTIONS[name])
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(name.replace("_", " "))}"><table>'
@@ -139,7 +126,7 @@ def _table(name: str, table: pd.DataFrame, own: str) -> str:
 
 def _cell(column: str, value: Any) -> str:
     if isinstance(value, str):
-        return html.escape(label(value) if column in ("metric", "method", "name") else value)
+        return html.escape(label(value) if column in _NAMES else value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     whole = column in ("n", "inputs needed", "model calls per input") or (abs(value) >= 2 and float(value).is_integer())
@@ -150,21 +137,21 @@ _PICTURED = {"diagnosticity": ("metric", 0.5), "agreement": ("metric", 0.0), "be
 """Tables that are drawn: the column that names a row, and the value of chance."""
 
 
-def _picture(folder: Path, name: str, table: pd.DataFrame, own: str) -> str:
+def _picture(folder: Path, name: str, table: pd.DataFrame, subject: str) -> str:
     """Estimates with their intervals, a panel a modality; what is judged in another colour and another form."""
-    if name not in _PICTURED:
-        return ""
     figures.theme()
     column, chance = _PICTURED[name]
     order = table.groupby(column)["estimate"].mean().sort_values(ascending=False).index
-    tidy = table.assign(series=["the others" if one != own else own for one in table[column]])
+    tidy = table.assign(series=["the others" if one != subject else subject for one in table[column]])
     tidy = tidy.sort_values(column, key=lambda names: names.map(order.get_loc), kind="stable")
-    looks = {own: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
+    looks = {subject: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
     words = {one: label(one) for one in order}
     for kind, part in table.groupby("modality"):
         fewest, most = part["n"].min(), part["n"].max()
         words[kind] = f"{kind}, n = {most:.0f}" + (f", fewest {fewest:.0f}" if fewest < most else "")
     layout = Layout(panel="modality", series="series", names=words, looks=looks, mark=chance, width=9.5)
     fig, alt = dot_plot(tidy, name.replace("_", " "), row=column, layout=layout)
-    figures.save(fig, Bound(folder), name, alt=alt, caption=CAPTIONS[name])
+    for ending, content in figures.drawn(fig).items():
+        write(folder / f"{name}.{ending}", content)
+    plt.close(fig)
     return f'<img src="{name}.svg" alt="{html.escape(alt, quote=True)}">'

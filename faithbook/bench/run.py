@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.subject import OwnMethod, OwnMetric, find_method, find_metric
+from faithbook.bench.subject import OwnMetric, find_method, find_metric
+from faithbook.results.advice import QUESTIONS
 from faithlib.errors import ModelError
 
 _LIMITS = (
@@ -21,93 +22,54 @@ _LIMITS = (
 )
 
 
-@dataclass(frozen=True)
-class Benched:
-    """Where the page is, and what it says: what was found wrong, and a sentence a modality."""
-
-    page: Path
-    faults: tuple[str, ...]
-    verdicts: tuple[str, ...]
-
-
-def bench_metric(
+def bench(
     what: str,
     folder: Path | None = None,
     *,
+    method: bool = False,
     profile: str = "laptop",
     modalities: Sequence[str] = measure.MODALITIES,
     tell: Callable[[str], None] = lambda _: None,
-) -> Benched:
-    """Judge a metric beside the known ones and write its page into a folder (default: `bench-` and its name).
+) -> page.Benched:
+    """Judge a metric, or an attribution `method`, beside the known ones and write its page into a folder (default:
+    `bench-` and its name).
 
-    Raises what `find_metric` and `check_metric` raise, and UnknownNameError for a profile that does not exist.
+    Raises what finding and checking it raise (`subject`, `checks`), and UnknownNameError for a profile that does not
+    exist.
     """
-    sizes, metric = measure.sizes_of(profile), find_metric(what)
-    began = time.perf_counter()
-    tell(f"{metric.name}: checks")
-    checked = check_metric(metric)
-    notes = []
-    if not checked.by_amount:
-        notes.append(f"{metric.name} uses the order of scores alone: it needs no control of amounts.")
-    bench = measure.Bench(metric, None, sizes)
-    _measure(bench, modalities, notes, tell)
-    found = tables.of_metric(bench.found, metric.name, metric.direction, by_amount=checked.by_amount)
-    verdicts = tables.in_words(found["answers"], metric.name, tables.OF_METRIC)
-    return _written(metric, "metric", folder, (checked.faults, verdicts, notes), found, profile, began)
-
-
-def bench_method(
-    what: str,
-    folder: Path | None = None,
-    *,
-    profile: str = "laptop",
-    modalities: Sequence[str] = measure.MODALITIES,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Benched:
-    """Judge an attribution method beside the known ones; the rest as `bench_metric`."""
-    sizes, method = measure.sizes_of(profile), find_method(what)
-    began = time.perf_counter()
-    tell(f"{method.name}: checks")
-    checked = check_method(method)
+    sizes, began = measure.sizes_of(profile), time.perf_counter()
+    judged = find_method(what) if method else find_metric(what)
+    tell(f"{judged.name}: checks")
     notes: list[str] = []
-    bench = measure.Bench(None, method, sizes)
-    _measure(bench, modalities, notes, tell)
-    found = tables.of_method(bench.found, method.name)
-    verdicts = tables.in_words(found["answers"], method.name, tables.OF_METHOD)
-    return _written(method, "method", folder, (checked.faults, verdicts, notes), found, profile, began)
+    if isinstance(judged, OwnMetric):
+        checked, measuring = check_metric(judged), measure.Bench(judged, None, sizes)
+        if not checked.by_amount:
+            notes.append(f"{judged.name} uses the order of scores alone: it needs no control of amounts.")
+        _measure(measuring, modalities, notes, tell)
+        made = tables.of_metric(measuring.measured, judged.name, judged.direction, by_amount=checked.by_amount)
+        verdicts = tables.in_words(made["answers"], judged.name, QUESTIONS)
+    else:
+        checked, measuring = check_method(judged), measure.Bench(None, judged, sizes)
+        _measure(measuring, modalities, notes, tell)
+        made = tables.of_method(measuring.measured, judged.name)
+        verdicts = tables.in_words(made["answers"], judged.name, tables.METHOD_QUESTIONS)
+    notes += [*_LIMITS, f"Made in {time.perf_counter() - began:.0f} seconds with the sizes of the profile {profile}."]
+    place, kind = folder or Path(f"bench-{judged.name}"), "method" if method else "metric"
+    benched = page.Benched(judged.name, kind, judged.about, checked.faults, verdicts, notes, place)
+    page.write_page(benched, made)
+    return benched
 
 
 def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
     """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
-    steps = [name for modality in modalities for name in bench.steps(modality)]
-
-    def begin(name: str, line: str) -> None:
-        tell(f"[{steps.index(name) + 1:>2}/{len(steps):>2}] {line}")
-
     for modality in modalities:
-        part = replace(bench, begin=begin, found=measure.Measured())
+        part = replace(bench, tell=tell, measured=measure.Measured())
         try:
             part.real(modality)
             part.planted(modality)
         except ModelError as error:
             notes.append(f"{modality} is left out: {error}")
-            if len([note for note in notes if " is left out: " in note]) == len(modalities):
+            if sum(" is left out: " in note for note in notes) == len(modalities):
                 raise
         else:
-            bench.found.take(part.found)
-
-
-def _written(
-    subject: OwnMetric | OwnMethod,
-    kind: str,
-    folder: Path | None,
-    said: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    found: tables.Tables,
-    profile: str,
-    began: float,
-) -> Benched:
-    faults, verdicts, notes = said
-    took = f"Made in {time.perf_counter() - began:.0f} seconds with the sizes of the profile {profile}."
-    told = page.Told(subject.name, kind, subject.about, faults, verdicts, [*notes, *_LIMITS, took])
-    place = page.write_page(folder or Path(f"bench-{subject.name}"), told, found)
-    return Benched(place, tuple(faults), tuple(verdicts))
+            bench.measured.take(part.measured)

@@ -58,14 +58,14 @@ class OwnMetric:
         """Its values, float64 [B] on the processor; InputError where it answers anything else, or fails."""
         given = scores.clone()
         arguments = (perturber, given) if self.asks_model else (given, perturber.feature_mask)
-        found = _called(self.name, self.function, *arguments)
+        answer = _called(self.name, self.function, *arguments)
         expected = (len(scores),)
-        if tuple(found.shape) != expected:
+        if tuple(answer.shape) != expected:
             raise InputError(
-                f"{self.name} answered shape {tuple(found.shape)} for scores of shape {tuple(scores.shape)}: expected "
+                f"{self.name} answered shape {tuple(answer.shape)} for scores of shape {tuple(scores.shape)}: expected "
                 f"[B] = {list(expected)}, one value an input"
             )
-        values = found.detach().double().cpu()
+        values = answer.detach().double().cpu()
         if bool(values.isinf().any()):
             raise InputError(
                 f"{self.name} answered an infinite value for input {int(values.isinf().nonzero()[0])} of "
@@ -89,14 +89,14 @@ class OwnMethod:
         """Its scores of the perturber's target, float32 [B, F] on the model's device, 0 beyond an input's features;
         InputError where it answers anything else, or fails."""
         arguments = (model, inputs, perturber.target) if self.sees_inside else (perturber,)
-        found = _called(self.name, self.function, *arguments)
+        answer = _called(self.name, self.function, *arguments)
         present = perturber.feature_mask
-        if found.shape != present.shape:
+        if answer.shape != present.shape:
             raise InputError(
-                f"{self.name} answered shape {tuple(found.shape)}: expected [B, F] = {list(present.shape)}, one score "
+                f"{self.name} answered shape {tuple(answer.shape)}: expected [B, F] = {list(present.shape)}, one score "
                 "a feature and anything beyond an input's features"
             )
-        scores = found.detach().float().to(present.device)
+        scores = answer.detach().float().to(present.device)
         bad = (~torch.isfinite(scores) & present).any(dim=1)
         if bool(bad.any()):
             raise InputError(
@@ -108,16 +108,16 @@ class OwnMethod:
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Tensor:
     try:
-        found = function(*arguments)
+        answer = function(*arguments)
     except ModelError:
         raise  # this kind of model does not allow it, which is no fault
     except Exception as error:
         raise InputError(f"{name} failed with {type(error).__name__}: {error}") from error
-    if not isinstance(found, Tensor):
-        raise InputError(f"{name} answered a {type(found).__name__}: expected a torch tensor")
-    if found.dtype == torch.bool or found.is_complex():
-        raise InputError(f"{name} answered {found.dtype}: expected numbers")
-    return found
+    if not isinstance(answer, Tensor):
+        raise InputError(f"{name} answered a {type(answer).__name__}: expected a torch tensor")
+    if answer.dtype == torch.bool or answer.is_complex():
+        raise InputError(f"{name} answered {answer.dtype}: expected numbers")
+    return answer
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -131,8 +131,8 @@ def find_metric(what: str) -> OwnMetric:
     asks = _shape_of(function, {_ASKS: True, _LOOKS: False}, "metric")
     direction: Any = getattr(module, "DIRECTION", None)
     if direction not in get_args(Direction):
-        told = "says no DIRECTION" if direction is None else f"says DIRECTION = {direction!r}"
-        raise InputError(f'{what} {told}: expected DIRECTION = "higher" or "lower", which values are better')
+        fault = "says no DIRECTION" if direction is None else f"says DIRECTION = {direction!r}"
+        raise InputError(f'{what} {fault}: expected DIRECTION = "higher" or "lower", which values are better')
     if function.__name__ in METRICS:
         raise InputError(f"{function.__name__} is a metric of the catalogue: give yours another name")
     return OwnMetric(function.__name__, function, direction, asks, _about(function))
@@ -151,15 +151,15 @@ def _about(function: Callable[..., Any]) -> str:
 
 def _shape_of(function: Callable[..., Any], shapes: Mapping[tuple[str, ...], bool], kind: str) -> bool:
     """What the shapes say of the one that the function's parameters without a default have."""
-    own = inspect.signature(function).parameters.values()
-    names = tuple(one.name for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    names = tuple(one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD)
     if names in shapes:
         return shapes[names]
-    told = f"{function.__name__} takes ({', '.join(names)}): a {kind} takes "
-    told += " or ".join(f"({', '.join(one)})" for one in shapes)
+    message = f"{function.__name__} takes ({', '.join(names)}): a {kind} takes "
+    message += " or ".join(f"({', '.join(one)})" for one in shapes)
     if asked := [name for name in names if name in _LABELS]:
-        told += f"; it gets no {asked[0]}: what a text is really about says nothing of what the model used"
-    raise InputError(told)
+        message += f"; it gets no {asked[0]}: what a text is really about says nothing of what the model used"
+    raise InputError(message)
 
 
 def _found(what: str, group: str) -> tuple[Callable[..., Any], ModuleType]:
@@ -195,16 +195,18 @@ def _module(path: Path) -> ModuleType:
 
 
 def _function_of(module: ModuleType, name: str, what: str) -> Callable[..., Any]:
-    own = {
+    functions = {
         key: one
         for key, one in vars(module).items()
         if inspect.isfunction(one) and one.__module__ == module.__name__ and not key.startswith("_")
     }
     if name:
-        if name not in own:
-            raise unknown(f"function of {what.partition(':')[0]}", name, own)
-        return own[name]
-    if len(own) != 1:
-        told = "none" if not own else ", ".join(own)
-        raise InputError(f"{what} has {len(own)} public functions ({told}): expected one, or name it, {what}:name")
-    return next(iter(own.values()))
+        if name not in functions:
+            raise unknown(f"function of {what.partition(':')[0]}", name, functions)
+        return functions[name]
+    if len(functions) != 1:
+        names = "none" if not functions else ", ".join(functions)
+        raise InputError(
+            f"{what} has {len(functions)} public functions ({names}): expected one, or name it, {what}:name"
+        )
+    return next(iter(functions.values()))

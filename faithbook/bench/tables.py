@@ -6,7 +6,7 @@ Every share and correlation has a 95 % interval over inputs and their number; ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 
 from faithbook.bench.measure import MIDDLE, Measured
 from faithbook.results import rules
-from faithbook.results.advice import QUESTIONS, advice
+from faithbook.results.advice import advice
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Quantity
 from faithbook.results.numbers import listed
@@ -69,11 +69,11 @@ def _units(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------------------------- a metric
-def of_metric(found: Measured, name: str, direction: str, *, by_amount: bool) -> Tables:
+def of_metric(measured: Measured, name: str, direction: str, *, by_amount: bool) -> Tables:
     """Every table of a metric's bench by its name; `answers` comes first and holds what the others say."""
     known = BOOK.beside(name, direction, by_amount=by_amount)  # type: ignore[arg-type]
-    values, planted = _units(found.frame("values")), _units(found.frame("planted"))
-    tells, amounts = _tells(values, found.frame("prices"), known)
+    values, planted = _units(measured.frame("values")), _units(measured.frame("planted"))
+    tells, amounts = _tells(values, measured.frame("prices"), known)
     right, follows, lost = _truth(planted, known)
     answers = advice(tells, amounts, right, lost, follows, known=known)
     tables = {
@@ -84,7 +84,7 @@ def of_metric(found: Measured, name: str, direction: str, *, by_amount: bool) ->
         "planted_truth": right,
         "follows_the_truth": follows,
         "misled": lost,
-        "mirror_images": _mirrored(found.frame("mirrored"), known),
+        "mirror_images": _mirrored(measured.frame("mirrored"), known),
     }
     return {key: table for key, table in tables.items() if len(table)}
 
@@ -113,8 +113,8 @@ def _agreement(values: pd.DataFrame, known: Known, name: str) -> pd.DataFrame:
     """How far the metric ranks methods as every other does: mean rank correlation over methods, input by input."""
     pairs = agreements(values, known)
     pairs = pairs[(pairs["first"] == name) & pairs["second"].isin(known.directions)]
-    found = means(pairs, ["modality", "second"], _CORRELATION)
-    table = listed(found, ["modality", "metric"])
+    correlations = means(pairs, ["modality", "second"], _CORRELATION)
+    table = listed(correlations, ["modality", "metric"])
     return table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 
 
@@ -142,36 +142,36 @@ def _mirrored(both: pd.DataFrame, known: Known) -> pd.DataFrame:
     both = both[(both["method"] != "random") & both["metric"].isin(known.asking)]
     wide = both.pivot(index=["id", "metric"], columns="method", values=["value", "value_straight"])
     rho = spearman(wide["value"].to_numpy(), wide["value_straight"].to_numpy())
-    told = wide.index.to_frame(index=False).assign(modality="vision", value=rho)
-    found = means(told, ["modality", "metric"], _CORRELATION)
-    return listed(found, ["modality", "metric"]).sort_values("estimate", ascending=False, ignore_index=True)
+    rhos = wide.index.to_frame(index=False).assign(modality="vision", value=rho)
+    correlations = means(rhos, ["modality", "metric"], _CORRELATION)
+    return listed(correlations, ["modality", "metric"]).sort_values("estimate", ascending=False, ignore_index=True)
 
 
 # ------------------------------------------------------------------------------------------------------------- a method
 METHOD_QUESTIONS = ["beats random", "beats itself shuffled", "finds what was planted", "is not misled"]
 
 
-def of_method(found: Measured, name: str) -> Tables:
+def of_method(measured: Measured, name: str) -> Tables:
     """Every table of a method's bench by its name; `answers` comes first: one row a modality."""
-    values = _units(found.frame("values"))
+    values = _units(measured.frame("values"))
     every = Known(BOOK.directions, BOOK.family_of, BOOK.asking, BOOK.asking)
     preferred = preferred_to_chance(values.assign(control=values["control"].replace("", np.nan)), every)
     preferred = preferred[preferred["metric"].isin(every.asking)]
-    own = preferred[preferred["method"] == name]
-    by_metric = means(own, ["modality", "metric", "against"], _SHARE, against=[CHANCE, ITSELF])
+    of_subject = preferred[preferred["method"] == name]
+    by_metric = means(of_subject, ["modality", "metric", "against"], _SHARE, against=[CHANCE, ITSELF])
     beats = listed(by_metric, ["modality", "metric", "against"])
     beats["answer"] = [answer(one, 0.5) for one in by_metric.values()]
-    beside = means(preferred, ["modality", "method"], _SHARE, against=CHANCE)
-    true = means(found.frame("true"), ["modality", "model", "method"], _CORRELATION)
+    by_method = means(preferred, ["modality", "method"], _SHARE, against=CHANCE)
+    true = means(measured.frame("true"), ["modality", "model", "method"], _CORRELATION)
     tables = {
         "answers": _answers_of_method(by_metric, true, name),
         "preferred_to_random": beats,
-        "beside_other_methods": _best_first(listed(beside, ["modality", "method"])),
+        "beside_other_methods": _best_first(listed(by_method, ["modality", "method"])),
         "ranks": _ranks(values[values["control"] == ""]),
         "how_true": _best_first(listed(true, ["modality", "model", "method"]), ["modality", "model"]),
-        "alike": _best_first(listed(means(found.frame("alike"), ["modality", "method"], _CORRELATION), _BY_METHOD)),
-        "mirror_images": _mirrored_methods(found.frame("rho")),
-        "cost": found.frame("prices").query("seconds == seconds")[["modality", "name", "rows", "seconds"]],
+        "alike": _best_first(listed(means(measured.frame("alike"), ["modality", "method"], _CORRELATION), _BY_METHOD)),
+        "mirror_images": _mirrored_methods(measured.frame("rho")),
+        "cost": measured.frame("prices").query("seconds == seconds")[["modality", "name", "rows", "seconds"]],
     }
     return {key: table for key, table in tables.items() if len(table)}
 
@@ -193,12 +193,12 @@ def _answers_of_method(by_metric: Means, true: Means, name: str) -> pd.DataFrame
         sizes = []
         for question, against in zip(METHOD_QUESTIONS[:2], (CHANCE, ITSELF), strict=True):
             parts = [one for key, one in by_metric.items() if key[0] == modality and key[2] == against]
-            told = [answer(one, 0.5) for one in parts]
+            answers = [answer(one, 0.5) for one in parts]
             for verdict in (YES, "no"):
-                if told.count(verdict) > len(told) / 2:
+                if answers.count(verdict) > len(answers) / 2:
                     row[question] = verdict
             row.setdefault(question, UNSURE)
-            row[f"{question}: metrics"] = f"{told.count(YES)} of {len(told)}"
+            row[f"{question}: metrics"] = f"{answers.count(YES)} of {len(answers)}"
             sizes += [one.n for one in parts]
         usual, misled = true.get((modality, "trained", name)), true.get((modality, "misled by erasure", name))
         chance = true.get((modality, "trained", "random"))
@@ -220,81 +220,36 @@ def _ranks(values: pd.DataFrame) -> pd.DataFrame:
     rank = better.groupby(["modality", "id", "metric"])["value"].rank(ascending=False)
     each = better.assign(value=rank).groupby(["modality", "id", "method"])["value"].mean().reset_index()
     most = float(values["method"].nunique())
-    found = listed(means(each, _BY_METHOD, (1.0, most)), _BY_METHOD)
-    return found.sort_values(["modality", "estimate"], ignore_index=True)
+    table = listed(means(each, _BY_METHOD, (1.0, most)), _BY_METHOD)
+    return table.sort_values(["modality", "estimate"], ignore_index=True)
 
 
 def _mirrored_methods(rho: pd.DataFrame) -> pd.DataFrame:
     """Rank correlation of a picture's scores with those of its mirror image, and its lead over two floors."""
     if rho.empty:
         return pd.DataFrame()
-    found = means(rho, _BY_METHOD, _CORRELATION)
-    table = listed(found, _BY_METHOD)
-    for told, floor in (("less random", "random"), ("less the middle", MIDDLE)):
-        below = found.get(("vision", floor))
-        table[told] = [float("nan") if below is None else (one - below).point for one in found.values()]
+    correlations = means(rho, _BY_METHOD, _CORRELATION)
+    table = listed(correlations, _BY_METHOD)
+    for column, floor in (("less random", "random"), ("less the middle", MIDDLE)):
+        below = correlations.get(("vision", floor))
+        table[column] = [float("nan") if below is None else (one - below).point for one in correlations.values()]
     return _best_first(table)
 
 
 # ------------------------------------------------------------------------------------------------------------- in words
-_INPUTS = {"text": "texts", "vision": "pictures"}
-Said = Mapping[str, Mapping[str, str]]
-OF_METRIC: Said = {
-    QUESTIONS[0]: {
-        "yes": "prefers real attributions to random ones",
-        "no": "does not prefer real attributions to random ones",
-        "unsure": "cannot be said to prefer real attributions to random ones",
-    },
-    QUESTIONS[1]: {
-        "yes": "tells attributions apart where amounts are alike",
-        "no": "does not tell them apart where amounts are alike",
-        "unsure": "is undecided where amounts are alike",
-    },
-    QUESTIONS[2]: {
-        "yes": "prefers a planted reason to itself shuffled",
-        "no": "does not prefer a planted reason to itself shuffled",
-        "unsure": "is undecided about a planted reason",
-    },
-    QUESTIONS[3]: {
-        "yes": "tracks the truth no worse on a model that erasure misleads",
-        "no": "tracks the truth worse on a model that erasure misleads",
-        "unsure": "is undecided where erasure misleads",
-    },
-}
-OF_METHOD: Said = {
-    METHOD_QUESTIONS[0]: {
-        "yes": "is preferred to random scores by most metrics",
-        "no": "is liked less than random scores by most metrics",
-        "unsure": "is not clearly preferred to random scores by most metrics",
-    },
-    METHOD_QUESTIONS[1]: {
-        "yes": "is preferred to itself shuffled by most metrics",
-        "no": "is liked less than itself shuffled by most metrics",
-        "unsure": "is not clearly preferred to itself shuffled by most metrics",
-    },
-    METHOD_QUESTIONS[2]: {
-        "yes": "finds what was planted better than random scores do",
-        "no": "finds what was planted no better than random scores do",
-        "unsure": "cannot be said to find what was planted better than random scores do",
-    },
-    METHOD_QUESTIONS[3]: {
-        "yes": "loses less than a tenth of that where erasure misleads",
-        "no": "loses of that where erasure misleads",
-        "unsure": "is undecided where erasure misleads",
-    },
-}
+_INPUTS = {"text": "texts", "vision": "images"}
 
 
-def in_words(answers: pd.DataFrame, name: str, said: Said) -> list[str]:
-    """What the answers say of a metric or a method, a sentence a modality.
+def in_words(answers: pd.DataFrame, name: str, questions: Sequence[str]) -> list[str]:
+    """The answers to the questions about a metric or a method, a line for each modality.
 
-    >>> answers = pd.DataFrame({"modality": ["text"], "n": [20], **{question: ["yes"] for question in OF_METHOD}})
-    >>> in_words(answers, "mine", OF_METHOD)[0][:66]
-    'On texts (n = 20), mine is preferred to random scores by most metr'
+    >>> answers = pd.DataFrame({"modality": ["text"], "n": [20], "tells": ["yes"], "is right": ["unsure"]})
+    >>> in_words(answers, "mine", ["tells", "is right"])
+    ['On texts (n = 20), mine: tells: yes; is right: unsure.']
     """
-    own = answers[answers["metric"] == name] if "metric" in answers.columns else answers
+    of_name = answers[answers["metric"] == name] if "metric" in answers.columns else answers
     return [
-        f"On {_INPUTS[row['modality']]} (n = {row['n']}), {name} "
-        f"{'; '.join(told[row[question]] for question, told in said.items())}."
-        for row in own.to_dict("records")
+        f"On {_INPUTS[row['modality']]} (n = {row['n']}), {name}: "
+        f"{'; '.join(f'{question}: {row[question]}' for question in questions)}."
+        for row in of_name.to_dict("records")
     ]

@@ -30,46 +30,17 @@ from faithlib.errors import DataError, InputError, unknown
 Link = tuple[int, int]
 Links = frozenset[Link]
 COUNTS = ("found", "sure", "found_sure", "found_possible")
+SCORES = ("precision", "recall", "f1", "aer")
 
 
 # --------------------------------------------------------------------------------------------------------------- scores
-@dataclass(frozen=True)
-class AlignmentScores:
-    """Agreement with links made by people, each in [0, 1]; `precision`, `recall`, `f1`: higher is better, `aer`: lower.
-
-    NaN where a denominator is zero.
-    """
-
-    precision: float
-    recall: float
-    f1: float
-    aer: float
-
-
-def alignment_scores(
-    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
-) -> AlignmentScores:
-    """Scores of a corpus (Och & Ney 2003, Section 5), one set of links a sentence pair, counts summed over all pairs.
-
-    With A the links `found`, S the `sure` and P the `possible` ones (S lies in P; None: P = S):
-    precision = |A & P| / |A|, recall = |A & S| / |S|, AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), and F1 is the
-    harmonic mean of precision and recall (1 - AER where P = S; 0 where one of the two is).
-
-    Raises InputError for numbers of sentences that differ, none, or a sure link that is not possible.
-
-    >>> alignment_scores([{(0, 0), (1, 1)}], [{(0, 0), (1, 2)}])
-    AlignmentScores(precision=0.5, recall=0.5, f1=0.5, aer=0.5)
-    """
-    total = {name: float(values.sum()) for name, values in link_counts(found, sure, possible).items()}
-    return AlignmentScores(**{name: float(value) for name, value in scores_of_counts(total).items()})
-
-
 def link_counts(
     found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """|A|, |S|, |A & S| and |A & P| of each sentence, [N], under the names `COUNTS`: all that scores depend on.
+    """|A|, |S|, |A & S| and |A & P| of each sentence, [N], under the names `COUNTS`: all that scores depend on. A are
+    the links `found`, S the `sure` and P the `possible` ones (S lies in P; None: P = S).
 
-    Raises what `alignment_scores` raises.
+    Raises InputError for numbers of sentences that differ, none, or a sure link that is not possible.
     """
     possible = sure if possible is None else possible
     if not len(found) == len(sure) == len(possible) or not len(found):
@@ -84,13 +55,23 @@ def link_counts(
 
 
 def scores_of_counts(count: Mapping[str, Any]) -> dict[str, Any]:
-    """The formulas, on counts or on means of counts, one number or an array of each."""
+    """Agreement with links made by people (Och & Ney 2003, Section 5), on counts summed over all sentences or on their
+    means, one number or an array of each: `SCORES`, in [0, 1], of which all but AER are better when higher.
+
+    precision = |A & P| / |A|, recall = |A & S| / |S|, AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), and F1 is the
+    harmonic mean of precision and recall (1 - AER where P = S; 0 where one of the two is). NaN where a denominator is
+    zero.
+
+    >>> counts = link_counts([{(0, 0), (1, 1)}], [{(0, 0), (1, 2)}])
+    >>> [float(value) for value in scores_of_counts({name: each.sum() for name, each in counts.items()}).values()]
+    [0.5, 0.5, 0.5, 0.5]
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.divide(count["found_possible"], count["found"])
         recall = np.divide(count["found_sure"], count["sure"])
         f1 = np.divide(2, np.divide(1, precision) + np.divide(1, recall))
         aer = 1 - np.divide(count["found_sure"] + count["found_possible"], count["found"] + count["sure"])
-    return {"precision": precision, "recall": recall, "f1": f1, "aer": aer}
+    return dict(zip(SCORES, (precision, recall, f1, aer), strict=True))
 
 
 # ----------------------------------------------------------------------------------------------------------------- gold

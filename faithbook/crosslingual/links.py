@@ -54,14 +54,14 @@ def word_vectors(
     for i, (text, spans) in enumerate(zip(texts, words, strict=True)):
         if bad := [span for span in spans if not 0 <= span[0] < span[1] <= len(text)]:
             raise InputError(f"text {i} has {len(text)} characters and no word {bad[0]}: expected 0 <= start < end")
-    found: dict[int, Tensor] = {}
+    by_text: dict[int, Tensor] = {}
     by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     for start in range(0, len(texts), batch_size):
         rows = by_length[start : start + batch_size]
         hidden, offsets = _hidden_states(model, tokenizer, [texts[i] for i in rows], chosen)
         for row, i in enumerate(rows):
-            found[i] = _pooling(offsets[row], words[i]).to(hidden) @ hidden[:, row]
-    return [found[i] for i in range(len(texts))]
+            by_text[i] = _pooling(offsets[row], words[i]).to(hidden) @ hidden[:, row]
+    return [by_text[i] for i in range(len(texts))]
 
 
 def _layers(model: Any, layers: Sequence[int] | None) -> list[int]:
@@ -171,7 +171,7 @@ def encoder_links(
 ) -> dict[int, tuple[Links, ...]]:
     """For each of the chosen layers (None: all), the links of each pair, by `link` between `word_vectors`."""
     chosen = _layers(model, layers)
-    found: dict[int, list[Links]] = {layer: [] for layer in chosen}
+    by_layer: dict[int, list[Links]] = {layer: [] for layer in chosen}
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         some = pairs[start : start + _PAIRS_AT_A_TIME]
         texts = [pair.source for pair in some] + [pair.target for pair in some]
@@ -179,8 +179,8 @@ def encoder_links(
         vectors = word_vectors(model, tokenizer, texts, words, layers=chosen, batch_size=batch_size)
         for source, target in zip(vectors[: len(some)], vectors[len(some) :], strict=True):
             for k, layer in enumerate(chosen):
-                found[layer].append(link(source[k], target[k]))
-    return {layer: tuple(links) for layer, links in found.items()}
+                by_layer[layer].append(link(source[k], target[k]))
+    return {layer: tuple(links) for layer, links in by_layer.items()}
 
 
 # ------------------------------------------------------------------------------------------------- what a model reads
@@ -242,5 +242,5 @@ def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:
         systran_align.generate_alignment_probabilities(
             text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True
         )
-        found = systran_align.Aligner(forward, backward).align_batch(sources, targets)
-    return tuple(frozenset(one["alignments"]) for one in found)
+        alignments = systran_align.Aligner(forward, backward).align_batch(sources, targets)
+    return tuple(frozenset(one["alignments"]) for one in alignments)

@@ -17,10 +17,11 @@ from torch import Tensor
 
 from faithbook.papers.edin import AnswerTable
 from faithlib import counter_rng
+from faithlib.attribution import attribute
 from faithlib.bounds import exact_bounds, naopc
 from faithlib.errors import InputError
 from faithlib.evaluation import aopc_scores
-from faithlib.inputs import TextInputs
+from faithlib.inputs import Inputs, TextInputs
 from faithlib.masks import rank
 from faithlib.perturb import Perturber, SetFunction
 
@@ -34,12 +35,12 @@ def every_answer(score: Perturber | SetFunction) -> list[Tensor]:
     [[0.75, 0.25, 0.5, 0.0]]
     """
     present = score.feature_mask
-    found = []
+    answers = []
     for b, n in enumerate(present.sum(dim=1).tolist()):
         keep = _sets(n, present.shape[1]).to(present.device)
         answer = score.keep_rows(torch.full((2**n,), b), keep)
-        found.append(answer.double().cpu())
-    return found
+        answers.append(answer.double().cpu())
+    return answers
 
 
 def of_chance(values: Tensor) -> float:
@@ -52,6 +53,21 @@ def of_chance(values: Tensor) -> float:
     sizes = np.bitwise_count(np.arange(len(values)))
     answers = values.numpy()
     return float(answers[0] - np.mean([answers[sizes == k].mean() for k in range(1, int(sizes[-1]) + 1)]))
+
+
+ASKING = ("occlusion", "lime", "shapley_sampling")
+"""Methods that erase, which ask for what has been answered."""
+
+
+def attributed(
+    methods: Mapping[str, Mapping[str, Any]], model: Any, inputs: Inputs, score: Perturber, **options: Any
+) -> dict[str, Tensor]:
+    """Scores [B, F] of methods with their options, float64, by name."""
+    every = {
+        name: {**options, **given, **({"perturber": score} if name in ASKING else {})}
+        for name, given in methods.items()
+    }
+    return {name: attribute(name, model, inputs, **given).cpu().double() for name, given in every.items()}
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
 from faithbook.results.page import write
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
-from faithlib.attribution import attribute
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber
 
@@ -41,7 +40,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "lime": {"n_samples": 200, "seed": 0},
     "shapley_sampling": {"n_samples": 25, "seed": 0},
 }
-_ASKING = ("occlusion", "lime", "shapley_sampling")
 
 
 def chosen() -> tuple[nn.Module, list[Pictures], ImageInputs]:
@@ -68,22 +66,18 @@ def made() -> dict[str, NDArray[Any]]:
     score = Perturber(model, inputs, erase="mean")
     p = np.stack([(one.numpy() * PARTS).round().astype(np.uint16) for one in answers.every_answer(score)])
     table = AnswerTable(list(range(len(p))), [torch.tensor(one / PARTS) for one in p])
-    given = {}
-    for method, options in METHODS.items():
-        told: dict[str, Any] = {**options, **({"perturber": score} if method in _ASKING else {})}
-        given[method] = attribute(method, model, inputs, output="probability", **told).cpu().double()
-    found = answers.erasing(table, given)
+    game = answers.erasing(table, answers.attributed(METHODS, model, inputs, score, output="probability"))
     orders = {
-        name: found.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
+        name: game.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
         for name in ("order", "aopc")
     }
-    paths = {end: np.array([order_of(one) for one in found.items[end]], dtype=np.uint8) for end in ("worst", "best")}
+    paths = {end: np.array([order_of(one) for one in game.items[end]], dtype=np.uint8) for end in ("worst", "best")}
     return {
         "id": np.array([one.ids[0] for one in pictures]),
         "says": np.array([pictures[0].label_names[label] for label in score.predicted.tolist()]),
         "grey": np.stack([np.asarray(one.opened()[0].convert("L")) for one in pictures]),
         "p": p,
-        **{end: found.items[end].to_numpy() for end in ("lower", "upper", "chance")},
+        **{end: game.items[end].to_numpy() for end in ("lower", "upper", "chance")},
         **paths,
         "method": np.array(list(METHODS)),
         "order": np.array([list(map(order_of, line)) for line in orders["order"].to_numpy()], dtype=np.uint8),

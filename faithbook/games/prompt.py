@@ -17,7 +17,6 @@ from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
 from faithbook.results.page import write
 from faithbook.sources.facts import TEMPLATES, told
-from faithlib.attribution import attribute
 from faithlib.backends import Continuation
 from faithlib.perturb import Perturber
 from faithlib.units import cut
@@ -30,7 +29,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "lime": {"n_samples": 64, "seed": 0},
     "shapley_sampling": {"n_samples": 50, "seed": 0},
 }
-_ASKING = ("occlusion", "lime", "shapley_sampling")
 
 
 def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str, Any]:
@@ -39,12 +37,9 @@ def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str,
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], prompt.answer, reading="probability")
     inputs = lm.inputs([prompt.text], unit="sentence")
     score = Perturber(lm, inputs, erase="delete")
-    given = {}
-    for method, options in METHODS.items():
-        more: dict[str, Any] = {**options, **({"perturber": score} if method in _ASKING else {})}
-        given[method] = attribute(method, lm, inputs, **more).cpu().double()
-    found = answers.erasing(AnswerTable([0], answers.every_answer(score)), given)
-    tables = [one.assign(model="smollm2") for one in (found.answers, found.items, found.orders)]
+    scores = answers.attributed(METHODS, lm, inputs, score)
+    game = answers.erasing(AnswerTable([0], answers.every_answer(score)), scores)
+    tables = [one.assign(model="smollm2") for one in (game.answers, game.items, game.orders)]
     names = {
         "text": f"“… {TEMPLATES['facts'].removeprefix('{text} ')}”",
         "model": "SmolLM2-135M, a small language model",

@@ -127,8 +127,8 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
 def erased_prompt() -> dict[str, Any]:
     """The data of a game of erasing on the prompt of `ERASED_PROMPT`."""
     ask(ERASED_PROMPT)
-    found: dict[str, Any] = json.loads((root() / ERASED_PROMPT).read_text(encoding="utf-8"))
-    return found
+    game: dict[str, Any] = json.loads((root() / ERASED_PROMPT).read_text(encoding="utf-8"))
+    return game
 
 
 def answers_of(item: Mapping[str, Any]) -> NDArray[Any]:

@@ -4,10 +4,14 @@
     brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
     table = evaluate(classifier.model, brought.inputs, gold=brought.gold)
 
-**Texts** are a CSV file in UTF-8 with a header. Columns: `text`; `text_pair`, what is read after it, as a hypothesis
-after its premise (optional, then for every text); `label`, a name of the model's classes (optional); `gold`, what
-people marked (optional): characters as `start:end`, counted from 0 through text, a blank and pair, `end` not included,
-several with blanks between ("0:4 10:15"); an empty cell marks nothing. A word is marked where a mark touches it.
+**Texts** are a CSV file in UTF-8 with a header and these columns, all but the first optional:
+
+- `text`;
+- `text_pair`: what is read after it, as a hypothesis after its premise (then for every text);
+- `label`: a name of the model's classes;
+- `gold`: what people marked, as characters `start:end`, counted from 0 through text, a blank and pair, `end` not
+  included. Several have blanks between ("0:4 10:15"), an empty cell marks nothing. A word is marked where a mark
+  touches it.
 
 **Pictures** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
 a `labels.csv` with the columns file and label. Hidden files are passed over.
@@ -52,9 +56,9 @@ _SURPLUS = "\n"  # what is in cells beyond the last column: no header has that n
 class Brought:
     """What somebody brought, checked, as the model reads it.
 
-    `ids`: the rows or files; `inputs`: their texts or pictures; `labels`: classes as the model counts them, None where
-    none were given; `gold`: bool [B, F], or None; `total`: inputs there were before `n` was taken; `texts`: the texts
-    as they came; `unused`: columns that nobody reads.
+    - `ids`: the rows or files; `inputs`: their texts or images; `texts`: the texts as they came;
+    - `labels`: classes as the model counts them, None where none were given; `gold`: bool [B, F], or None;
+    - `total`: inputs there were before `n` was taken; `unused`: columns that nobody reads.
     """
 
     ids: tuple[str, ...]
@@ -73,8 +77,8 @@ class Brought:
 def open_model(name: str, *, attention: str = "sdpa") -> Classifier:
     """`load_model` for a name that it knows, or for a plain folder of a Hugging Face or a timm model, checked.
 
-    Raises InputError for a folder that is not there, DataError for files that cannot be read as a model, ModelError for
-    a model that is no classifier of single labels or whose tokenizer does not say where words are.
+    Raises InputError for a folder that does not exist and DataError for files that cannot be read as a model. Raises
+    ModelError for a model that does not classify into single labels, or whose tokenizer does not say where words are.
     """
     try:
         classifier = load_model(_reference(name), attention=attention)
@@ -128,8 +132,8 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     whatever their case; of a model that only says LABEL_0, LABEL_1 ..., numbers will do.
 
     Raises ModelError for a model that reads no texts, DataError for a file that is missing, empty or no such table,
-    UnknownNameError for labels that the model lacks, InputError for a text that is empty or longer than the model
-    reads, for marks that are none, and for an `n` below 1.
+    and UnknownNameError for labels that the model lacks. Raises InputError for a text that is empty or longer than
+    the model reads, for marks in another form, and for an `n` below 1.
     """
     if classifier.tokenizer is None:
         raise ModelError(
@@ -225,9 +229,9 @@ def load_folder(
     `patch`: how many pixels a feature is wide after that; 0 takes the model's own patches. `n`, `seed` and labels as in
     `load_texts`.
 
-    Raises ModelError for a model that is no timm VisionTransformer, DataError for a folder that is missing, empty or
-    laid out otherwise and for files that are no pictures, UnknownNameError for labels that the model lacks, InputError
-    for patches that do not fit.
+    Raises ModelError for a model that is not a timm VisionTransformer, and DataError for a folder that is missing,
+    empty or laid out differently and for files that are not images. Raises UnknownNameError for labels that the model
+    lacks, InputError for patches that do not fit.
     """
     model: Any = classifier.model
     if not isinstance(model, VisionTransformer):

@@ -40,7 +40,7 @@ class AnswerTable(SetFunction):
         self.ids = list(ids)
         self._values = torch.cat(list(values))
         self._starts = torch.cat([sizes.new_zeros(1), (2**sizes).cumsum(0)])[:-1]
-        self._present = torch.arange(self.n_features) < sizes[:, None]
+        self.feature_mask = torch.arange(self.n_features) < sizes[:, None]
 
     @staticmethod
     def _no_function(keep: Tensor) -> Tensor:
@@ -48,11 +48,6 @@ class AnswerTable(SetFunction):
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def feature_mask(self) -> Tensor:
-        """Which words each text has, bool [B, F]."""
-        return self._present
 
     @property
     def full(self) -> Tensor:
@@ -66,7 +61,7 @@ class AnswerTable(SetFunction):
 
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """Answers [R] of texts `index` [R] with the words of `keep` [R, F] left in place."""
-        removed = (~keep & self._present[index]) * 2 ** torch.arange(self.n_features)
+        removed = (~keep & self.feature_mask[index]) * 2 ** torch.arange(self.n_features)
         return self._values[self._starts[index] + removed.sum(dim=1)]
 
     def keep(self, keep: Tensor) -> Tensor:
@@ -99,16 +94,16 @@ def scores_of(model: str, dataset: str, table: AnswerTable) -> dict[str, Tensor]
     given = attributions(model, dataset)
     sizes = table.feature_mask.sum(dim=1).tolist()
     place = {name: b for b, name in enumerate(table.ids)}
-    found: dict[str, Tensor] = {}
+    by_method: dict[str, Tensor] = {}
     given = given[given.id.isin(place)]
     for name, method, row in zip(given.id.tolist(), given.method.tolist(), given.scores.tolist(), strict=True):
-        scores = found.setdefault(method, torch.full(table.feature_mask.shape, torch.nan, dtype=torch.float64))
+        scores = by_method.setdefault(method, torch.full(table.feature_mask.shape, torch.nan, dtype=torch.float64))
         b = place[name]
         if len(row) == sizes[b]:
             last = np.nanmin(np.append(row, 0.0)) - 1.0
             scores[b, : sizes[b]] = torch.from_numpy(np.where(np.isnan(row), last, row))
             scores[b, sizes[b] :] = 0.0
-    return found
+    return by_method
 
 
 def aopc(score: SetFunction, order: NDArray[np.int64]) -> float:

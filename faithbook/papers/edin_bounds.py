@@ -38,7 +38,6 @@ import numpy as np
 import pandas as pd
 
 from faithbook.papers.edin_claims import OFF
-from faithbook.results.estimates import FEWEST_CLUSTERS
 
 ENDS = ("lower", "upper")
 ROUNDING = 1e-6
@@ -71,37 +70,39 @@ def of_models(units: pd.DataFrame) -> pd.DataFrame:
 def of_shares(units: pd.DataFrame) -> pd.DataFrame:
     """The second table, in the same columns."""
     _, beams, _ = _searches(units.rename(columns={"classifier": "model"}))
-    found = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
-    found["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
-    found["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
-    return _long(beams.assign(**found).astype(dict.fromkeys(found, float)), _KEYS, list(found))
+    flags = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
+    flags["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
+    flags["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
+    return _long(beams.assign(**flags).astype(dict.fromkeys(flags, float)), _KEYS, list(flags))
 
 
 def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Searches, one row a text: the exact ones, the beams of short texts beside them, those of long texts."""
-    found = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
-    found["search"] = [
-        f"{name}, width {width:.0f}" for name, width in zip(found["method"], found["width"], strict=True)
+    searches = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
+    searches["search"] = [
+        f"{name}, width {width:.0f}" for name, width in zip(searches["method"], searches["width"], strict=True)
     ]
-    short, exact = found["length"] == "short", found["method"] == "exact"
-    found["method"] = "none"
-    known = found.loc[short & exact, [*_TEXT, *ENDS, "rows"]]
-    beams = found[short & ~exact].merge(known, on=_TEXT, suffixes=("", "_exact"), validate="many_to_one")
-    return found[short & exact], beams, found[~short]
+    short, exact = searches["length"] == "short", searches["method"] == "exact"
+    searches["method"] = "none"
+    known = searches.loc[short & exact, [*_TEXT, *ENDS, "rows"]]
+    beams = searches[short & ~exact].merge(known, on=_TEXT, suffixes=("", "_exact"), validate="many_to_one")
+    return searches[short & exact], beams, searches[~short]
 
 
 def _error(beams: pd.DataFrame, end: str) -> pd.Series:
     return (beams[end] - beams[f"{end}_exact"]).abs()
 
 
-def explained(found: pd.DataFrame) -> dict[str, list[str]]:
+def explained(values: pd.DataFrame) -> dict[str, list[str]]:
     """The methods of every model that the first table has scores of, random left out.
 
     >>> explained(pd.DataFrame({"model": ["a", "a", "b"], "method": ["lime", "random", "lime"], "metric": "aopc_morf"}))
     {'a': ['lime'], 'b': ['lime']}
     """
-    scored = found[(found["metric"] == "aopc_morf") & (found["method"] != "random")]
-    return {str(model): list(own) for model, own in scored.groupby("model", sort=False)["method"].unique().items()}
+    scored = values[(values["metric"] == "aopc_morf") & (values["method"] != "random")]
+    return {
+        str(model): list(of_model) for model, of_model in scored.groupby("model", sort=False)["method"].unique().items()
+    }
 
 
 def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[str]:
@@ -113,18 +114,18 @@ def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[
     return [name for name in methods[models[0]] if all(name in methods[model] for model in models)]
 
 
-def together(found: pd.DataFrame, models: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+def together(values: pd.DataFrame, models: Sequence[str]) -> list[tuple[list[str], list[str]]]:
     """Which of these models were asked on the same data sets, in their order, and on which: what can be compared.
 
     >>> asked = [("a", "films"), ("b", "films"), ("a", "news"), ("b", "news"), ("c", "snippets")]
     >>> together(pd.DataFrame(asked, columns=["model", "dataset"]), ["b", "a", "c"])
     [(['b', 'a'], ['films', 'news']), (['c'], ['snippets'])]
     """
-    asked = found.groupby("dataset", sort=False, observed=True)["model"].unique()
+    asked = values.groupby("dataset", sort=False, observed=True)["model"].unique()
     groups: dict[tuple[str, ...], list[str]] = {}
     for dataset, there in asked.items():
         groups.setdefault(tuple(model for model in models if model in there), []).append(str(dataset))
-    return [(list(own), sets) for own, sets in groups.items()]
+    return [(list(models_asked), sets) for models_asked, sets in groups.items()]
 
 
 def of_searches(units: pd.DataFrame) -> pd.DataFrame:
@@ -134,88 +135,41 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     """
     units = units.rename(columns={"classifier": "model"})
     text = ["dataset", "model", "words", "id"]
-    found = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
-    found["kind"] = np.where((found["method"] == "merged") & (found["candidates"] > 0), "pruned", found["method"])
-    found["search"] = [_named(*row) for row in found[["kind", "width", "candidates"]].itertuples(index=False)]
-    found["unsure"] = (_beyond(found, "upper") + _beyond(found, "lower")) / 2
-    each = found.groupby(text)
+    searches = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
+    searches["kind"] = np.where(
+        (searches["method"] == "merged") & (searches["candidates"] > 0), "pruned", searches["method"]
+    )
+    searches["search"] = [_named(*row) for row in searches[["kind", "width", "candidates"]].itertuples(index=False)]
+    searches["unsure"] = (_beyond(searches, "upper") + _beyond(searches, "lower")) / 2
+    each = searches.groupby(text)
     upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
-    found["error"] = (upper - found["upper"] + found["lower"] - lower) / 2
-    theirs = found.loc[found["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
-    found = found.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
-    found["fewer"] = found["rows_theirs"] / found["rows"]
-    found["short"] = (found["upper_theirs"] - found["upper"] + found["lower"] - found["lower_theirs"]) / 2
-    found["id"] = found["words"].astype(str) + " words, " + found["id"]
+    searches["error"] = (upper - searches["upper"] + searches["lower"] - lower) / 2
+    theirs = searches.loc[searches["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
+    searches = searches.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
+    searches["fewer"] = searches["rows_theirs"] / searches["rows"]
+    searches["short"] = (
+        searches["upper_theirs"] - searches["upper"] + searches["lower"] - searches["lower_theirs"]
+    ) / 2
+    searches["id"] = searches["words"].astype(str) + " words, " + searches["id"]
     keys = ["dataset", "model", "words", "kind", "search", "id", "cluster"]
-    return _long(found.assign(cluster=found["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
+    return _long(searches.assign(cluster=searches["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
 
 
-def outdone(found: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:
+def outdone(searches: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:
     """A search and the one that errs least of those that ask for fewer rows than it and err less, by more than
     rounding; None where there is none.
 
-    `found`: searches of the same texts, with the columns search, rows and an `error`.
+    `searches`: searches of the same texts, with the columns search, rows and an `error`.
 
     >>> rows = [("adaptive", 9, 0.2), ("merged", 8, 0.1), ("released", 7, 0.3)]
     >>> outdone(pd.DataFrame(rows, columns=["search", "rows", "error"]), "error")[1]["search"]
     'merged'
     """
-    own = found[found["search"] == search]
-    if own.empty:
+    named = searches[searches["search"] == search]
+    if named.empty:
         return None
-    better = found[(found["rows"] < own["rows"].iloc[0]) & (found[error] < own[error].iloc[0] - ROUNDING)]
-    return None if better.empty else (own.iloc[0], better.sort_values(error).iloc[0])
-
-
-def outdone_in_words(cost: pd.DataFrame) -> str:
-    """Whether the adaptive search is outdone on the released answers, both bounds together: `cost` has the columns
-    search, width, rows, upper_error, lower_error."""
-    found = outdone(cost.assign(error=cost["upper_error"] + cost["lower_error"]), "error")
-    if found is None:
-        return "No search asks for fewer answers than the adaptive one and misses both bounds together by less."
-    own, better = (
-        f"{one['rows']:.0f} answers a text and misses the upper bound by {one['upper_error']:.4f} and the lower one by "
-        f"{one['lower_error']:.4f} on average"
-        for one in found
-    )
-    named = f"*{found[1]['search']}*, width {found[1]['width']:.0f}"
-    why = "fewer answers, and a smaller error of the two together"
-    return f"The adaptive search asks for {own}; {named}, asks for {better}: {why}."
-
-
-def nearest(aims: pd.DataFrame, times: float, close: float) -> list[str]:
-    """Of each classifier and length the search with `times` times fewer rows at least that falls short of the published
-    one least, and what so many texts can tell of it, in words.
-
-    `aims`: a row a search with classifier, words, search, n, "times fewer", and "short of" with the ends of its
-    interval, "short low" and "short high".
-    """
-    told = []
-    for (classifier, words), part in aims.groupby(["classifier", "words"], sort=False):
-        enough = part[part["times fewer"] >= times]
-        if enough.empty:
-            told.append(f"{classifier}, {words} words: no search asks for {times:g} times fewer rows")
-        else:
-            least = enough.sort_values("short of").iloc[0]
-            told.append(f"{classifier}, {words} words: {_missed(least, close)}")
-    return told
-
-
-def _missed(row: pd.Series, close: float) -> str:
-    n, fewer, short = row["n"], row["times fewer"], row["short of"]
-    told = f"*{row['search']}*, {fewer:.1f} times fewer rows, bounds {_side(short)}"
-    if n < 2:
-        return f"{told} on one text, which has no interval"
-    low, high = row["short low"], row["short high"]
-    told += f" ({_side(low)} to {_side(high)}) on {n} texts"
-    half = (high - low) / 2
-    if low <= close < high and half > close:
-        return f"{told}; half of that interval is {half:.4f}, more than {close:g}, so that {n} texts cannot decide it"
-    return told if n >= FEWEST_CLUSTERS else f"{told}, fewer than the {FEWEST_CLUSTERS} that an answer needs"
-
-
-def _side(short: float) -> str:
-    return f"{abs(short):.4f} {'short' if short > 0 else 'better'}"
+    better = searches[(searches["rows"] < named["rows"].iloc[0]) & (searches[error] < named[error].iloc[0] - ROUNDING)]
+    return None if better.empty else (named.iloc[0], better.sort_values(error).iloc[0])
 
 
 def _named(kind: str, width: float, candidates: float) -> str:
@@ -229,14 +183,14 @@ def _named(kind: str, width: float, candidates: float) -> str:
     return f"{kind}, width {width:.0f}" + (f", {candidates:.0f} words" if kind == "pruned" else "")
 
 
-def _beyond(found: pd.DataFrame, end: str) -> pd.Series:
+def _beyond(searches: pd.DataFrame, end: str) -> pd.Series:
     """How far the certificate reaches beyond a bound."""
-    return (found[f"certified_{end}"] - found[end]).abs()
+    return (searches[f"certified_{end}"] - searches[end]).abs()
 
 
 def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return units.pivot_table(index=list(keys), columns="metric", values="value", observed=True).reset_index()
 
 
-def _long(found: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    return found.melt(list(keys), list(metrics), "metric", "value")
+def _long(wide: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    return wide.melt(list(keys), list(metrics), "metric", "value")

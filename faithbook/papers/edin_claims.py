@@ -13,7 +13,7 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,6 @@ import pandas as pd
 
 from faithbook.papers import edin_tables
 from faithbook.papers.edin_released import MODELS
-from faithbook.results import rules
 from faithbook.results.paired import Paired, combined
 
 OFF = 0.02
@@ -38,9 +37,9 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
     limits = edin_tables.released_limits()
     beam = limits[(limits.search == "beam") & (limits.length == "short")]
     parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam)]
-    found = pd.concat(parts, ignore_index=True)
+    values = pd.concat(parts, ignore_index=True)
     # Ids count from 0 in every data set.
-    return found.assign(cluster=found["dataset"].astype(str) + " " + found["id"].astype(str))
+    return values.assign(cluster=values["dataset"].astype(str) + " " + values["id"].astype(str))
 
 
 def outside_values(units: pd.DataFrame) -> pd.DataFrame:
@@ -61,9 +60,9 @@ def by_beam(scored: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
 
 def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
     """For every exact limit of ours whether that of the released beam of width 5 is off by more than .02."""
-    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "found").astype({"id": str})
+    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "beam").astype({"id": str})
     both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
-    off = ((both.value - both.found).abs() > OFF).astype(float)
+    off = ((both.value - both.beam).abs() > OFF).astype(float)
     return both.assign(value=off, metric="off_" + both["metric"])[COLUMNS]
 
 
@@ -76,9 +75,9 @@ def outside(limits: pd.DataFrame) -> pd.DataFrame:
     beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
     keys = ["dataset", "length", "model", "id"]
     means = cells.assign(value=beyond).groupby(keys, observed=True)["value"].mean().reset_index()
-    found = means.astype(dict.fromkeys(keys[:3], str))
-    name = found.id.astype(str).where(found.length == "short", "long-" + found.id.astype(str))
-    return found.assign(id=name, cluster=found.dataset + " " + name, method="none", metric="outside")[COLUMNS]
+    texts = means.astype(dict.fromkeys(keys[:3], str))
+    name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
+    return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
 
 
 def published_values() -> pd.DataFrame:
@@ -114,13 +113,6 @@ def moved(
 def between_models(bounds: Sequence[Paired]) -> Paired:
     """The standard deviation over models of their mean bounds on the same texts."""
     return combined(lambda means: means.std(axis=-1), bounds)
-
-
-def pairs_apart(gaps: Mapping[str, Paired]) -> str:
-    """How many pairs of models are clearly further apart than the smallest effect of interest, each on its own."""
-    clear = sum(gap.ours.p_above(APART) <= rules.ALPHA for gap in gaps.values())
-    furthest = max(gap.ours.point for gap in gaps.values())
-    return f"{clear} of {len(gaps)} pairs are clearly more than {APART:g} apart, the furthest by {furthest:.2f}"
 
 
 def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:

@@ -61,10 +61,10 @@ def as_coded(
 
 
 def _stacked(rows: tuple[Tensor, ...], pieces: TextInputs) -> Tensor:
-    found = torch.zeros(pieces.feature_mask.shape)
-    for place, row in zip(found, rows, strict=True):
+    scores = torch.zeros(pieces.feature_mask.shape)
+    for place, row in zip(scores, rows, strict=True):
         place[: len(row)] = row
-    return found
+    return scores
 
 
 def _of_words(scores: Tensor, pieces: TextInputs, inputs: TextInputs) -> Tensor:

@@ -37,16 +37,16 @@ def short_name(method: str) -> str:
 def lengths(words: pd.DataFrame) -> Drawn:
     """Histograms of the words of long texts (dataset, words)."""
     fig, axes = plt.subplots(1, 3, figsize=(9, 2.8))
-    told = []
+    clauses = []
     for ax, dataset in zip(axes, LONG, strict=True):
         part = words[words.dataset == dataset].words
         ax.hist(part, bins=50, color=OURS)
         ax.axvline(part.mean(), color="black", ls="--", lw=1.2)
         ax.set_title(f"{SETS[dataset]} (n = {len(part)})")
         ax.set_xlabel("words")
-        told.append(f"{SETS[dataset]} {part.min()} to {part.max()}, mean {part.mean():.1f}")
+        clauses.append(f"{SETS[dataset]} {part.min()} to {part.max()}, mean {part.mean():.1f}")
     axes[0].set_ylabel("texts")
-    return fig, f"Three histograms of the number of words of the long texts. {'; '.join(told)}."
+    return fig, f"Three histograms of the number of words of the long texts. {'; '.join(clauses)}."
 
 
 def limits(both: pd.DataFrame) -> Drawn:
@@ -66,8 +66,13 @@ def limits(both: pd.DataFrame) -> Drawn:
         ax.set_ylabel("texts")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
     means = both.groupby("model")[["lower", "upper"]].mean()
-    told = "; ".join(f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index)
-    return fig, f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {told}."
+    mean_ends = "; ".join(
+        f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index
+    )
+    return (
+        fig,
+        f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {mean_ends}.",
+    )
 
 
 def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
@@ -98,12 +103,12 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
         ax.set_ylim(bottom=0)
     axes[0].set_ylabel("mean error")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize="small")
-    told = "; ".join(
+    clauses = "; ".join(
         f"{row['search']} {row['width'] or ''}".rstrip()
         + f": {row['rows']:.0f} answers, errors {row['upper_error']:.4f} and {row['lower_error']:.4f}"
         for row in cost.to_dict("records")
     )
-    return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {told}."
+    return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {clauses}."
 
 
 def trade_off(cost: pd.DataFrame) -> Drawn:
@@ -144,11 +149,11 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
     """Bars from the lower to the upper bound of each model, a panel a data set (dataset, length, classifier, bound,
     estimate)."""
-    own = _asked_on(together)
-    order = [dataset for dataset in bounds.dataset.unique() if dataset in own]
+    models_of = _asked_on(together)
+    order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
     fig, axes = plt.subplots(1, len(order), figsize=(4 * len(order), 3.2), sharey=True, squeeze=False)
     for ax, dataset in zip(axes[0], order, strict=True):
-        models = own[dataset]
+        models = models_of[dataset]
         for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
             part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
             x = np.arange(len(models)) + shift
@@ -160,30 +165,30 @@ def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
         ax.axhline(0, color="0.5", lw=0.8)
     axes[0][0].set_ylabel("AOPC, worst to best order")
     axes[0][-1].legend(fontsize="small")
-    told = (
-        "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
-    )
-    return fig, told
+    alt = "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
+    return fig, alt
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     """Accuracy against the radius of an attack, a line a model, a panel a data set (dataset, classifier, radius,
     estimate, low, high)."""
-    own = _asked_on(together)
-    kept = [name in own.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)]
-    names = {dataset: label(dataset) for dataset in own}
+    models_of = _asked_on(together)
+    kept = [
+        name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
+    ]
+    names = {dataset: label(dataset) for dataset in models_of}
     layout = Layout(panel="dataset", series="classifier", columns=3, names=names, width=9.5)
     x_label = "radius of the attack (share of a token's length)"
     return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
 
 
-def scores(found: pd.DataFrame, together: Together) -> Drawn:
+def scores(values: pd.DataFrame, together: Together) -> Drawn:
     """AOPC and NAOPC of each method, two panels for the models of each group (score, classifier, method, estimate, low,
     high; random scores among the methods)."""
     frames = []
-    for own, sets in together:
+    for models, sets in together:
         on = ", ".join(label(dataset) for dataset in sets)
-        part = found[found.classifier.isin(own)]
+        part = values[values.classifier.isin(models)]
         frames += [
             part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
         ]
@@ -197,4 +202,4 @@ def scores(found: pd.DataFrame, together: Together) -> Drawn:
 
 
 def _asked_on(together: Together) -> dict[str, Sequence[str]]:
-    return {dataset: own for own, sets in together for dataset in sets}
+    return {dataset: models for models, sets in together for dataset in sets}

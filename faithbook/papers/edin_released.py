@@ -90,13 +90,6 @@ def attributions(model: str, dataset: str = "sst2", length: str = "short") -> pd
     return table[["id", "method"]].assign(scores=scores)
 
 
-def released_scores(model: str, length: str, dataset: str = "sst2") -> pd.DataFrame:
-    """Columns id, method, comprehensiveness (AOPC, most relevant first), sufficiency (least relevant first), p_full;
-    long ones of "imdb" too."""
-    table = rows_of("scores", model, dataset, length)
-    return table[["id", "method", "comprehensiveness", "sufficiency", "p_full"]]
-
-
 def rows_of(name: str, model: str, dataset: str, length: str | None) -> pd.DataFrame:
     """The rows of a packed table about a data set and, where the table has both, a length.
 

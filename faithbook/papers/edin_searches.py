@@ -21,13 +21,13 @@ def deduplicated(table: AnswerTable, width: int) -> tuple[Tensor, Tensor]:
     sizes = table.feature_mask.sum(dim=1)
     lower, upper = torch.empty(2, len(table), dtype=torch.float64)
     for n in sizes.unique().tolist():
-        own = (sizes == n).nonzero()[:, 0]
+        of_size = (sizes == n).nonzero()[:, 0]
         removed = torch.arange(2**n)
         keep = (removed[:, None] >> torch.arange(table.n_features)) & 1 == 0
-        asked = table.keep_rows(own.repeat_interleave(2**n), keep.repeat(len(own), 1)).double()
-        answers = asked.unflatten(0, (len(own), 2**n))
-        lower[own] = answers[:, 0] + _cheapest(-answers, n, width) / n
-        upper[own] = answers[:, 0] - _cheapest(answers, n, width) / n
+        asked = table.keep_rows(of_size.repeat_interleave(2**n), keep.repeat(len(of_size), 1)).double()
+        answers = asked.unflatten(0, (len(of_size), 2**n))
+        lower[of_size] = answers[:, 0] + _cheapest(-answers, n, width) / n
+        upper[of_size] = answers[:, 0] - _cheapest(answers, n, width) / n
     return lower, upper
 
 
@@ -40,7 +40,7 @@ def _cheapest(cost: Tensor, n: int, width: int) -> Tensor:
     for size in range(1, n + 1):
         sets = (members == size).nonzero()[:, 0]
         # A set without a word names itself here, and is still infinite.
-        found = total[:, sets[:, None] & ~word].amin(dim=2) + cost[:, sets]
-        place = found.argsort(dim=1, stable=True).argsort(dim=1)
-        total[:, sets] = found.where(place < width, torch.inf)
+        reached = total[:, sets[:, None] & ~word].amin(dim=2) + cost[:, sets]
+        place = reached.argsort(dim=1, stable=True).argsort(dim=1)
+        total[:, sets] = reached.where(place < width, torch.inf)
     return total[:, -1]

@@ -21,8 +21,8 @@ def of_six(units: pd.DataFrame) -> pd.DataFrame:
     units["cluster"] = units["length"] + " " + units["cluster"]  # a short text and a long one may have one id
     ends = _wide(units, ["lower", "upper"], "method").reset_index()
     keys = ["cluster", "seed"]
-    told = units.drop_duplicates(CELL)[[*CELL, *keys]]
-    between = ends.assign(metric="range", value=ends["upper"] - ends["lower"]).merge(told, on=CELL)
+    labels = units.drop_duplicates(CELL)[[*CELL, *keys]]
+    between = ends.assign(metric="range", value=ends["upper"] - ends["lower"]).merge(labels, on=CELL)
     return pd.concat([units, between[[*CELL, *keys, "method", "metric", "value"]]], ignore_index=True)
 
 
@@ -54,7 +54,7 @@ def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
 def agreement(both: pd.DataFrame) -> pd.DataFrame:
     """By data set, length and model: how near two runs of one model on the same texts are to each other."""
     far = {name: (both[name] - both[f"{name}_theirs"]).abs() for name in ("p_full", "lower", "upper")}
-    told = both.assign(
+    flagged = both.assign(
         same_p=(far["p_full"] < NEAR).astype(float),
         same_words=(both["words"] == both["words_theirs"]).astype(float),
         p_apart=far["p_full"],
@@ -63,7 +63,7 @@ def agreement(both: pd.DataFrame) -> pd.DataFrame:
     )
     names = {"n": ("id", "size"), "same_p": ("same_p", "mean"), "p_apart": ("p_apart", "max")}
     names |= {name: (name, "mean") for name in ("same_words", "lower_apart", "upper_apart")}
-    return told.groupby(CELL[:3], sort=False).agg(**names).reset_index()
+    return flagged.groupby(CELL[:3], sort=False).agg(**names).reset_index()
 
 
 def _wide(frame: pd.DataFrame, metrics: list[str], *keys: str) -> pd.DataFrame:

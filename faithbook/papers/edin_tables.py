@@ -87,30 +87,19 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
     left out."""
     known = table[table.ours.notna()]
     words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
-    found = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
-    return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in found}
+    rows = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
+    return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in rows}
 
 
-def aside(table: pd.DataFrame, *, within: float | None = None) -> str:
-    """Of how many rows of a compared table ours is no value of our own, and how many differ, how far and from which
-    cause, in words; `within`: the tolerance of a rule that has another than half of the last printed digit."""
-    table = table[table.ours.notna()]
-    gap = _gap(table)
-    off = ~table.match if within is None else gap > within * (1 + 1e-9)
-    again = int((~off & (table.length == "long")).sum())
-    told = []
-    if again:
-        told.append(
-            f"{again} of the {(~off).sum()} that agree are of long texts, whose answers were not released: ours is "
-            "made of the released values of single texts, which checks the sums alone"
-        )
-    for cause, n in table.cause[off].value_counts().items():
-        far = gap[off & (table.cause == cause)].max()
-        told.append(f"{n} of {len(table)} numbers, at most {far:.4f} apart: {cause}")
-    if within is not None:
-        more = int((~table.match).sum())
-        told.append(f"the rule allows {within:g}; by more than half of the last printed digit {more} differ")
-    return "; ".join(told) or "none differs"
+def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:
+    """Of how many rows of a compared table ours is another number, and how far at most, by cause; `within`: the
+    tolerance of a rule that has another than half of the last printed digit."""
+    known = table[table.ours.notna()]
+    gap = _gap(known)
+    off = ~known.match if within is None else gap > within * (1 + 1e-9)
+    by_cause = gap[off].groupby(known.cause[off]).agg(["size", "max"]).sort_values("size", ascending=False)
+    by_cause = by_cause.rename(columns={"size": "numbers", "max": "at most apart"})
+    return by_cause.round(4).reset_index()
 
 
 def _gap(table: pd.DataFrame) -> pd.Series:
@@ -194,10 +183,10 @@ def cells_with_ours(released: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     `ours` has dataset, model, id, method, kind, aopc. Column `gap`: how far the two lie apart where both are there.
     """
     keys = [*CELL, "method", "kind"]
-    own = numbered(ours.assign(length="short")[[*keys, "aopc"]])
-    both = released.merge(own, on=keys, how="outer", suffixes=("_files", ""))
+    computed = numbered(ours.assign(length="short")[[*keys, "aopc"]])
+    both = released.merge(computed, on=keys, how="outer", suffixes=("_files", ""))
     gap = (both.aopc - both.aopc_files).abs()
-    return both.assign(gap=gap, own=both.aopc.notna(), aopc=both.aopc.fillna(both.aopc_files))
+    return both.assign(gap=gap, computed=both.aopc.notna(), aopc=both.aopc.fillna(both.aopc_files))
 
 
 def numbered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -212,8 +201,8 @@ def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = n
     place = pd.Index(_texts(limits)).get_indexer(pd.Index(_texts(cells)))
     lower, upper = (np.append(limits[end].to_numpy(dtype=float), np.nan)[place] for end in ("lower", "upper"))
     span = upper - lower
-    found = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
-    return pd.Series(np.where(span > 0, found, no_range), index=cells.index)
+    scaled = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
+    return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
 
 
 def _texts(frame: pd.DataFrame) -> NDArray[np.int64]:
@@ -263,21 +252,21 @@ def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame)
     limits that are too high, both, or the released scores' digits. The release lacks 53 scores of one cell, random on
     Yelp by `roberta_imdb`, over which the published means nevertheless are: there `files` has ours.
     """
-    theirs, own = scored_by(limits), scored_by(with_ours(limits, exact))
+    theirs, recomputed = scored_by(limits), scored_by(with_ours(limits, exact))
     cells = cells.assign(released=cells.aopc_files.fillna(cells.aopc))
     variants = {
-        "ours": ("aopc", own, np.nan),
-        "zero": ("aopc", own, 0.0),
+        "ours": ("aopc", recomputed, np.nan),
+        "zero": ("aopc", recomputed, 0.0),
         "floor": ("aopc", theirs, np.nan),
         "both": ("aopc", theirs, 0.0),
-        "rounded": ("released", own, np.nan),
+        "rounded": ("released", recomputed, np.nan),
         "files": ("released", theirs, 0.0),
     }
-    found = {}
+    by_variant = {}
     for name, (aopc, by, no_range) in variants.items():
         naopc = normalised(cells, by, no_range=no_range, aopc=aopc)
-        found[name] = pd.concat([score_means(cells, naopc, aopc), outside_shares(cells, naopc)], ignore_index=True)
-    table = compared(printed("naopc_released_scores"), **found)
+        by_variant[name] = pd.concat([score_means(cells, naopc, aopc), outside_shares(cells, naopc)], ignore_index=True)
+    table = compared(printed("naopc_released_scores"), **by_variant)
     causes = {"zero": [NO_RANGE], "floor": [FLOOR], "both": [NO_RANGE, FLOOR], "rounded": [ROUNDED]}
     table = judged(table, causes | {"files": [ROUNDED, FLOOR]})
     lacking = set(cells[cells.aopc_files.isna()][["dataset", "length"]].itertuples(index=False, name=None))
@@ -322,7 +311,7 @@ def taus_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -
     """The 30 published agreements of rankings; those of beam 5 are over its limits, also for short texts."""
     exact_own, exact_theirs = scored_by(with_ours(limits, exact)), scored_by(limits)
     beam = limits[limits.search == "beam"]
-    found = {}
+    by_variant = {}
     for name, by_exact, no_range in (
         ("ours", exact_own, np.nan),
         ("zero", exact_own, 0.0),
@@ -333,17 +322,17 @@ def taus_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -
             part = cells[cells.length.isin(by.length)].reset_index(drop=True)
             naopc = normalised(part, by, no_range=no_range)
             parts.append(ranking_taus(score_means(part, naopc)).assign(bounds=bounds))
-        found[name] = pd.concat(parts, ignore_index=True).drop(columns="spread")
-    table = compared(printed("naopc_released_taus"), **found)
+        by_variant[name] = pd.concat(parts, ignore_index=True).drop(columns="spread")
+    table = compared(printed("naopc_released_taus"), **by_variant)
     return judged(table, {"zero": [NO_RANGE], "files": [NO_RANGE, FLOOR]})
 
 
 # --------------------------------------------------------------------------------------------------------------- beams
 def beam_errors(limits: pd.DataFrame) -> pd.DataFrame:
     """How far every released search of short texts without a start ended from the released exact limits: dataset,
-    model, id, width, bound, exact, found, seconds.
+    model, id, width, bound, exact, ended, seconds.
 
-    Where the file has the limit itself (width 5), that is `found`; of other widths only the distance was released.
+    Where the file has the limit itself (width 5), that is `ended`; of other widths only the distance was released.
     """
     table = read_packed("limits_beam").query("start == 'none' and length == 'short'")
     exact = limits[limits.search == "exact"][[*CELL, "lower", "upper"]]
@@ -351,8 +340,8 @@ def beam_errors(limits: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for bound, inward in (("upper", -1), ("lower", 1)):
         to = table[f"{bound}_exact"]
-        found = table[bound].fillna(to + inward * table[f"{bound}_delta"])
-        parts.append(table[["dataset", "model", "id", "width", "seconds"]].assign(bound=bound, exact=to, found=found))
+        ended = table[bound].fillna(to + inward * table[f"{bound}_delta"])
+        parts.append(table[["dataset", "model", "id", "width", "seconds"]].assign(bound=bound, exact=to, ended=ended))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -361,9 +350,9 @@ def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     seconds (the mean of the twelve means of a model and data set), in the published columns."""
     rows = []
     for (width, bound), part in errors.groupby(["width", "bound"]):
-        gap = (part.found - part.exact).abs()
+        gap = (part.ended - part.exact).abs()
         values = {
-            "pearson": np.corrcoef(part.found, part.exact)[0, 1],
+            "pearson": np.corrcoef(part.ended, part.exact)[0, 1],
             "absolute_difference_mean": gap.mean(),
             "absolute_difference_max": gap.max(),
             "share_within_0.001": (gap < 1e-3).mean(),
@@ -438,10 +427,10 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     published ones are a sample: `match` says there whether the published mean lies within two standard errors.
     """
     variants = variant_means(searched_errors(beams, exact))
-    found = [beam_statistics(beam_errors(limits)), growing_beams(limits), variants.drop(columns="spread")]
+    recomputed = [beam_statistics(beam_errors(limits)), growing_beams(limits), variants.drop(columns="spread")]
     table = printed("naopc_released_beam")
     parts = []
-    for part in found:
+    for part in recomputed:
         kind = part.comparison.iloc[0]
         parts.append(compared(table[table.comparison == kind], ours=part))
     judged_parts = [judged(part, {}) for part in parts]
@@ -455,22 +444,6 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     length = table.statistic == "length_mean"
     cause = table.cause.mask(sampled, SAMPLE).mask(missing & ~sampled, NOT_RELEASED).mask(length, PIECES)
     return table.assign(cause=cause.mask(missing & sampled, NOT_ASKED).mask(table.match, ""))
-
-
-def beams_compared(table: pd.DataFrame) -> str:
-    """Which of the numbers about beams the verdict is on, and what of the others, in words."""
-    theirs, sampled = (part for _, part in table.groupby(table.comparison == "beam_variants"))
-    known = int(theirs.ours.notna().sum())
-    told = [
-        f"{known} of the {len(table)} numbers of the table are compared, each worked out from the released searches"
-    ]
-    told += [f"{n} are {cause}" for cause, n in theirs[theirs.ours.isna()].cause.value_counts().items()]
-    rest = "".join(f", {n} do not ({cause})" for cause, n in sampled[~sampled.match].cause.value_counts().items())
-    told.append(
-        f"{len(sampled)} are a count made for this book on a sample of 600 inputs and not the authors': "
-        f"{sampled.match.sum()} lie within two standard errors of ours{rest}"
-    )
-    return "; ".join(told)
 
 
 # ------------------------------------------------------------------------------------------------------------ rankings

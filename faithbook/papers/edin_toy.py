@@ -112,20 +112,23 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
 
     Raises DataError where the AOPC of an order is not what the answers give.
     """
-    found = {}
+    by_name = {}
     for row in bounds.to_dict("records"):
-        own = orders[orders.function == row["function"]]
+        of_function = orders[orders.function == row["function"]]
         asked = answers[answers.function == row["function"]]
         small = Small(
             dict(zip(asked.left, asked.answer, strict=True)),
-            {_numbers(o): (a, n) for o, a, n in zip(own.order, own.aopc, own.naopc, strict=True)},
+            {
+                _numbers(o): (a, n)
+                for o, a, n in zip(of_function.order, of_function.aopc, of_function.naopc, strict=True)
+            },
             (row["lower"], row["upper"]),
             _numbers(row["lower_order"]),
             _numbers(row["upper_order"]),
         )
         _agree(row["function"], "AOPC", {o: (small.aopc(o), a) for o, (a, _) in small.orders.items()})
-        found[row["function"]] = small
-    return found
+        by_name[row["function"]] = small
+    return by_name
 
 
 def _numbers(order: str) -> Order:
@@ -138,14 +141,14 @@ def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> No
             raise DataError(f"{what} of {name} ({key}): {one} and {other}, expected the same: run it again")
 
 
-def compared(found: Mapping[str, Small]) -> pd.DataFrame:
+def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
     """The bounds of every function with a formula: by formula, by search, and over all orders.
 
     Raises DataError where two of the three differ, or where the mean NAOPC of all orders is not `CHANCE`.
     """
     rows = []
     for name, formula in FORMULAS.items():
-        small = found[name]
+        small = by_name[name]
         every = [plain for plain, _ in small.orders.values()]
         row = {"model": name, "n (orders)": len(every), "whole text": small.answers[left([])]}
         row |= {"no words": small.answers[left(range(N))]}
@@ -162,31 +165,31 @@ def compared(found: Mapping[str, Small]) -> pd.DataFrame:
 
 
 # -------------------------------------------------------------------------------------------------------------- figures
-def curves(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
+def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
     """Perturbation curves of one order under several functions, what AOPC averages shaded."""
     fig, axes = plt.subplots(1, len(names), figsize=(8, 3.4), sharey=True)
-    scored = {name: found[name].aopc(order) for name in names}
+    scored = {name: by_name[name].aopc(order) for name in names}
     for ax, name, colour in zip(axes, names, PALETTE, strict=False):
-        answer = found[name].curve(order)
+        answer = by_name[name].curve(order)
         ax.bar(range(1, N + 1), answer[0] - answer[1:], bottom=answer[1:], width=0.9, color=colour, alpha=0.35)
         ax.step(np.arange(N + 1), answer, where="mid", color=colour, lw=2)
         ax.plot(range(N + 1), answer, "o", color=colour)
         ax.axhline(answer[0], color="#666666", ls=":", lw=1)
         ax.set(title=f"{name}: AOPC {scored[name]:.2f}", xlabel="words removed", xticks=range(N + 1))
     axes[0].set(ylabel="answer of the model", ylim=(0, 1))
-    told = "; ".join(f"of the {name} it is {value:.2f}" for name, value in scored.items())
+    clauses = "; ".join(f"of the {name} it is {value:.2f}" for name, value in scored.items())
     return fig, (
         "Perturbation curves. The models start at the same answer; words are removed in the same, perfect order. The "
-        f"shaded area is the AOPC: {told}."
+        f"shaded area is the AOPC: {clauses}."
     )
 
 
-def spans(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
+def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
     """From the worst to the best AOPC and NAOPC of each function, with an order and its reverse."""
     fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharex=True)
-    told = []
+    clauses = []
     for i, name in enumerate(names):
-        small = found[name]
+        small = by_name[name]
         for ax, place, (low, high) in zip(axes, (0, 1), (small.bounds, (0, 1)), strict=True):
             ax.bar(i, high - low, bottom=low, width=0.5, color=PALETTE[i], alpha=0.35)
             for shown, marker, says in ((order, "D", "perfect explanation"), (order[::-1], "X", "the same, reversed")):
@@ -195,7 +198,7 @@ def spans(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Dra
                 ax.annotate(
                     f"{value:.2f}", (i, value), (9, 0), textcoords="offset points", va="center", fontsize="small"
                 )
-        told.append(f"the {name} from {small.bounds[0]:.2f} to {small.bounds[1]:.2f}")
+        clauses.append(f"the {name} from {small.bounds[0]:.2f} to {small.bounds[1]:.2f}")
     for ax, title in zip(axes, ("AOPC", "NAOPC"), strict=True):
         ax.set(title=title, ylim=(-0.08, 1.08), xlim=(-0.6, len(names) - 0.2))
         ax.grid(visible=False, axis="x")
@@ -203,7 +206,7 @@ def spans(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Dra
     axes[0].legend(loc="upper right", fontsize="small")
     return fig, (
         "Two panels with a bar for each model from the worst to the best score that any order of its words can have. "
-        f"AOPC: {'; '.join(told)}. NAOPC: all bars from 0 to 1, the perfect explanation at 1, its reverse at 0."
+        f"AOPC: {'; '.join(clauses)}. NAOPC: all bars from 0 to 1, the perfect explanation at 1, its reverse at 0."
     )
 
 
@@ -243,20 +246,20 @@ def lattice(small: Small, words: Sequence[str] = WORDS) -> Drawn:
     )
 
 
-def every_order(found: Mapping[str, Small]) -> Drawn:
+def every_order(by_name: Mapping[str, Small]) -> Drawn:
     """NAOPC of every order of every function with a formula, and the mean."""
     fig, ax = plt.subplots(figsize=(8, 3.6))
-    means = {name: float(found[name].naopc.mean()) for name in FORMULAS}
+    means = {name: float(by_name[name].naopc.mean()) for name in FORMULAS}
     for y, (name, mean) in zip(range(len(means))[::-1], means.items(), strict=True):
-        level, count = np.unique(found[name].naopc.round(9), return_counts=True)
+        level, count = np.unique(by_name[name].naopc.round(9), return_counts=True)
         ax.scatter(level, [y] * len(level), s=30 * count, color=PALETTE[0], alpha=0.45, lw=0)
         ax.plot(mean, y, "D", color=PALETTE[1], ms=9, label="mean: a random order" if y == 0 else None)
         ax.annotate(f"{mean:.2f}", (mean, y), (0, 10), textcoords="offset points", ha="center")
     ax.set_yticks(range(len(means))[::-1], list(means))
     ax.set(xlabel="NAOPC", ylim=(-0.6, len(means) - 0.3))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small")
-    told = ", ".join(f"{mean:.2f} for {name}" for name, mean in means.items())
+    shown = ", ".join(f"{mean:.2f} for {name}" for name, mean in means.items())
     return (
         fig,
-        f"NAOPC of every order of four words under {len(means)} models, from 0 to 1. The mean over orders is {told}.",
+        f"NAOPC of every order of four words under {len(means)} models, from 0 to 1. The mean over orders is {shown}.",
     )

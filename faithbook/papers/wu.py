@@ -64,23 +64,9 @@ def by_groups(units: pd.DataFrame) -> pd.DataFrame:
 
 def with_all_groups(units: pd.DataFrame) -> pd.DataFrame:
     """`by_groups` of the pictures that were cut into every number of groups: of photographs these are a part."""
-    found = by_groups(units)
-    numbers = found.groupby(PICTURE)["k"].transform("nunique")
-    return found[numbers == numbers.max()]
-
-
-def tried_on(frame: pd.DataFrame, datasets: Collection[str]) -> str:
-    """On which data sets, and on how many pictures of them, each kind of setting was tried (`by_setting`), in words."""
-    own = frame[frame["dataset"].isin(datasets)]
-    groups, whole = own["setting"].str.endswith(" groups"), own["setting"] == "main, all models"
-    told = []
-    for kind, rows in (("the first", whole), ("numbers of groups", groups), ("the others", ~whole & ~groups)):
-        sizes = own[rows].groupby("dataset")["id"].nunique()
-        if len(sizes):
-            told.append(
-                f"{kind} on " + " and ".join(f"{n} pictures of {label(str(name))}" for name, n in sizes.items())
-            )
-    return f"These specifications were tried: {'; '.join(told)}."
+    grouped = by_groups(units)
+    numbers = grouped.groupby(PICTURE)["k"].transform("nunique")
+    return grouped[numbers == numbers.max()]
 
 
 def by_setting(units: pd.DataFrame) -> pd.DataFrame:
@@ -95,11 +81,11 @@ def of_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame
     """What takes SaCo in these settings and in the main one; by ranks, of maps that have one without."""
 
     def taken(units: pd.DataFrame) -> pd.DataFrame:
-        found = units[(units["metric"] == "saco") & units["setting"].isin([*names, "main"])]
-        own = [*PICTURE, "method", "draw"]
-        constant = found[(found["setting"] == "main") & found["value"].isna()][own].drop_duplicates()
-        flat = found.merge(constant, on=own, how="left", indicator="which")["which"].to_numpy() == "both"
-        return found.assign(value=found["value"].mask(flat & (found["setting"] == "ranks")))
+        chosen = units[(units["metric"] == "saco") & units["setting"].isin([*names, "main"])]
+        keys = [*PICTURE, "method", "draw"]
+        constant = chosen[(chosen["setting"] == "main") & chosen["value"].isna()][keys].drop_duplicates()
+        flat = chosen.merge(constant, on=keys, how="left", indicator="which")["which"].to_numpy() == "both"
+        return chosen.assign(value=chosen["value"].mask(flat & (chosen["setting"] == "ranks")))
 
     return taken
 
@@ -201,8 +187,8 @@ def bar_table(pairs: Correlated) -> pd.DataFrame:
     (four, among), (taus, tau) = bars(pairs), bars(pairs, KENDALL)
     rows = [(f"SaCo and {label(name)}", f"{low:.2f} to {high:.2f}", four[name], taus[name]) for name in EXISTING]
     return pd.DataFrame(
-        {"bar": name, "published": theirs, **ends_of(pair), "Kendall's tau": beside.ours.point, "n": pair.ours.n}
-        for name, theirs, pair, beside in [*rows, ("mean among the four", f"{others:.4f}", among, tau)]
+        {"bar": name, "published": theirs, **ends_of(pair), "Kendall's tau": tau_of_pair.ours.point, "n": pair.ours.n}
+        for name, theirs, pair, tau_of_pair in [*rows, ("mean among the four", f"{others:.4f}", among, tau)]
     )
 
 

@@ -41,15 +41,15 @@ class Picture:
         facts = pictures[pictures["dataset"] == dataset].iloc[0]
 
         def by_method(frame: pd.DataFrame, order: str) -> dict[str, pd.DataFrame]:
-            own = frame[(frame["dataset"] == dataset) & (frame["input"] == facts.input)]
-            return {str(name): rows.sort_values(order) for name, rows in own.groupby("method", sort=False)}
+            of_picture = frame[(frame["dataset"] == dataset) & (frame["input"] == facts.input)]
+            return {str(name): rows.sort_values(order) for name, rows in of_picture.groupby("method", sort=False)}
 
         rows = pictures[(pictures["dataset"] == dataset) & (pictures["input"] == facts.input)].sort_values("pixel")
         pixels = rows.filter(like="channel").dropna(axis=1).to_numpy()
         return cls(facts, pixels, by_method(maps, "pixel"), by_method(steps, "group"))
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """What it shows and what the model takes it for."""
         one = self.facts
         return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
@@ -93,7 +93,7 @@ def maps(picture: Picture) -> Drawn:
         picture.draw_map(ax, method)
     signed = sum(one.score.min() < 0 for one in picture.maps.values())
     return fig, (
-        f"Small pictures: {picture.told} with probability {picture.facts.p_full:.2f}, and the maps of "
+        f"Small pictures: {picture.described} with probability {picture.facts.p_full:.2f}, and the maps of "
         f"{len(picture.maps)} explanations of that answer. {signed} of them have scores below zero."
     )
 
@@ -115,10 +115,10 @@ def two_manners(picture: Picture) -> Drawn:
         picture.draw(column[1], np.where(alone[:, None], average, pixels), f"only {mark}: {left[mark][1]:.2f}")
     axes[0][0].set_ylabel("cumulative", fontsize=9)
     axes[1][0].set_ylabel("alone", fontsize=9)
-    told = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
+    parts = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
     return fig, (
         f"Two rows of pictures with groups of pixels erased, by {label(method)}. Probability of the whole picture "
-        f"{whole:.2f}. Left of it, cumulatively and with the group alone: {told}."
+        f"{whole:.2f}. Left of it, cumulatively and with the group alone: {parts}."
     )
 
 
@@ -138,9 +138,9 @@ def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> 
     ax.set_ylabel("Spearman's correlation")
     ax.grid(axis="x", visible=False)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize="small")
-    told = ", ".join(f"{row.bar} {row.estimate:.2f}" for row in bars.itertuples())
+    parts = ", ".join(f"{row.bar} {row.estimate:.2f}" for row in bars.itertuples())
     return fig, (
-        f"Bars of rank correlations over pictures: {told}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
+        f"Bars of rank correlations over pictures: {parts}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
         f"SaCo with each, and a line at {others:.2f} for the mean among the four."
     )
 
@@ -149,7 +149,7 @@ def case_study(picture: Picture) -> Drawn:
     """Figure 3: maps, and below each the salience of its groups and what is lost without them."""
     case = [name for name in (TA, RAW, CHANCE) if name in picture.maps]
     fig, axes = plt.subplots(2, len(case), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
-    told = []
+    parts = []
     for (above, ax), method in zip(axes.T, case, strict=True):
         step = picture.steps[method]
         picture.draw_map(above, method)
@@ -162,12 +162,12 @@ def case_study(picture: Picture) -> Drawn:
         ax.grid(axis="x", visible=False)
         ax.set_xlabel("group, by salience")
         smallest = step[step.group >= 3].together.min()
-        told.append(f"{label(method)}: smallest loss from the third group on {smallest:.2f}")
+        parts.append(f"{label(method)}: smallest loss from the third group on {smallest:.2f}")
     axes[1][0].set_ylabel("loss of probability")
     fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     return fig, (
-        f"Three columns for {picture.told}: the map, and below it bars of the groups' salience with lines of the loss "
-        f"of probability, alone and cumulative. {'; '.join(told)}."
+        f"Three columns for {picture.described}: the map, and below it bars of the groups' salience with lines of the "
+        f"loss of probability, alone and cumulative. {'; '.join(parts)}."
     )
 
 

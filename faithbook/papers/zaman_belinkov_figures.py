@@ -19,6 +19,7 @@ from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
+from faithbook.results.tables import rounded
 
 BY_CHANCE = 0.05
 """The share of pairs that would be told apart were all equal."""
@@ -78,16 +79,8 @@ def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
     names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
     rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
     fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
-    return fig, f"{alt} Mean over the thirteen: {told_by_links(means)}."
-
-
-def told_by_links(means: Mapping[str, float]) -> str:
-    """Means by kind of links in words.
-
-    >>> told_by_links({"aligner": 0.456, "random links": float("nan")})
-    'aligner 0.46; random links undefined'
-    """
-    return "; ".join(f"{text} {'undefined' if math.isnan(x) else f'{x:.2f}'}" for text, x in means.items())
+    each = "; ".join(f"{text} {rounded(mean, 2)}" for text, mean in means.items())
+    return fig, f"{alt} Mean over the thirteen: {each}."
 
 
 def above_floors(
@@ -97,7 +90,7 @@ def above_floors(
     (method, aggregation, output, estimate, low, high), with its title."""
     styles = dict(zip(blind, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
     fig, axes = figures.panels(len(frames), 4, height=3.3, width=9.5, sharex=True, sharey=True)
-    places, told = np.arange(len(looking))[::-1], []
+    places, parts = np.arange(len(looking))[::-1], []
     for ax, (setting, frame) in zip(axes, frames.items(), strict=True):
         loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
         floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
@@ -112,11 +105,11 @@ def above_floors(
         first = max(reached, key=reached.__getitem__, default=None)
         best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
-        told.append(f"{titles[setting]}: best method {best}, floors {lowest}")
+        parts.append(f"{titles[setting]}: best method {best}, floors {lowest}")
     figures.legend(fig, 2)
     fig.supxlabel("rho (loss)", fontsize="small")
     return fig, (
-        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(told)}."
+        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(parts)}."
     )
 
 

@@ -41,21 +41,21 @@ def carried(scores: pd.Series, links: Links, n: int) -> NDArray[Any]:
     [1.5, 0.0]
     """
     brought = np.zeros(n)
-    for here, there in links:
-        brought[here] += scores[there]
+    for word, there in links:
+        brought[word] += scores[there]
     return brought.astype(scores.to_numpy().dtype)
 
 
-def ranked(here: pd.DataFrame, there: pd.DataFrame, links: Links) -> pd.DataFrame:
+def ranked(english: pd.DataFrame, translation: pd.DataFrame, links: Links) -> pd.DataFrame:
     """The two lists word by word: own score, carried score, and the ranks of both, 1 for the lowest, equal scores with
-    their average rank. `here`, `there`: the words in order, with the columns text and score."""
-    brought = pd.Series(carried(there["score"], links, len(here)))
-    met = [" ".join(there["text"][j] for k, j in links if k == i) for i in range(len(here))]
+    their average rank. `english`, `translation`: the words in order, with the columns text and score."""
+    brought = pd.Series(carried(translation["score"], links, len(english)))
+    met = [" ".join(translation["text"][j] for k, j in links if k == i) for i in range(len(english))]
     return pd.DataFrame(
         {
-            "English word": here["text"],
-            "score": here["score"],
-            "rank": here["score"].rank(),
+            "English word": english["text"],
+            "score": english["score"],
+            "rank": english["score"].rank(),
             "linked with": [words or "–" for words in met],
             "carried score": brought,
             "rank of carried": brought.rank(),

@@ -21,6 +21,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
+from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -32,7 +33,6 @@ from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
-from faithbook.results.spread import Signal, matrix, signal
 from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]
@@ -73,8 +73,8 @@ def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
     [{'model': 'e5', 'value': 0.2}]
     """
     names = {theirs: ours for ours, theirs in architectures(models).items()}
-    found = printed[printed["model"].isin(names)]
-    return found.assign(model=found["model"].map(names))
+    kept = printed[printed["model"].isin(names)]
+    return kept.assign(model=kept["model"].map(names))
 
 
 def words(models: Iterable[str] = ()) -> dict[str, str]:
@@ -86,8 +86,8 @@ def words(models: Iterable[str] = ()) -> dict[str, str]:
 def shown(**more: Iterable[str]) -> pd.DataFrame:
     """What tables of ours show: the thirteen, the released row and the floors, for both outputs and all of `more`."""
     rows = [*THIRTEEN, RELEASED, *FLOORS]
-    found = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
-    return pd.DataFrame(found, columns=[*KEYS, *more])
+    cells = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
+    return pd.DataFrame(cells, columns=[*KEYS, *more])
 
 
 def with_every_row(units: pd.DataFrame) -> pd.DataFrame:
@@ -181,7 +181,7 @@ class Rows:
         apart = [name for name in self.printed.columns if name not in (*KEYS, "value")]
         return self((row["method"], row["aggregation"]), row["output"], **{name: row[name] for name in apart})
 
-    def found(self, row: Row, output: str, **labels: object) -> Paired | None:
+    def if_defined(self, row: Row, output: str, **labels: object) -> Paired | None:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
         pair = self(row, output, **labels)
         return pair if pair.ours.n else None
@@ -211,12 +211,12 @@ class Rows:
     def against(self, floor: Row) -> dict[str, object]:
         """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
         interval without zero; 0 of 0 where the floor is flat everywhere."""
-        least = self.found(floor, "loss")
+        least = self.if_defined(floor, "loss")
         gains = [] if least is None else [(self.better * (self(*row) - least)).ours for row in DIFFERENT_ROWS]
         ends = [gain.interval() for gain in gains]
-        found: dict[str, object] = {"floor": row_label(*floor), "explanations": len(ends)}
-        found |= {"better": sum(end.low > 0 for end in ends), "worse": sum(end.high < 0 for end in ends)}
-        return found | {"n": min((gain.n for gain in gains), default=0)}
+        counts: dict[str, object] = {"floor": row_label(*floor), "explanations": len(ends)}
+        counts |= {"better": sum(end.low > 0 for end in ends), "worse": sum(end.high < 0 for end in ends)}
+        return counts | {"n": min((gain.n for gain in gains), default=0)}
 
     def over_floors(self, output: str, floors: Sequence[Row] = BLIND, **labels: object) -> pd.DataFrame:
         """The eleven rows that look at the prediction, each beside the floor that it leads by least.
@@ -226,27 +226,27 @@ class Rows:
         with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out; where
         no floor has a value there is nothing to lead, and no row.
         """
-        there = {floor: pair for floor in floors if (pair := self.found(floor, output, **labels)) is not None}
-        found = []
+        there = {floor: pair for floor in floors if (pair := self.if_defined(floor, output, **labels)) is not None}
+        leads = []
         for row in LOOKING if there else ():
-            if (own := self.found(row, output, **labels)) is None:
+            if (value := self.if_defined(row, output, **labels)) is None:
                 continue
-            gaps = {floor: (self.better * (own - other)).ours for floor, other in there.items()}
+            gaps = {floor: (self.better * (value - other)).ours for floor, other in there.items()}
             ends = {floor: gap.interval() for floor, gap in gaps.items()}
             over = min(ends, key=lambda floor: ends[floor].estimate)
             enough = min(gap.clusters for gap in gaps.values()) >= FEWEST_CLUSTERS
-            told = {"method": row[0], "aggregation": row[1], "over": row_label(*over), **vars(ends[over])}
-            told |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
-            found.append(told | {"below": enough and any(end.high < 0 for end in ends.values())})
-        return pd.DataFrame(found, columns=["method", "aggregation", *_LEADS])
+            lead = {"method": row[0], "aggregation": row[1], "over": row_label(*over), **vars(ends[over])}
+            lead |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
+            leads.append(lead | {"below": enough and any(end.high < 0 for end in ends.values())})
+        return pd.DataFrame(leads, columns=["method", "aggregation", *_LEADS])
 
     # --------------------------------------------------------------------------------------------------------- claims
     def order(self, output: str, **labels: object) -> Ordered:
         """The thirteen in their order; both rows of a method change places together with those of another."""
-        told = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
+        where = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
         items = {row_label(*row): self(row, output, **labels) for row in THIRTEEN}
         blocks = {row_label(*row): row[0] for row in THIRTEEN}
-        return Ordered(items, blocks, f"tau, {', '.join(told)}", self.repeats(output, **labels))
+        return Ordered(items, blocks, f"tau, {', '.join(where)}", self.repeats(output, **labels))
 
     def repeats(self, output: str, **labels: object) -> tuple[dict[str, float], dict[str, float]] | None:
         """The printed values of the thirteen for each of two models, None where not two are printed."""
@@ -300,8 +300,8 @@ class Rows:
 
     def _where(self, output: str) -> str:
         metric = self.fixed.get("metric")
-        told = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
-        return f"{told}, {OUTPUT_NAMES[output]}" if told else OUTPUT_NAMES[output]
+        name = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
+        return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
 
 
 def leaders(rows: Rows, output: str, of: Callable[[Paired], float]) -> str:
@@ -316,20 +316,20 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     The two are measured on different texts, whose draws are independent: those of the second are taken backwards.
     """
     one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
-    found: dict[str, object] = {}
-    for told, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
-        found |= {f"leads rho, {told}": leaders(first, output, of), f"leads MAP, {told}": leaders(second, output, of)}
+    entry: dict[str, object] = {}
+    for whose, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
+        entry |= {f"leads rho, {whose}": leaders(first, output, of), f"leads MAP, {whose}": leaders(second, output, of)}
     x, y = (np.array([pair.published for pair in side]) for side in (one, two))
-    found["published"] = float(tau_b(x, y))
+    entry["published"] = float(tau_b(x, y))
     a, b = (np.array([pair.ours.point for pair in side]) for side in (one, two))
     drawn_a, drawn_b = (np.stack([pair.ours.draws for pair in side], axis=1) for side in (one, two))
     smallest = min((pair.ours for pair in (*one, *two)), key=lambda ours: ours.clusters)
-    found["estimate"] = tau = float(tau_b(a, b))
+    entry["estimate"] = tau = float(tau_b(a, b))
     if not np.isnan(tau):
         low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
         low, high = moved_outward(np.array(tau), low, high, smallest.clusters)
-        found |= {"low": max(-1.0, float(low)), "high": min(1.0, float(high))}
-    return found | {"n": min(pair.ours.n for pair in (*one, *two))}
+        entry |= {"low": max(-1.0, float(low)), "high": min(1.0, float(high))}
+    return entry | {"n": min(pair.ours.n for pair in (*one, *two))}
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure
@@ -339,8 +339,8 @@ def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str
 
 
 def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
-    """The spread of rows over explanations, taken apart (`results.spread`); undefined, of no message, where fewer than
-    two have a value of every row."""
+    """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where
+    fewer than two have a value of every row."""
     try:
         return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
     except InputError:
@@ -366,18 +366,18 @@ def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
     `units`: values of single inputs of rho, comprehensiveness and sufficiency, with languages.
     """
     text = ["dataset", "id", "cluster", "seed", "model", "language", "metric"]
-    found = []
+    frames = []
     for output in OUTPUT_NAMES:
-        own = units[units["output"].isin([output, "none"])]
-        wide = own.pivot_table(index=text, columns=["method", "aggregation"], values="value")
+        of_output = units[units["output"].isin([output, "none"])]
+        wide = of_output.pivot_table(index=text, columns=["method", "aggregation"], values="value")
         if not set(THIRTEEN) <= set(wide.columns):
             continue
         wide = wide[list(THIRTEEN)].dropna()
         smaller = wide.index.get_level_values("metric").isin(SMALLER_IS_BETTER)
         ranks = scipy.stats.rankdata(wide.to_numpy() * np.where(smaller, 1, -1)[:, None], axis=1)
         mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in PERTURBING]].mean(axis=1)
-        found.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
-    frame = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*text, "value", "output"])
+        frames.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
+    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*text, "value", "output"])
     return frame.assign(metric="rank under " + frame["metric"].astype(str), method="erasing", aggregation="none")
 
 
@@ -399,7 +399,7 @@ def printed_spread(metric: str) -> float:
 def own_account() -> pd.DataFrame:
     """What the printed tables say about noise, a row a metric: the spread of the 26 rows, the noise that the printed
     spreads over seeds leave in a mean of two architectures and three seeds, and tau-b between the two architectures."""
-    found = []
+    rows = []
     for metric, (_, each) in PRINTED_IN.items():
         frame = table(each)
         once = frame[~frame["method"].isin(ONE_VALUE) | (frame["output"] == "loss")]
@@ -407,19 +407,19 @@ def own_account() -> pd.DataFrame:
         noise = float(np.sqrt((frame["spread"] ** 2).mean() / (pairs.shape[1] * PRINTED_SEEDS)))
         row = {"metric": metric, "spread of 26 rows": printed_spread(metric), "noise of seeds in a row": noise}
         tau = float(tau_b(pairs["mbert"].to_numpy(), pairs["xlm_r_base"].to_numpy()))
-        found.append(row | {"ratio": printed_spread(metric) / noise, "tau of the two architectures": tau})
-    return pd.DataFrame(found)
+        rows.append(row | {"ratio": printed_spread(metric) / noise, "tau of the two architectures": tau})
+    return pd.DataFrame(rows)
 
 
 def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> float:
     """The mean rank of occlusion and Shapley sampling among the thirteen printed values of an output."""
-    own = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
-    ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * own.to_numpy()), strict=True))
+    values = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
+    ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * values.to_numpy()), strict=True))
     return float(np.mean([ranks[method, "none"] for method in PERTURBING]))
 
 
 def in_order_of_reading(erased: pd.DataFrame, value: str) -> NDArray[np.float64]:
     """Values [texts, 24] of the different rows, means over models and seeds, texts in the order in which they came."""
     wide = erased.pivot_table(index="input", columns=KEYS, values=value).reindex(list(dict.fromkeys(erased["input"])))
-    own = [(m, how, "none" if m in ONE_VALUE else output) for (m, how), output in DIFFERENT_ROWS]
-    return wide[own].to_numpy(dtype=float)
+    columns = [(m, how, "none" if m in ONE_VALUE else output) for (m, how), output in DIFFERENT_ROWS]
+    return wide[columns].to_numpy(dtype=float)

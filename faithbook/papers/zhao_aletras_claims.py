@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, METHODS, Reading, at_length
 from faithbook.results import paired, rulebook
-from faithbook.results.diagnosticity import AS_OURS, METHODS, Reading, at_length
 from faithbook.results.judged import Parts
 from faithbook.results.labels import label, short
 from faithbook.results.paired import Paired
@@ -26,11 +26,11 @@ Power = Callable[..., Paired]
 def eighteen(power: Power, tasks: Sequence[str], reading: Reading = AS_OURS) -> Parts:
     """soft_c02: soft minus hard for each method and each task."""
     groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
-    found: dict[str, Paired] = {}
+    parts: dict[str, Paired] = {}
     for group, cells in groups.items():
         both = reading.gains(power, PAIRS, **cells)
-        found |= {f"{name}, {group}": gain for name, gain in both.items()}
-    return found
+        parts |= {f"{name}, {group}": gain for name, gain in both.items()}
+    return parts
 
 
 def variance(power: Power, metric: str, by: str, over: Sequence[str]) -> Paired:

@@ -37,7 +37,7 @@ def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], ord
     datasets, metrics = list(dict.fromkeys(path["dataset"])), list(dict.fromkeys(path["metric"]))
     fig, axes = plt.subplots(1, len(datasets), figsize=(8.5, 5), sharey=True, squeeze=False)
     looks = dict(zip(metrics, zip((PUBLISHED, PALETTE[2], OURS, PALETTE[3]), "sDo^", strict=True), strict=False))
-    said = []
+    clauses = []
     for ax, name in zip(axes.flat, datasets, strict=True):
         for metric, (colour, marker) in looks.items():
             part = (
@@ -49,15 +49,15 @@ def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], ord
             ax.plot(first, len(order), color=colour, marker=marker, mfc="white", ls="")
             figures.dots(ax, rows, places, colour=colour, marker=marker, label=label(metric))
             steps = ", ".join(f"{step} {value:.2f}" for step, value in part["estimate"].items())
-            said.append(f"{label(name)}, {label(metric)}: published {first:.2f}, {steps}")
+            clauses.append(f"{label(name)}, {label(metric)}: published {first:.2f}, {steps}")
         ax.axvline(0.5, color="#666666", ls=":", lw=1)
         ax.set(title=label(name), xlabel="diagnosticity", xlim=(0, 1.02))
     axes.flat[0].set_yticks(np.arange(len(order) + 1)[::-1], ["published", *order])
     figures.legend(fig)
-    return fig, f"Line charts, one panel per data set, one row per step, one line per metric. {'; '.join(said)}."
+    return fig, f"Line charts, one panel per data set, one row per step, one line per metric. {'; '.join(clauses)}."
 
 
-def effects(found: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str]) -> Drawn:
+def effects(changes: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str]) -> Drawn:
     """What each variant (of `names`, with its words) changes of the mean score and of diagnosticity, up to four metrics
     a row (variant, choice, metric, score, change, and their ends)."""
     panels = {
@@ -65,7 +65,7 @@ def effects(found: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str
         "change of diagnosticity": ["change", "low", "high"],
     }
     keys = ["variant", "metric"]
-    ordered = pd.concat([found[(found.variant == name) & found.metric.isin(metrics)] for name in names])
+    ordered = pd.concat([changes[(changes.variant == name) & changes.metric.isin(metrics)] for name in names])
     tidy = pd.concat(
         [ordered[[*keys, *of]].set_axis([*keys, *ENDS], axis=1).assign(panel=panel) for panel, of in panels.items()]
     )

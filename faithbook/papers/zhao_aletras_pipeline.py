@@ -14,10 +14,11 @@ from typing import Any
 
 import pandas as pd
 
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_sizes import ALL_WEIGHTS, SIZES, of_largest
-from faithbook.results import diagnosticity, evidence
-from faithbook.results.diagnosticity import METHODS, TIE, WIN
+from faithbook.results import evidence
 from faithbook.results.labels import label
 from faithbook.results.measured import Measured
 from faithbook.results.numbers import ends_of, listed, row_of
@@ -44,8 +45,8 @@ def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
 
 def printed(metric: str, datasets: Collection[str]) -> float:
     """What the paper prints of a metric, mean over these data sets or those that they stand for."""
-    found = table("soft_table3").set_index(["metric", "dataset"])["value"]
-    return _mean(found[metric, STAND_INS.get(name, name)] for name in datasets)
+    values = table("soft_table3").set_index(["metric", "dataset"])["value"]
+    return _mean(values[metric, STAND_INS.get(name, name)] for name in datasets)
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,12 @@ class Replayed:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The data sets that are looked at together, by what they have in common."""
-        found: dict[str, list[str]] = {}
+        by_kind: dict[str, list[str]] = {}
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
             kind, length = (evidence.DATA if name in OWN else evidence.STAND_INS), "long" if name in LONG else "short"
-            found.setdefault(f"{kind}, {length} texts", []).append(name)
-        return found
+            by_kind.setdefault(f"{kind}, {length} texts", []).append(name)
+        return by_kind
 
     def power(self, metric: str, released: Collection[str], datasets: Collection[str]) -> Paired:
         """Diagnosticity, mean over methods, with these choices as the released code makes them.
@@ -131,21 +132,21 @@ def levels(
 
     `of_model`: the mean of a metric over methods, by `dataset` and `model`.
     """
-    found = {(one, metric): of_model(metric, dataset=dataset, model=one) for one in models for metric in METRICS}
+    by_step = {(one, metric): of_model(metric, dataset=dataset, model=one) for one in models for metric in METRICS}
     for name, made in zip(NAMES, STEPS, strict=True):
-        found |= {(name, metric): replayed.power(metric, made, [dataset]) for metric in METRICS}
-    return found
+        by_step |= {(name, metric): replayed.power(metric, made, [dataset]) for metric in METRICS}
+    return by_step
 
 
 def explained(level: Mapping[tuple[str, str], Paired], theirs: Mapping[str, float]) -> dict[tuple[str, str], Paired]:
     """By metric and step what it changes, and what remains to the published value (`theirs`) after all of them."""
-    found = {}
+    changes = {}
     for metric in METRICS:
         for step, (after, before) in CHANGES.items():
             if {(after, metric), (before, metric)} <= set(level):
-                found[metric, step] = level[after, metric] - level[before, metric]
-        found[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
-    return found
+                changes[metric, step] = level[after, metric] - level[before, metric]
+        changes[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
+    return changes
 
 
 def _mean(values: Iterable[float]) -> float:

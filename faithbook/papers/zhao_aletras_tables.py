@@ -2,13 +2,12 @@
 the models' cards and the data that is here, the precision of the runs.
 
     table, sizes = data_and_classifiers(["sst", "movie"], models)
-    wrong_sizes(sizes, ["sst"])
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,6 @@ from faithbook.engine.run import Run
 from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import SIZES
-from faithbook.results.labels import label
 from faithbook.results.measured import REFERENCE, Measured
 from faithbook.results.published import table
 from faithbook.sources import datasets
@@ -47,31 +45,18 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
     printed, shipped = table("soft_table1").set_index(["dataset", "metric", "split"]), _explained(models)
     rows, sizes = [], {}
     for name in names:
-        own, theirs = shipped[shipped["dataset"] == name], STAND_INS.get(name, name)
-        splits, beside = {split: _split(name, split) for split in SPLITS}, partial(_beside, printed["value"], theirs)
-        row = {"dataset": name, **_of_texts(splits["test"], own, beside)}
+        of_set, theirs = shipped[shipped["dataset"] == name], STAND_INS.get(name, name)
+        splits = {split: _split(name, split) for split in SPLITS}
+        with_printed = partial(_beside, printed["value"], theirs)
+        row = {"dataset": name, **_of_texts(splits["test"], of_set, with_printed)}
         for split, data in splits.items():
-            size = sizes[name, split] = _told_size(own, split) if data is None else len(data)
-            row[split] = beside(UNKNOWN if np.isnan(size) else f"{size:,.0f}", "size", split)
+            size = sizes[name, split] = _told_size(of_set, split) if data is None else len(data)
+            row[split] = with_printed(UNKNOWN if np.isnan(size) else f"{size:,.0f}", "size", split)
         f1, deviation = (printed[column][theirs, "avg_f1", ""] for column in ("value", "spread"))
-        for model in [one for one in SIZES if one in set(own.get("classifier", ()))] or [""]:
-            trained = own[own["classifier"] == model] if len(own) else own
+        for model in [one for one in SIZES if one in set(of_set.get("classifier", ()))] or [""]:
+            trained = of_set[of_set["classifier"] == model] if len(of_set) else of_set
             rows.append(row | {"model": SIZES[model]} | _of_classifiers(trained, f"{f1} ± {deviation}"))
     return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(object).fillna(UNKNOWN), sizes
-
-
-def wrong_sizes(sizes: Sizes, names: Collection[str]) -> str:
-    """How many splits of these data sets of the paper's own have the printed size, and which have not, in words; ""
-    where the size of none is known."""
-    printed = table("soft_table1").set_index(["dataset", "metric", "split"])["value"]
-    known = {of: size for of, size in sizes.items() if of[0] in names and not np.isnan(size)}
-    off = {(name, split): size for (name, split), size in known.items() if size != printed[name, "size", split]}
-    told = f"{len(known) - len(off)} of the {len(known)} splits that are here have the printed size"
-    others = [
-        f"{label(name)}, {split} {size:,.0f} (printed {printed[name, 'size', split]:,.0f})"
-        for (name, split), size in off.items()
-    ]
-    return (f"{told}; not {', '.join(others)}" if others else told) if known else ""
 
 
 def _beside(printed: pd.Series, of: str, ours: object, metric: str, split: str = "") -> str:
@@ -81,12 +66,12 @@ def _beside(printed: pd.Series, of: str, ours: object, metric: str, split: str =
 
 def _explained(models: Iterable[str]) -> pd.DataFrame:
     """The cards of the explained models, or of all of a task's own where none is among them; of two sizes both."""
-    found = cards()
-    if found.empty:
+    known = cards()
+    if known.empty:
         return pd.DataFrame(columns=["dataset", "checkpoint"])
-    found = found[found["classifier"].isin(SIZES)]
+    known = known[known["classifier"].isin(SIZES)]
     explained = {name.rpartition("checkpoints/")[2].removeprefix("local:") for name in models}
-    return found[found["checkpoint"].isin(explained)] if explained & set(found["checkpoint"]) else found
+    return known[known["checkpoint"].isin(explained)] if explained & set(known["checkpoint"]) else known
 
 
 def _split(name: str, split: str) -> datasets.Dataset | None:
@@ -97,35 +82,38 @@ def _split(name: str, split: str) -> datasets.Dataset | None:
         return None
 
 
-def _told_size(own: pd.DataFrame, split: str) -> float:
+def _told_size(of_set: pd.DataFrame, split: str) -> float:
     """A split's size as cards tell it: older ones, from whose data nothing was left out, only how much was read."""
-    whole = own.get("split_sizes", pd.Series(dtype=object)).dropna()
+    whole = of_set.get("split_sizes", pd.Series(dtype=object)).dropna()
     if not whole.empty:
         return float(whole.iloc[0][split])
-    return np.nan if own.empty else float(own[f"{split}_size"].iloc[0])
+    return np.nan if of_set.empty else float(of_set[f"{split}_size"].iloc[0])
 
 
-def _of_texts(test: datasets.Dataset | None, own: pd.DataFrame, beside: Callable[..., str]) -> dict[str, Any]:
+def _of_texts(test: datasets.Dataset | None, of_set: pd.DataFrame, with_printed: Callable[..., str]) -> dict[str, Any]:
     """Length, classes and limit of the texts: of the data that is here, else what cards know of it."""
     if test is None:
-        return {"classes": beside(len(own["label_names"].iloc[0]), "classes")} if len(own) else {}
+        return {"classes": with_printed(len(of_set["label_names"].iloc[0]), "classes")} if len(of_set) else {}
     queries = test.queries or [""] * len(test.texts)
     words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
-    found = {"words per text": beside(f"{np.mean(words):.0f}", "avg_length")}
-    return found | {"classes": beside(len(test.label_names), "classes"), "cut at": f"{test.max_length} wordpieces"}
+    facts = {"words per text": with_printed(f"{np.mean(words):.0f}", "avg_length")}
+    return facts | {
+        "classes": with_printed(len(test.label_names), "classes"),
+        "cut at": f"{test.max_length} wordpieces",
+    }
 
 
-def _of_classifiers(own: pd.DataFrame, printed: str) -> dict[str, Any]:
+def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:
     """What the classifiers of a data set have learnt from and reach, beside the printed F1; nothing without a card."""
-    if own.empty:
+    if of_set.empty:
         return {}
-    f1 = 100 * own["macro_f1"]
+    f1 = 100 * of_set["macro_f1"]
     return {
-        "cut at": f"{own['max_length'].min():.0f} wordpieces",
-        "trained on": f"{own['train_size'].min():,.0f}",
+        "cut at": f"{of_set['max_length'].min():.0f} wordpieces",
+        "trained on": f"{of_set['train_size'].min():,.0f}",
         "F1 ± deviation": f"{f1.mean():.1f} ± {f1.std(ddof=0):.1f} ({printed})",
-        "majority F1": f"{100 * own['majority_macro_f1'].mean():.1f}",
-        "models": len(own),
+        "majority F1": f"{100 * of_set['majority_macro_f1'].mean():.1f}",
+        "models": len(of_set),
     }
 
 
@@ -134,8 +122,8 @@ def precision_of(run: Run, measured: Measured) -> str:
 
     The setting `auto` is settled where a run is planned, which need not be the machine that draws its page.
     """
-    here = (json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream)
-    told = of_reference() if measured.speaks == REFERENCE else here
-    own = [one for one in told if one["notebook"] == measured.notebook]
-    of_these = [one for one in own if one["parameters"].get("dataset") in measured.material.datasets]
+    of_upstream = (json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream)
+    manifests = of_reference() if measured.speaks == REFERENCE else of_upstream
+    of_notebook = [one for one in manifests if one["notebook"] == measured.notebook]
+    of_these = [one for one in of_notebook if one["parameters"].get("dataset") in measured.material.datasets]
     return " and ".join(sorted({str(one.get("settings", {}).get("dtype", "not noted")) for one in of_these}))

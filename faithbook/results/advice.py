@@ -40,10 +40,10 @@ def advice(
     *,
     known: Known = BOOK,
 ) -> pd.DataFrame:
-    """One row per modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
-    fewest inputs); rank correlation with how true explanations are, on the model trained as usual, on the misled one,
-    and the worse of the two; inputs needed, rows per input. The best first: by the answers that decide, then by the
-    worse.
+    """One row per modality and metric, the best first: by the answers that decide, then by the worse rank correlation.
+    Columns are the answer to each of `QUESTIONS`, or that nobody asked, and n (of the answer with fewest inputs). Then
+    come the rank correlation with how true explanations are, on the model trained as usual, on the misled one, and the
+    worse of the two; inputs needed, rows per input.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows per input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
@@ -65,10 +65,10 @@ def advice(
             | {TRACKS: tracked.get(("trained", *key)), MISLED: tracked.get(("misled by erasure", *key)), WORSE: None}
             | {"inputs needed": row["inputs needed"], PASSES: row[PASSES]}
         )
-    found = pd.DataFrame(rows).astype({TRACKS: float, MISLED: float})
-    found[WORSE] = found[[TRACKS, MISLED]].min(axis=1, skipna=False)
-    best = (found[DECIDING] == YES).sum(axis=1) - (found[DECIDING] == NO).sum(axis=1)
-    ordered = found.assign(best=best).sort_values(
+    table = pd.DataFrame(rows).astype({TRACKS: float, MISLED: float})
+    table[WORSE] = table[[TRACKS, MISLED]].min(axis=1, skipna=False)
+    best = (table[DECIDING] == YES).sum(axis=1) - (table[DECIDING] == NO).sum(axis=1)
+    ordered = table.assign(best=best).sort_values(
         ["modality", "best", WORSE], ascending=[True, False, False], ignore_index=True
     )
     return ordered.drop(columns="best")
@@ -87,24 +87,26 @@ def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> t
         return UNSURE, None
     if metric not in known.amounts:
         return YES, None
-    own = amounts[(amounts.modality == modality) & (amounts.metric == metric) & amounts.against.isin([ITSELF, RANKS])]
-    answers = set(own.answer)
-    if own.empty:
+    controlled = amounts[
+        (amounts.modality == modality) & (amounts.metric == metric) & amounts.against.isin([ITSELF, RANKS])
+    ]
+    answers = set(controlled.answer)
+    if controlled.empty:
         return UNSURE, None
-    return (YES if answers == {YES} else NO if NO in answers else UNSURE), int(own.n.min())
+    return (YES if answers == {YES} else NO if NO in answers else UNSURE), int(controlled.n.min())
 
 
 def recommended(table: pd.DataFrame) -> dict[str, list[str]]:
     """By modality the metrics to use, the best first: no deciding question says *no*, most say *yes*, and the worse of
     the two rank correlations with the truth is at most `LITTLE` below the best one."""
-    found = {}
+    by_modality = {}
     for modality, part in table.groupby("modality", sort=False):
         deciding = [question for question in DECIDING if (part[question] != NOT_ASKED).any()]
         sound = part[~(part[deciding] == NO).any(axis=1)]
         many = (sound[deciding] == YES).sum(axis=1)
         best = sound[many == many.max()] if len(sound) else sound
-        found[str(modality)] = list(best[~(best[WORSE] < best[WORSE].max() - LITTLE)].metric)
-    return found
+        by_modality[str(modality)] = list(best[~(best[WORSE] < best[WORSE].max() - LITTLE)].metric)
+    return by_modality
 
 
 def asked_everything(table: pd.DataFrame) -> list[str]:
@@ -144,10 +146,10 @@ def decisions(table: pd.DataFrame, needs: pd.DataFrame) -> pd.DataFrame:
             rows.append({"you want": need["need"], "use": "–", "why": why})
             continue
         row: dict[str, object] = {"you want": need["need"], "use": label(metric)}
-        own = table[table.metric == metric].set_index("modality")
+        of_metric = table[table.metric == metric].set_index("modality")
         for modality in asked_everything(table):
-            row[f"accuracy, {KINDS[modality]}"] = f"{own[WORSE][modality]:.2f}"
-        calls = [f"{own[PASSES][modality]:,.0f}" for modality in asked_everything(table)]
+            row[f"accuracy, {KINDS[modality]}"] = f"{of_metric[WORSE][modality]:.2f}"
+        calls = [f"{of_metric[PASSES][modality]:,.0f}" for modality in asked_everything(table)]
         rows.append(row | {"model calls": " / ".join(calls), "why": need["why"]})
     return pd.DataFrame(rows).fillna("")
 
@@ -155,13 +157,13 @@ def decisions(table: pd.DataFrame, needs: pd.DataFrame) -> pd.DataFrame:
 def quotable(table: pd.DataFrame) -> pd.DataFrame:
     """Accuracy and price of every metric, for sentences of other pages (`sentences.values`)."""
     named = {WORSE: "worse of the two", PASSES: "passes"}
-    found = {
+    numbers = {
         f"{label(row['metric'])}, {row['modality']}: {name}": row[column]
         for row in table.to_dict("records")
         for column, name in named.items()
         if not pd.isna(row[column])
     }
-    return values("advice", found)
+    return values("advice", numbers)
 
 
 def answers(table: pd.DataFrame, questions: Sequence[str]) -> tuple[Any, str]:
@@ -173,7 +175,7 @@ def answers(table: pd.DataFrame, questions: Sequence[str]) -> tuple[Any, str]:
         for modality in modalities
         for question in questions
     }
-    asked = {key: told for key, told in every.items() if (told != NOT_ASKED).any()}
+    asked = {key: column for key, column in every.items() if (column != NOT_ASKED).any()}
     wide = pd.DataFrame(asked, index=pd.Index(dict.fromkeys(table.metric), name="metric"))
     columns = [f"{textwrap.fill(question, 11)}\n({modality})" for modality, question in asked]
     names = [label(name) for name in wide.index]

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results.estimates import Array, Drawn, Quantity
+from faithbook.results.p_values import defined_mean
 from faithbook.results.rank_tests import drawn_correlations, tau_b
-from faithbook.results.resampling import defined_mean
 from faithlib.errors import InputError
 
 SPEARMAN, KENDALL = "Spearman", "Kendall"
@@ -57,18 +57,18 @@ def rank_agreement(
     A pair without a cell left is NaN, of no inputs: not testable. Raises InputError where no input has all metrics.
     """
     cells = ["dataset", *[name for name in inside if name != "dataset"]]
-    found = frame[frame["metric"].isin(list(metrics))]
-    wide = found.pivot_table(index=[*cells, "cluster", "id"], columns="metric", values="value", observed=True)
+    asked = frame[frame["metric"].isin(list(metrics))]
+    wide = asked.pivot_table(index=[*cells, "cluster", "id"], columns="metric", values="value", observed=True)
     wide = wide.reindex(columns=list(metrics)).dropna()
     if wide.empty:
         raise InputError(f"no input has all of {', '.join(metrics)}: nothing to correlate")
     shared = pd.MultiIndex.from_frame(
-        found[["dataset", "cluster"]].drop_duplicates().sort_values(["dataset", "cluster"])
+        asked[["dataset", "cluster"]].drop_duplicates().sort_values(["dataset", "cluster"])
     )
     stratum = pd.factorize(shared.get_level_values("dataset"))[0].astype(np.int64)
     drawn = Drawn.of(stratum, n_resamples=n_resamples, seed=seed)
-    own, left_out = np.ones((1, len(shared))), 1 - np.eye(len(shared))
-    weights = np.vstack([own, drawn.counts, left_out])
+    all_once, left_out = np.ones((1, len(shared))), 1 - np.eye(len(shared))
+    weights = np.vstack([all_once, drawn.counts, left_out])
 
     values: dict[str, list[Array]] = {SPEARMAN: [], KENDALL: []}
     sizes = []

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from faithbook.crosslingual.gold import COUNTS, AlignmentScores, scores_of_counts
+from faithbook.crosslingual.gold import COUNTS, SCORES, scores_of_counts
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Array, Quantity
 from faithbook.results.paired import Paired, combined
@@ -20,19 +20,19 @@ EVERY = "mean"
 
 
 def score(name: str, mean: Callable[[str], Paired]) -> Paired:
-    """One of `alignment_scores` ("precision", "recall", "f1", "aer"), in [0, 1], from the mean counts of a sentence
+    """One of `SCORES`, in [0, 1], from the mean counts of a sentence
     (`mean` is asked for each of `COUNTS`): a score of a draw is the ratio of that draw's sums.
 
     Raises UnknownNameError for another score.
     """
-    if name not in AlignmentScores.__annotations__:
-        raise unknown("score of links", name, AlignmentScores.__annotations__)
+    if name not in SCORES:
+        raise unknown("score of links", name, SCORES)
 
     def ratio(counts: Array) -> Array:
         return np.asarray(scores_of_counts(dict(zip(COUNTS, np.moveaxis(counts, -1, 0), strict=True)))[name])
 
-    found = combined(ratio, [mean(count) for count in COUNTS])
-    return replace(found, ours=replace(found.ours, bounds=(0.0, 1.0)))
+    pair = combined(ratio, [mean(count) for count in COUNTS])
+    return replace(pair, ours=replace(pair.ours, bounds=(0.0, 1.0)))
 
 
 def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[str, str], Quantity]:
@@ -44,12 +44,12 @@ def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[
     orders = hits["draw"].nunique()
     cells = Cells.of(hits, over=["model", "language"], unit=["draw", "id"], bounds=(0.0, 1.0), n_resamples=n_resamples)
     languages = list(dict.fromkeys(hits["language"]))
-    found = {}
+    shares = {}
     for model in dict.fromkeys(hits["model"]):
         for language in (*languages, EVERY):
             one = cells.mean(model=model, language=languages if language == EVERY else language)
-            found[model, language] = _of_one(one, orders)
-    return found
+            shares[model, language] = _of_one(one, orders)
+    return shares
 
 
 def _of_one(mean: Quantity, orders: int) -> Quantity:

@@ -27,7 +27,7 @@ _INPUT = ("id", "cluster", "seed", "value", "profile")
 
 def pairs_of_units(run: Run) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """The values that both the run and the reference have, by notebook and part: (this build's, the full run's)."""
-    found = {}
+    pairs = {}
     for folder in sorted((root() / UNITS_DIR).glob("*")):
         if not has_run(run, folder.name):
             continue
@@ -36,8 +36,8 @@ def pairs_of_units(run: Run) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
                 build = load_units(folder.name, run.job.profile, part=part)
             except DataError:  # a table that this profile does not make
                 continue
-            found[f"{folder.name} {part}".strip()] = (build, load_units(folder.name, part=part, reference=True))
-    return found
+            pairs[f"{folder.name} {part}".strip()] = (build, load_units(folder.name, part=part, reference=True))
+    return pairs
 
 
 def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:

@@ -2,9 +2,9 @@
 
     python -m faithbook calibrate
 
-makes `data/reference/calibration.csv`: a row is a rule in a kind of world where nothing is to be found (or the effect
-stands exactly at the margin): the shape of the values, how many clusters and parts, how parts correlate, what is
-promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
+makes `data/reference/calibration.csv`. A row is a rule in a kind of world where nothing is to be found (or the effect
+is exactly at the margin). Its columns are the shape of the values, how many clusters and parts, how parts correlate,
+what is promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
 
 Worlds are drawn and judged many at once, by the functions that judge claims (`p_values.p_means`, `rules.conjunction`
 and the rest); a test holds that against rules that are given one world at a time. Resamples are drawn once a number of
@@ -150,23 +150,23 @@ class Means:
         if self.share is not None:
             return self._p_share(threshold, sign).reshape(-1, self.parts)
         points = sign * self.points
-        found = p_values.p_means(points, self.errors, None, self.clusters, threshold)
-        low = (found <= limit).reshape(-1, self.parts)
+        p_each = p_values.p_means(points, self.errors, None, self.clusters, threshold)
+        low = (p_each <= limit).reshape(-1, self.parts)
         enough = (low & (low.sum(1, keepdims=True) >= least)).ravel()
         asked = np.flatnonzero(enough & (self.errors > p_values.NOTHING))
         for some in np.split(asked, range(_DRAWN_AT_ONCE, len(asked), _DRAWN_AT_ONCE)):
             influence = sign * self.influence[:, some]
             drawn = p_values.pivots(self.draws.counts @ influence, np.sqrt(self.draws.variances(influence)))
-            found[some] = p_values.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
-        return found.reshape(-1, self.parts)
+            p_each[some] = p_values.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
+        return p_each.reshape(-1, self.parts)
 
     @property
     def skew(self) -> Array:
         """The median over the parts of each world of their values' skewness, [W], as `rules.k_of` takes it."""
         if self.share is not None:
             return np.zeros(len(self.points) // self.parts)
-        found = np.where(self.errors > p_values.NOTHING, p_values.skewnesses(self.influence), 0.0)
-        return np.asarray(np.median(found.reshape(-1, self.parts), axis=1))
+        of_each = np.where(self.errors > p_values.NOTHING, p_values.skewnesses(self.influence), 0.0)
+        return np.asarray(np.median(of_each.reshape(-1, self.parts), axis=1))
 
     def _p_share(self, threshold: float, sign: int) -> Array:
         """The same of shares, as `Quantity` has it: 0/1 values of single clusters, by `p_values.p_share`."""
@@ -208,7 +208,7 @@ def resamples(clusters: int, number: int = _RESAMPLES) -> Drawn:
 
 # ------------------------------------------------------------------------------------------------------------ the rates
 Rates = dict[str, float]
-Told = Callable[[Means], tuple[Array, Array, int]]
+PValues = Callable[[Means], tuple[Array, Array, int]]
 """The p-values of yes and of no [W, M] that a rule makes of worlds, and how many parts it needs."""
 
 
@@ -223,12 +223,12 @@ def _shares(answers: list[str]) -> Rates:
     return {answer: answers.count(answer) / len(answers) for answer in (rules.YES, rules.NO)}
 
 
-def _judged(world: World, worlds: int, seed: int, told: Told, by: float = 1.0) -> Rates:
+def _judged(world: World, worlds: int, seed: int, p_of: PValues, by: float = 1.0) -> Rates:
     """The shares of worlds in which a rule says yes and no; values of no share are taken `by` times."""
     answers: list[str] = []
-    for found in _means(world, worlds, seed, by):
-        yes, no, needed = told(found)
-        decided = zip(yes, no, found.skew, strict=True)
+    for means in _means(world, worlds, seed, by):
+        yes, no, needed = p_of(means)
+        decided = zip(yes, no, means.skew, strict=True)
         answers += [rules.conjunction(up, down, needed, world.clusters, skew).answer for up, down, skew in decided]
     return _shares(answers)
 
@@ -243,45 +243,45 @@ def _means(world: World, worlds: int, seed: int, by: float = 1.0) -> Iterator[Me
 def all_above(world: World, *, k: int | str = "all", worlds: int, seed: int = SEED) -> Rates:
     """`rules.k_of` at equality: all means are truly zero."""
 
-    def told(found: Means) -> tuple[Array, Array, int]:
+    def p_of(means: Means) -> tuple[Array, Array, int]:
         needed = rules.parts_needed(k, world.parts)
         rest = world.parts - needed + 1
-        up = found.p_above(0.0, limit=rules.ALPHA / rest, least=needed)
-        return up, found.p_above(0.0, sign=-1, limit=rules.ALPHA / needed, least=rest), needed
+        up = means.p_above(0.0, limit=rules.ALPHA / rest, least=needed)
+        return up, means.p_above(0.0, sign=-1, limit=rules.ALPHA / needed, least=rest), needed
 
-    return _judged(world, worlds, seed, told)
+    return _judged(world, worlds, seed, p_of)
 
 
 def at_least(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
     """`rules.at_least` with the margin .05 where the mean is truly `true`."""
 
-    def told(found: Means) -> tuple[Array, Array, int]:
+    def p_of(means: Means) -> tuple[Array, Array, int]:
         limit = -MARGIN - true
-        return found.p_above(limit), found.p_above(-limit, sign=-1), 1
+        return means.p_above(limit), means.p_above(-limit, sign=-1), 1
 
-    return _judged(world, worlds, seed, told, SPREAD)
+    return _judged(world, worlds, seed, p_of, SPREAD)
 
 
 def equal(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
     """`rules.equal` with the margin .05 where the mean is truly `true`."""
 
-    def told(found: Means) -> tuple[Array, Array, int]:
-        within = found.p_above(-MARGIN - true), found.p_above(-MARGIN + true, sign=-1)
-        beyond = found.p_above(MARGIN - true), found.p_above(MARGIN + true, sign=-1)
-        low, high = found.ends()
+    def p_of(means: Means) -> tuple[Array, Array, int]:
+        within = means.p_above(-MARGIN - true), means.p_above(-MARGIN + true, sign=-1)
+        beyond = means.p_above(MARGIN - true), means.p_above(MARGIN + true, sign=-1)
+        low, high = means.ends()
         apart = ((low + true > MARGIN) | (high + true < -MARGIN))[:, None]
         return np.maximum(*within), np.where(apart, np.minimum(*beyond), 1.0), 1
 
-    return _judged(world, worlds, seed, told, SPREAD)
+    return _judged(world, worlds, seed, p_of, SPREAD)
 
 
 def each(world: World, *, worlds: int, seed: int = SEED) -> Rates:
     """`rules.each` at equality: how often it says of some part that it is above zero (yes, or mixed), or below."""
     answers: list[str] = []
-    for found in _means(world, worlds, seed):
+    for means in _means(world, worlds, seed):
         limit = rules.ALPHA / world.parts
-        both = found.p_above(0.0, limit=limit), found.p_above(0.0, sign=-1, limit=limit)
-        for up, down, skew in zip(*both, found.skew, strict=True):
+        both = means.p_above(0.0, limit=limit), means.p_above(0.0, sign=-1, limit=limit)
+        for up, down, skew in zip(*both, means.skew, strict=True):
             every, some = (rules.conjunction(up, down, k, world.clusters, skew) for k in (world.parts, 1))
             answers.append(rules.of_each(every, some).answer)
     mixed = answers.count(rules.PARTLY) / len(answers)
@@ -291,10 +291,10 @@ def each(world: World, *, worlds: int, seed: int = SEED) -> Rates:
 def leader(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
     """`rules.leader` with the margin .05 where every lead is truly `true`; level counts as a no."""
     answers: list[str] = []
-    for found in _means(world, worlds, seed, SPREAD):
-        up = found.p_above(-true, least=world.parts)
-        down, level = (found.p_above(true - d, sign=-1, limit=rules.ALPHA / world.parts) for d in (0.0, MARGIN))
-        for yes, no, below, skew in zip(up, down, level, found.skew, strict=True):
+    for means in _means(world, worlds, seed, SPREAD):
+        up = means.p_above(-true, least=world.parts)
+        down, level = (means.p_above(true - d, sign=-1, limit=rules.ALPHA / world.parts) for d in (0.0, MARGIN))
+        for yes, no, below, skew in zip(up, down, level, means.skew, strict=True):
             answer = rules.conjunction(yes, no, world.parts, world.clusters, skew).answer
             is_level = answer == rules.YES and world.parts * below.min() <= rules.ALPHA
             answers.append(rules.NO if is_level else answer)
@@ -311,7 +311,7 @@ def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
 
 
 def unrelated_orders(world: World, *, several: int = 1, worlds: int, seed: int = SEED) -> Rates:
-    """`rules.orders` where ours and the published order have nothing to do with one another: items (the parts) differ
+    """`rules.orders` where ours and the published order have nothing to do with one another. Items (the parts) differ
     clearly, in an order of their own, which all of `several` orders share (two outputs of the same methods)."""
     generator, draws = np.random.default_rng(seed), resamples(world.clusters, OF_ENDS)
     items, answers = world.parts, []
@@ -364,21 +364,21 @@ def promised(rule: str, clusters: int) -> Rates:
 
 def plan() -> list[tuple[str, World]]:
     """Every row of the table: what is measured, in which world."""
-    found: list[tuple[str, World]] = []
+    planned: list[tuple[str, World]] = []
     for name in (*LISTED, *stored(), SKEWED):
         of_parts = [World(name, n, m, r) for n in COUNTS for m in PARTS[1:] for r in CORRELATIONS]
         if name in stored():
             of_parts = [world for world in of_parts if world.correlation == CORRELATIONS[1]]
         alone = [World(name, n) for n in COUNTS]
-        found += [(ALL, world) for world in (*alone, *of_parts)]
-        found += [(MOST, world) for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
-        found += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
-        found += [(HELD, world) for world in alone]
-    found += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
-    found += [(TREND, World("normal", units)) for units in (5, 8)]
+        planned += [(ALL, world) for world in (*alone, *of_parts)]
+        planned += [(MOST, world) for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
+        planned += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
+        planned += [(HELD, world) for world in alone]
+    planned += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
+    planned += [(TREND, World("normal", units)) for units in (5, 8)]
     of_ten = [World(name, n, 10, CORRELATIONS[1]) for name in LISTED[:2] for n in COUNTS[1:]]
-    found += [(rule, world) for world in of_ten for rule in (EACH, f"{LEADER}, {AT}")]
-    return [*found, (ORDERS, World("normal", COUNTS[1], 10))]
+    planned += [(rule, world) for world in of_ten for rule in (EACH, f"{LEADER}, {AT}")]
+    return [*planned, (ORDERS, World("normal", COUNTS[1], 10))]
 
 
 def rows(repetitions: int) -> Iterator[dict[str, object]]:
@@ -429,15 +429,15 @@ def rates(frame: pd.DataFrame) -> pd.DataFrame:
     """Every rate of the table as a row: `which` (yes, no, held), `rate` with its 95 % Monte Carlo interval (`low`,
     `high`), what is `promised` of it (NaN: nothing), and whether that is `kept`: not where the whole interval lies
     beyond it."""
-    found = []
+    frames = []
     for which in (rules.YES, rules.NO, HELD_AS):
         part = frame.dropna(subset=[which])
         low, high = p_values.wilson_ends(part[which], part["worlds"])
         limit = part[f"promised_{which}"] if f"promised_{which}" in part else np.full(len(part), np.nan)
         beyond = high < limit if which == HELD_AS else low > limit
         ends = {"which": which, "rate": part[which], "low": low, "high": high, "promised": limit, "kept": ~beyond}
-        found.append(part[["rule", *_WORLD, "worlds"]].assign(**ends))
-    return pd.concat(found, ignore_index=True)
+        frames.append(part[["rule", *_WORLD, "worlds"]].assign(**ends))
+    return pd.concat(frames, ignore_index=True)
 
 
 def kind(values: str) -> str:

@@ -83,9 +83,9 @@ class Cells:
         strata = pd.factorize(first[stratum])[0] if stratum else np.zeros(len(first), dtype=np.int64)
         shared = first[cluster].to_numpy() if cluster else first.index.to_numpy()
         number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
-        own = np.array([key[0] for key in keys], dtype=np.int64)
+        stratum_of = np.array([key[0] for key in keys], dtype=np.int64)
         seeds = _by_seed(frame, over, value, wide.columns)
-        return cls(wide, number, Drawn.of(own, n_resamples=n_resamples, seed=seed), bounds, seeds)
+        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=seed), bounds, seeds)
 
     def mean(self, **labels: object) -> Quantity:
         """The mean over the cells that have these labels (each one or several) of each cell's mean over its units.

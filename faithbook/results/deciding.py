@@ -11,12 +11,10 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
-import scipy.stats
 
 from faithbook.results import published, rules
 from faithbook.results.rulebook import Rule
 
-POWER = 0.8
 CAUSES = {
     "rule": "by its rule more inputs do not decide it",
     "n": "with more inputs",
@@ -45,13 +43,13 @@ def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Decidi
     if rule.rule not in ("above", "k_of", "leader", "at_least", "equal") or len(known) < len(rows) or rows.empty:
         return None
     m = len(known)
-    k = m if rule.rule == "leader" or rule.k == "each" else rules.parts_needed(rule.k or "all", m)
+    k = rule.needed(m)
     inside = (known["ours"] > lines[0]) & (known["ours"] < lines[-1] if len(lines) > 1 else True)
     yes = int(inside.sum()) >= k
     place, alpha = (k, rules.ALPHA / (m - k + 1)) if yes else (m - k + 1, rules.ALPHA / k)
     clearest = known[inside == yes].sort_values("needed", kind="stable").iloc[place - 1]
     several = 0 if yes or m == 1 else rules.FEWEST_FOR_SEVERAL_NO
-    needed = max(math.ceil(clearest["needed"] * (_reach(alpha) / _reach(rules.ALPHA)) ** 2), several)
+    needed = max(math.ceil(clearest["needed"] * (rules.reach(alpha) / rules.reach()) ** 2), several)
     return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
 
 
@@ -60,19 +58,14 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
     many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.
     """
-    own = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
-    causes = published.beside("undecided").set_index("id").reindex(own["id"]).fillna("")
+    rows = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
+    causes = published.beside("undecided").set_index("id").reindex(rows["id"]).fillna("")
     return pd.DataFrame(
         {
-            "finding": own["id"].to_numpy(),
-            "n": own["n"].to_numpy(),
-            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(own["needed"]).fillna(0)],
+            "finding": rows["id"].to_numpy(),
+            "n": rows["n"].to_numpy(),
+            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(rows["needed"]).fillna(0)],
             "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }
     )
-
-
-def _reach(alpha: float) -> float:
-    """How many standard errors from the line a value lies that is found with the power at this level."""
-    return float(scipy.stats.norm.ppf(1 - alpha) + scipy.stats.norm.ppf(POWER))

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from faithbook.results.p_values import (
@@ -42,7 +43,6 @@ from faithbook.results.p_values import (
     skewnesses,
     wilson_ends,
 )
-from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError
 
 _UNSIGNED = ("standard_error", "draw_errors")
@@ -62,29 +62,35 @@ class Drawn:
 
     @classmethod
     def of(cls, stratum: NDArray[np.int64], *, n_resamples: int, seed: int) -> Self:
-        """Clusters drawn with replacement, from each stratum as many as it has."""
-        return cls(drawn_counts(stratum, n_resamples, seed), stratum)
+        """Clusters drawn with replacement, from each stratum as many as it has. The one bootstrap of the book; all
+        intervals over inputs rest on these counts."""
+        generator, counts = np.random.default_rng(seed), np.zeros((n_resamples, len(stratum)))
+        for one in pd.unique(stratum):
+            members = np.flatnonzero(stratum == one)
+            equally = np.full(len(members), 1 / len(members))
+            counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
+        return cls(counts, stratum)
 
     def variance(self, influence: Array) -> Array:
         """The variance of sums over clusters, from what each adds to them [K, ...]: strata apart, times n / (n - 1)."""
-        found = np.zeros(influence.shape[1:])
+        total = np.zeros(influence.shape[1:])
         for one in np.unique(self.stratum):
-            own = influence[self.stratum == one]
-            if len(own) > 1:
-                found = found + len(own) / (len(own) - 1) * ((own - own.mean(0)) ** 2).sum(0)
-        return found
+            within = influence[self.stratum == one]
+            if len(within) > 1:
+                total = total + len(within) / (len(within) - 1) * ((within - within.mean(0)) ** 2).sum(0)
+        return total
 
     def variances(self, influence: Array) -> Array:
         """The same of every draw, [R, ...]."""
-        found = np.zeros((len(self.counts), *influence.shape[1:]))
+        total = np.zeros((len(self.counts), *influence.shape[1:]))
         adding = influence.reshape(len(influence), -1).any(axis=1)
         for one in np.unique(self.stratum):
-            own = self.stratum == one
-            n, counts, values = own.sum(), self.among(own & adding), influence[own & adding]
+            members = self.stratum == one
+            n, counts, values = members.sum(), self.among(members & adding), influence[members & adding]
             if n > 1:
                 spread = counts @ values**2 - (counts @ values) ** 2 / n
-                found += n / (n - 1) * np.maximum(spread, 0.0)
-        return found
+                total += n / (n - 1) * np.maximum(spread, 0.0)
+        return total
 
     def among(self, chosen: NDArray[np.bool_]) -> Array:
         """The counts of some clusters, [R, k]. Most cells have values in a few clusters, the same few again and again:
@@ -198,10 +204,10 @@ class Quantity:
         )
 
     def __add__(self, other: Quantity | float) -> Quantity:
-        found = self._with(other, lambda a, b: a + b, (1.0, 1.0))
+        moved = self._with(other, lambda a, b: a + b, (1.0, 1.0))
         if self.share is None or isinstance(other, Quantity):
-            return found
-        return replace(found, share=replace(self.share, offset=self.share.offset + other))
+            return moved
+        return replace(moved, share=replace(self.share, offset=self.share.offset + other))
 
     def __sub__(self, other: Quantity | float) -> Quantity:
         if not isinstance(other, Quantity):
@@ -216,8 +222,8 @@ class Quantity:
         by = other.point if isinstance(other, Quantity) else float(other)
         if by == 0:
             raise InputError("a ratio to a quantity that is zero: there is no such number")
-        found = self._with(other, lambda a, b: a / b, (1 / by, -self.point / by**2))
-        return replace(found, bounds=(-np.inf, np.inf)) if isinstance(other, Quantity) else found
+        ratio = self._with(other, lambda a, b: a / b, (1 / by, -self.point / by**2))
+        return replace(ratio, bounds=(-np.inf, np.inf)) if isinstance(other, Quantity) else ratio
 
     def __abs__(self) -> Quantity:
         low, high = self.bounds
@@ -247,7 +253,7 @@ class Quantity:
             discordant=self.discordant and self.discordant[::-1],
         )
         # What has no sign is worked out once: both sides of a part are tested.
-        turned.__dict__.update({name: found for name, found in self.__dict__.items() if name in _UNSIGNED})
+        turned.__dict__.update({name: value for name, value in self.__dict__.items() if name in _UNSIGNED})
         return turned
 
     # ------------------------------------------------------------------------------------------------ uncertainty
@@ -259,8 +265,8 @@ class Quantity:
     @property
     def error_with_seeds(self) -> float:
         """The standard error that the choice of seeds adds to: sqrt(that of the inputs^2 + variance of seeds / S)."""
-        own = self.seeds[~np.isnan(self.seeds)]
-        between = float(own.var(ddof=1)) / len(own) if len(own) > 1 else 0.0
+        defined = self.seeds[~np.isnan(self.seeds)]
+        between = float(defined.var(ddof=1)) / len(defined) if len(defined) > 1 else 0.0
         return float(np.sqrt(self.standard_error**2 + between))
 
     @functools.cached_property

@@ -60,14 +60,14 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     """
     if paper == published.OUR_OWN:
         return OUR_QUESTION
-    own = _materials(paper).own
-    if notebook in own["outputs"]:
+    of_paper = _materials(paper).of_paper
+    if notebook in of_paper["outputs"]:
         return AUTHORS
     named = list(datasets)
-    if not named or any(name not in own["data"] for name in named):
+    if not named or any(name not in of_paper["data"] for name in named):
         return STAND_INS
     asked = list(models)
-    return PAPER if asked and all(any(fnmatch(one, known) for known in own["model"]) for one in asked) else DATA
+    return PAPER if asked and all(any(fnmatch(one, known) for known in of_paper["model"]) for one in asked) else DATA
 
 
 def stands_for(paper: str) -> dict[str, str]:
@@ -81,8 +81,8 @@ def stands_for(paper: str) -> dict[str, str]:
 
 def published_n(paper: str, datasets: Iterable[str]) -> int | None:
     """The smallest number of inputs that the paper measured one of its data sets on; None where one has none stated."""
-    found = _materials(paper).n
-    sizes = [found.get(name, "") for name in datasets]
+    counts = _materials(paper).n
+    sizes = [counts.get(name, "") for name in datasets]
     return min(map(int, sizes)) if sizes and all(sizes) else None
 
 
@@ -90,18 +90,18 @@ def published_n(paper: str, datasets: Iterable[str]) -> int | None:
 class _Materials:
     """A paper's rows of `data/materials.csv`: by kind what is its own, by stand-in what it stands for, by name n."""
 
-    own: dict[str, set[str]]
+    of_paper: dict[str, set[str]]
     stands_for: dict[str, str]
     n: dict[str, str]
 
 
 @remembered
 def _materials(paper: str) -> _Materials:
-    found = published.beside("materials")
-    found = found[found["paper"] == paper]
-    own = found[found["own"] == "yes"]
+    rows = published.beside("materials")
+    rows = rows[rows["paper"] == paper]
+    of_paper = rows[rows["own"] == "yes"]
     return _Materials(
-        {kind: set(own.loc[own["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")},
-        {name: other for name, other in zip(found["name"], found["stands_for"], strict=True) if other},
-        dict(zip(found["name"], found["n"], strict=True)),
+        {kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")},
+        {name: other for name, other in zip(rows["name"], rows["stands_for"], strict=True) if other},
+        dict(zip(rows["name"], rows["n"], strict=True)),
     )

@@ -61,13 +61,13 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
     if pair is None or math.isnan(pair.ours.point):
         return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
-    said = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
-    found = short(interval.estimate, digits)
+    hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
+    text = short(interval.estimate, digits)
     if math.isnan(pair.published):
-        return f'<span class="pair" title="{html.escape(said)}">{found}</span>'
+        return f'<span class="pair" title="{html.escape(hint)}">{text}</span>'
     side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
     return (
-        f'<span class="pair pair-{side}" title="{html.escape(said)}">{found} '
+        f'<span class="pair pair-{side}" title="{html.escape(hint)}">{text} '
         f"({short(pair.published, digits)}) {_SIGNS[side]}</span>"
     )
 
@@ -99,7 +99,10 @@ def grid(
     """
     if printed.duplicated([*rows, *columns]).any():
         raise InputError(f"rows {', '.join(rows)} and columns {', '.join(columns)} do not tell all cells apart")
-    named = _namer(words or {})
+
+    def named(name: str) -> str:
+        return words[name] if words and name in words else label(name).replace("_", " ")
+
     shown: dict[tuple[str, ...], dict[str, str]] = {}
     smallest: dict[tuple[str, ...], int] = {}
     long: list[tuple[Mapping[str, str], Paired]] = []
@@ -131,8 +134,8 @@ def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) ->
     cells = [with_interval(row, form) for row in long.itertuples()]
     wide = long.assign(cell=cells).pivot(index=[*rows], columns=column, values="cell").fillna("–")
     order = long[[*rows]].drop_duplicates().itertuples(index=False, name=None)
-    found = wide.reindex([*order])[list(dict.fromkeys(long[column]))].reset_index()
-    return found.assign(**{name: found[name].map(label) for name in rows}).rename_axis(columns=None)
+    ordered = wide.reindex([*order])[list(dict.fromkeys(long[column]))].reset_index()
+    return ordered.assign(**{name: ordered[name].map(label) for name in rows}).rename_axis(columns=None)
 
 
 def every(**labels: Iterable[object]) -> pd.DataFrame:
@@ -142,13 +145,6 @@ def every(**labels: Iterable[object]) -> pd.DataFrame:
     [{'language': 'de', 'metric': 'rho'}, {'language': 'fr', 'metric': 'rho'}]
     """
     return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])
-
-
-def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
-    def named(name: str) -> str:
-        return words[name] if name in words else label(name).replace("_", " ")
-
-    return named
 
 
 def slim_line(run: Folder, notebook: str, *names: str) -> str:
@@ -207,7 +203,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
 
 def spoken(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """What a plot of claims shows, for those who do not see it: every part's published value and ours."""
-    told = []
+    panels = []
     for name in dict.fromkeys(rows["claim"]):
         parts = [
             f"{row['part']}: "
@@ -216,6 +212,6 @@ def spoken(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
             + ("" if math.isnan(row["away"]) else f", {row['away']:+.1f} standard errors apart")
             for row in rows[rows["claim"] == name].to_dict("records")
         ]
-        told.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
+        panels.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
     shown = "published beside ours" if rows["published"].notna().any() else "estimates"
-    return f"Dot plot, one panel a claim, {shown} with 95 % intervals. {' '.join(told)}"
+    return f"Dot plot, one panel a claim, {shown} with 95 % intervals. {' '.join(panels)}"

@@ -64,12 +64,12 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
     for ending, content in drawn(fig).items():
         write(run.path(f"{name}.{ending}"), content)
     label, alt_line = name.replace("_", "-"), " ".join(alt.split())
-    said = pointed.script(fig, label)  # laid out by now
+    script = pointed.script(fig, label)  # laid out by now
     plt.close(fig)
     under = downloads(run, f"{name}.svg", f"{name}.png") if line is None else line
     return Markdown(
         f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {label}\n:alt: {alt_line}\n:width: 100%\n\n"
-        f"{caption}\n```\n\n{under}" + (said and f"\n\n{said}")
+        f"{caption}\n```\n\n{under}" + (script and f"\n\n{script}")
     )
 
 

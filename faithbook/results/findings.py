@@ -52,21 +52,16 @@ def cited(paper: str) -> str:
     return f"{name[0].lower()}{name[1:]}" if paper == published.REVIEW else name
 
 
-def plain_words() -> dict[str, str]:
-    """What every id says, headline claims and questions in plain words, the others as their source words them."""
-    return {name: words or published.column("claim")[name] for name, words in published.column("plain").items()}
-
-
 def facts(board: pd.DataFrame) -> pd.DataFrame:
     """The distinct findings of a board with the `ground` each rests on, the firmest first.
 
     A fact that several ids state counts once (`same_as`). `paper` is whose words they are: those of a review page
     are not its paper's.
     """
-    found = distinct(board)
-    ground = found["evidence"].where(found["decision"] != NOT_TESTED, NOT_TESTED)
-    found = found.assign(ground=ground, paper=_whose(found))[found["decision"] != NOTHING]
-    return found.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
+    rows = distinct(board)
+    ground = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
+    rows = rows.assign(ground=ground, paper=_whose(rows))[rows["decision"] != NOTHING]
+    return rows.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
 
 
 def _whose(board: pd.DataFrame) -> pd.Series:
@@ -76,8 +71,8 @@ def _whose(board: pd.DataFrame) -> pd.Series:
 
 def counts(board: pd.DataFrame) -> pd.DataFrame:
     """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
-    found = facts(board)
-    table = found.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
+    rows = facts(board)
+    table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
     known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
     return table.reindex(
         index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
@@ -87,37 +82,42 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
     what only a review page says; and of these how many have each decision (`own reproduced`)."""
-    found = facts(board)
-    own = found[found["ground"].isin(OWN_MATERIAL) & (found["paper"] != published.REVIEW)]
-    decided = own["decision"].value_counts()
-    return {"all": len(found), "own": len(own)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    rows = facts(board)
+    of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
+    decided = of_papers["decision"].value_counts()
+    return {"all": len(rows), "own": len(of_papers)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
-    link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page."""
+    link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page.
+
+    *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
+    an interval: another standard than the verdict's, so that the two may differ.
+    """
     ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
     rows = board.assign(ground=ground, paper=_whose(board))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    said, taken = plain_words(), taken_at_its_word()
+    claims = published.claims().set_index("id").loc[rows["id"]]
+    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    status = claims["status_in_published_tables"]
     return pd.DataFrame(
         {
-            "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
+            "claim": [
+                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}"
+                for name, text in zip(rows["id"], words, strict=True)
+            ],
             "decision": [badge(evidence.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).fillna(""),
             "why": [_why(row) for row in rows.to_dict("records")],
             "source": [cited(paper) for paper in rows["paper"]],
-            "printed numbers": [taken.get(name, "") for name in rows["id"]],
+            "printed numbers": status.mask(status.str.startswith("not_testable"), "").to_numpy(),
             "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }
     )
-
-
-def _upper(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _counted(row: Mapping[Any, Any]) -> str:
@@ -140,10 +140,3 @@ def _why(row: Mapping[Any, Any]) -> str:
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
     waits = f"waits for {WAITS[row['waits_for']]}" if row["waits_for"] else ""
     return "; ".join(filter(None, (row["reason"], waits, repeats)))
-
-
-def taken_at_its_word() -> dict[str, str]:
-    """By claim, whether the printed or released numbers bear it out as it is worded, without a margin or an interval:
-    another standard than the verdict's, so that the two may differ."""
-    status = published.column("status_in_published_tables")
-    return {name: text for name, text in status.items() if text and not text.startswith("not_testable")}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,23 +37,6 @@ COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
     *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
-
-
-class Kind(Protocol):
-    """A kind of claim: what it rests on, its decision by a rule, and its parts as rows."""
-
-    @property
-    def grounds(self) -> list[str]:
-        """What each of its numbers rests on."""
-        ...
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        """What the rule says of it."""
-        ...
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """Its parts, in the columns of `COLUMNS`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -87,15 +70,15 @@ class Along:
 
     @property
     def grounds(self) -> list[str]:
-        """As `Kind`."""
+        """What each of its numbers rests on."""
         return [pair.evidence for pair in (*self.x.values(), *self.y.values())]
 
     def decide(self, rule: Rule) -> rules.Decision:
-        """As `Kind`."""
+        """What the rule says of it."""
         return rules.trend(*([pair.ours.point for pair in side.values()] for side in (self.x, self.y)))
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """As `Kind`."""
+        """Its parts, in the columns of `COLUMNS`."""
         x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (self.x, self.y))
         theirs = [np.array([pair.published for pair in side.values()]) for side in (self.x, self.y)]
         row = {"part": f"{self.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
@@ -133,11 +116,11 @@ class Provided:
 
     @property
     def grounds(self) -> list[str]:
-        """As `Kind`."""
+        """What each of its numbers rests on."""
         return [*_kind(self.parts).grounds, *(base.evidence for base in self.bases.values())]
 
     def decide(self, rule: Rule) -> rules.Decision:
-        """As `Kind`."""
+        """What the rule says of it."""
         unsure = [name for name, base in self.bases.items() if base.ours.p_above() > rules.ALPHA]
         if unsure:
             why = f"not clearly above zero: {', '.join(unsure)}"
@@ -145,7 +128,7 @@ class Provided:
         return _about(rule, self.parts).decide(rule)
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """As `Kind`."""
+        """Its parts, in the columns of `COLUMNS`."""
         return _kind(self.parts).rows(rule)
 
 
@@ -230,16 +213,12 @@ class _Orders:
     def own_repeat(self) -> str:
         """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
         known = [one for one in self.several if one.repeats is not None]
-        pairs = {frozenset(map(_as_tuple, one.repeats or ())): one for one in known}
+        pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
         if len(known) < len(self.several) or not pairs:
             return ""
         both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
         answer = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], self.blocks).answer
         return rules.Decision(answer, 0, 1).decision
-
-
-def _as_tuple(values: Mapping[str, float]) -> tuple[float, ...]:
-    return tuple(values.values())
 
 
 @dataclass(frozen=True)
@@ -255,15 +234,19 @@ class _Numbers:
     def decide(self, rule: Rule) -> rules.Decision:
         numbers = list(self.numbers.values())
         ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
-        told = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
-        return replace(told, answer=rules.SET_UP) if rule.set_up and told.answer == rules.YES else told
+        decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
+        return replace(decision, answer=rules.SET_UP) if rule.set_up and decision.answer == rules.YES else decision
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        found = []
+        parts = []
         for part, one in self.numbers.items():
             close = rules.same([one.ours], [one.published], tolerance=rule.margin)
-            found.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
-        return found
+            parts.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
+        return parts
+
+
+Kind = _Contrasts | _Orders | _Numbers | Along | Provided
+"""A claim with what it rests on (`grounds`), its decision by a rule (`decide`) and its parts (`rows`)."""
 
 
 def _kind(claim: Claim) -> Kind:
@@ -286,9 +269,9 @@ _ASKED: Mapping[str, tuple[type, str]] = {
 def _about(rule: Rule, claim: Claim) -> Kind:
     """The kind of a claim. Raises InputError where it is not what its rule is about."""
     kind, what = _ASKED.get(rule.rule, (_Contrasts, "parts"))
-    if not claim or not isinstance(found := _kind(claim), kind | Provided):
+    if not claim or not isinstance(made := _kind(claim), kind | Provided):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
-    return found
+    return made
 
 
 @dataclass(frozen=True)
@@ -354,25 +337,24 @@ class Judged:
         if self.rule.rule not in ("above", "k_of", "leader", "at_least"):
             return None
         values = self.rows["published"].dropna()
-        against, k = int((values <= lines(self.rule)[0]).sum()), self.rule.k or "all"
-        needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 1))
-        return against if against and len(values) - against < needed else None
+        against = int((values <= lines(self.rule)[0]).sum())
+        return against if against and len(values) - against < self.rule.needed(len(values)) else None
 
     @property
     def columns(self) -> dict[str, Any]:
         """Its columns on the scoreboard that are made of its parts."""
         tested = self.decision.decision not in (rules.NOT_TESTED, rules.NOTHING)
-        found: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
-        found |= {"waits_for": self.waits_for, "reason": self.reason}
+        values: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
+        values |= {"waits_for": self.waits_for, "reason": self.reason}
         if tested:
-            found |= {"passed": self.decision.passed, "parts": self.decision.parts}
+            values |= {"passed": self.decision.passed, "parts": self.decision.parts}
         if not tested or self.rows.empty:
-            return found
+            return values
         row = self.rows.iloc[self._decisive()]
         names = {"part": "part", "effect": "ours", "low": "low", "high": "high", "published": "published"}
-        found |= {name: None if pd.isna(row[own]) else row[own] for name, own in names.items()}
-        found["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
-        return found | {"needed": self.awaited.needed if self.awaited else None}
+        values |= {name: None if pd.isna(row[column]) else row[column] for name, column in names.items()}
+        values["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
+        return values | {"needed": self.awaited.needed if self.awaited else None}
 
     def _decisive(self) -> int:
         """The row of the part that decides, or that an undecided claim waits for: of numbers the one furthest off."""
@@ -392,9 +374,7 @@ def decisive(rule: Rule, estimates: ArrayLike) -> int:
     (0, 2)
     """
     order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
-    m = len(order)
-    needed = {"all": m, "each": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
-    return int(order[min(needed, m) - 1])
+    return int(order[rule.needed(len(order)) - 1])
 
 
 def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Judged:
@@ -446,11 +426,11 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     return row
 
 
-def why_open(found: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
+def why_open(decision: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
     """Why a part is undecided although its interval lies on one side of the line, in a few words; else ""."""
-    if found.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
+    if decision.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
         return ""
-    return "too skewed to test" if found.why == rules.TOO_SKEWED else f"p = {min(found.p_yes, found.p_no):.3f}"
+    return "too skewed to test" if decision.why == rules.TOO_SKEWED else f"p = {min(decision.p_yes, decision.p_no):.3f}"
 
 
 def lines(rule: Rule) -> tuple[float, ...]:

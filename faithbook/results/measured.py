@@ -146,11 +146,11 @@ class Measured:
         On the paper's own data its table is compared with that data alone, whatever stand-ins there are; stand-ins are
         pooled where there is nothing else.
         """
-        found = self.levels(column)
+        levels = self.levels(column)
         printed = set(self.printed[column]) if column in self.printed.columns else set()
-        if own := [level for level in found if level in printed]:
-            return own
-        return next(iter(self.grounds.values()), found) if column == "dataset" else found
+        if with_print := [level for level in levels if level in printed]:
+            return with_print
+        return next(iter(self.grounds.values()), levels) if column == "dataset" else levels
 
     @cached_property
     def grounds(self) -> dict[str, list[str]]:
@@ -166,8 +166,8 @@ class Measured:
     def on_its_data(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that the present run saved, on the data sets that are measured here; of a run that has read
         none of these all rows, which are about what it has read."""
-        own = table[table["dataset"].isin(self.material.datasets)]
-        return table if own.empty else own
+        on_these = table[table["dataset"].isin(self.material.datasets)]
+        return table if on_these.empty else on_these
 
     def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
         """A function of labels: `quantity("method", k=10)("rollout")` is the mean over the cells that have them.
@@ -215,8 +215,8 @@ class Measured:
         stands = evidence.stands_for(self.paper)
         for name in [label for label in labels if label in self.printed.columns]:
             named = set(_listed(labels[name]))
-            own = name != "dataset" or named <= set(self.printed[name])
-            if not own and named in (set(self.levels(name)), set(self.comparable())):
+            of_paper = name != "dataset" or named <= set(self.printed[name])
+            if not of_paper and named in (set(self.levels(name)), set(self.comparable())):
                 continue
             chosen &= self._labels[name].among({stands.get(one, one) for one in named})
         values = self._values[chosen]
@@ -269,16 +269,16 @@ def has_run(run: Run, notebook: str) -> bool:
 def has_values(run: Run, notebook: str) -> bool:
     """Whether there are values of a compute notebook to speak: of the present run's, or of the reference."""
     committed = (root() / UNITS_DIR / notebook).is_dir()
-    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _told_by_reference()["profile"]))
+    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _reference_manifest()["profile"]))
 
 
 def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
     """Data sets by the ground on which their values rest, the firmest first."""
-    found: dict[str, list[str]] = {}
+    by_ground: dict[str, list[str]] = {}
     for name in datasets:
         on = evidence.ground(paper, notebook=notebook, datasets=[name], models=one.models)
-        found.setdefault(on, []).append(name)
-    return {ground: found[ground] for ground in evidence.GROUNDS if ground in found}
+        by_ground.setdefault(on, []).append(name)
+    return {ground: by_ground[ground] for ground in evidence.GROUNDS if ground in by_ground}
 
 
 def _ground(paper: str, notebook: str, one: Material) -> str:
@@ -288,25 +288,25 @@ def _ground(paper: str, notebook: str, one: Material) -> str:
 def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:
     """What the present run reads of a compute notebook, with the models that its manifests declare."""
     manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
-    own = [one for one in manifests if one["notebook"] == notebook]
+    of_notebook = [one for one in manifests if one["notebook"] == notebook]
     frames = [load_units(notebook, run.job.profile, part=part) for part in parts]
-    return _material(RUN, frames, own, run.job.profile, notebook)
+    return _material(RUN, frames, of_notebook, run.job.profile, notebook)
 
 
 def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
     """The committed values of a compute notebook, None where the reference has none yet."""
     if not (root() / UNITS_DIR / notebook).is_dir():
         return None
-    told = _told_by_reference()
-    own = [one for one in told["runs"] if one["notebook"] == notebook]
+    manifest = _reference_manifest()
+    of_notebook = [one for one in manifest["runs"] if one["notebook"] == notebook]
     frames = [load_units(notebook, part=part, reference=True) for part in parts]
-    return _material(REFERENCE, frames, own, told["profile"], notebook)
+    return _material(REFERENCE, frames, of_notebook, manifest["profile"], notebook)
 
 
-def _told_by_reference() -> dict[str, Any]:
+def _reference_manifest() -> dict[str, Any]:
     """The manifest of the committed reference."""
-    told: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
-    return told
+    manifest: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    return manifest
 
 
 def _material(

@@ -49,13 +49,13 @@ class Curve:
     def turned_by(self) -> dict[str, list[str]]:
         """By choice, the options that alone lead to another yes or no than the first specification; what is only open
         under an option, for want of inputs say, does not count."""
-        own = self.frame.iloc[0]
-        found: dict[str, list[str]] = {}
+        first = self.frame.iloc[0]
+        turned: dict[str, list[str]] = {}
         for _, row in self.frame.iloc[1:].iterrows():
-            changed = [name for name in self.over if row[name] != own[name]]
-            if len(changed) == 1 and row["answer"] in (rules.YES, rules.NO) and row["answer"] != own["answer"]:
-                found.setdefault(changed[0], []).append(str(row[changed[0]]))
-        return found
+            changed = [name for name in self.over if row[name] != first[name]]
+            if len(changed) == 1 and row["answer"] in (rules.YES, rules.NO) and row["answer"] != first["answer"]:
+                turned.setdefault(changed[0], []).append(str(row[changed[0]]))
+        return turned
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -69,8 +69,8 @@ class Curve:
     def unexplained(self) -> str:
         """Why specifications are open whose deciding part has an interval on one side of the line; "" without any."""
         reasons = self.frame["why"][self.frame["why"] != ""]
-        told = [f"{n} ({reason})" for reason, n in reasons.value_counts().items()]
-        return f"Open although the interval is on one side of the line: {', '.join(told)}." if told else ""
+        counted = [f"{n} ({reason})" for reason, n in reasons.value_counts().items()]
+        return f"Open although the interval is on one side of the line: {', '.join(counted)}." if counted else ""
 
     @property
     def alt(self) -> str:
@@ -89,7 +89,7 @@ class Curve:
 
     def draw(self) -> Any:
         """The curve: estimates with intervals from the lowest to the highest, and below them what each chose."""
-        ordered = self.frame.assign(own=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
+        ordered = self.frame.assign(first=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
         x = np.arange(len(ordered))
         options = [(name, str(one)) for name in self.over for one in dict.fromkeys(self.frame[name])]
         heights = [2.4, 0.22 * len(options) + 0.3]
@@ -105,8 +105,8 @@ class Curve:
             rows = ordered[chosen]
             above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
             above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
-        own = ordered["own"].to_numpy()
-        above.plot(x[own], ordered["estimate"][own], "o", mfc="none", mec="black", ms=10, label="the book's own")
+        first = ordered["first"].to_numpy()
+        above.plot(x[first], ordered["estimate"][first], "o", mfc="none", mec="black", ms=10, label="the book's own")
         above.set_ylabel("deciding part")
         pointed.say(above, x, ordered["estimate"], [self._spoken(row) for row in ordered.to_dict("records")])
         fig.legend(loc="outside upper center", ncols=4, fontsize="small")
@@ -122,8 +122,8 @@ class Curve:
         """A specification for who points at it: its answer, the part that decides, what was chosen."""
         value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
         open_for = f" ({row['why']})" if row["why"] else ""
-        told = [f"{row['word']}{open_for}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
-        return "\n".join([*told, *(f"{name}: {row[name]}" for name in self.over)])
+        texts = [f"{row['word']}{open_for}{', the book’s own' if row['first'] else ''}", f"{row['part']}: {value}"]
+        return "\n".join([*texts, *(f"{name}: {row[name]}" for name in self.over)])
 
 
 def multiverse(
@@ -152,7 +152,7 @@ def _row(judged: Judged) -> dict[str, Any]:
     if judged.rows.empty:
         raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
     least = judged.rows.iloc[decisive(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
-    found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
+    ends = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
     word = judged.word
-    why = why_open(judged.decision, lines(judged.rule), found["low"], found["high"])
-    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}
+    why = why_open(judged.decision, lines(judged.rule), ends["low"], ends["high"])
+    return {**ends, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}

@@ -65,8 +65,8 @@ def sign_test_needed(win: float, tie: float) -> float:
     return max((noise / (share - 0.5)) ** 2, _FEWEST["sign"]) / (1 - tie)
 
 
-def needed_row(found: Paired) -> dict[str, float]:
+def needed_row(pair: Paired) -> dict[str, float]:
     """Inputs needed with a 95 % interval, from an effect; the upper end is infinite where the effect may be zero."""
-    interval = found.ours.interval()
+    interval = pair.ours.interval()
     ends = {"estimate": interval.estimate, "low": interval.high, "high": interval.low}
     return {name: math.ceil(n) if math.isfinite(n := inputs_needed(size)) else n for name, size in ends.items()}

@@ -19,8 +19,8 @@ def ends_of(of: Paired | Quantity, *names: str) -> dict[str, float]:
     name stands for itself, itself low and itself high."""
     if len(names) == 1:
         names = (names[0], f"{names[0]} low", f"{names[0]} high")
-    found = _interval(of)
-    return dict(zip(names or ENDS, (found.estimate, found.low, found.high), strict=True))
+    interval = _interval(of)
+    return dict(zip(names or ENDS, (interval.estimate, interval.low, interval.high), strict=True))
 
 
 def printed(pair: Paired) -> dict[str, float]:
@@ -46,9 +46,9 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     >>> spoken(Interval95(0.5, 0.25, 0.75), ".2f"), spoken(Interval95(0.5, 0.25, 0.75), "+.0%")
     ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
     """
-    found = _interval(of) if isinstance(of, Paired | Quantity) else of
-    told = f"{found.estimate:{form}} [{found.low:{form}}, {found.high:{form}}]"
-    return f"{told} (n = {_ours(of).n})" if n else told
+    interval = _interval(of) if isinstance(of, Paired | Quantity) else of
+    text = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+    return f"{text} (n = {_ours(of).n})" if n else text
 
 
 def _ours(of: Paired | Quantity) -> Quantity:

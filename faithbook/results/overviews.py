@@ -35,10 +35,10 @@ def dots(rows: Mapping[str, Paired], *, xlabel: str, bands: Mapping[str, Paired]
     ax.set_yticks(places, list(rows))
     ax.set_xlabel(xlabel)
     figures.legend(fig)
-    said = "; ".join(f"{name}: {one.published:.2f}, {one.ours.point:.2f}" for name, one in rows.items())
-    beside = "; ".join(f"{name} {band.ours.point:.2f}" for name, band in (bands or {}).items())
-    told = f"Dot plot of {xlabel}, one row per method: published, ours. {said}."
-    return fig, f"{told} Bands: {beside}." if beside else told
+    each = "; ".join(f"{name}: {one.published:.2f}, {one.ours.point:.2f}" for name, one in rows.items())
+    of_bands = "; ".join(f"{name} {band.ours.point:.2f}" for name, band in (bands or {}).items())
+    text = f"Dot plot of {xlabel}, one row per method: published, ours. {each}."
+    return fig, f"{text} Bands: {of_bands}." if of_bands else text
 
 
 def ranges(limits: Mapping[str, tuple[float, float]], within: Mapping[str, Sequence[float]], *, ylabel: str) -> Drawn:
@@ -55,11 +55,11 @@ def ranges(limits: Mapping[str, tuple[float, float]], within: Mapping[str, Seque
     ax.set(ylabel=ylabel, ylim=(min(low for low, _ in limits.values()) - 0.03, None))
     ax.grid(axis="x", visible=False)
     figures.legend(fig)
-    said = "; ".join(
+    each = "; ".join(
         f"{name}: possible {low:.2f} to {high:.2f}, methods {min(within[name]):.2f} to {max(within[name]):.2f}"
         for name, (low, high) in limits.items()
     )
-    return fig, f"Upright bars of the possible {ylabel} per model with ten methods as dots. {said}."
+    return fig, f"Upright bars of the possible {ylabel} per model with ten methods as dots. {each}."
 
 
 def slopes(
@@ -68,16 +68,19 @@ def slopes(
     """Before and after, one line per metric and one panel per kind of input; `colours`: the kind of each metric."""
     kinds = dict(zip(dict.fromkeys(colours.values()), ((OURS, "o"), (PUBLISHED, "s"), ("#888888", "^")), strict=False))
     fig, axes = plt.subplots(1, len(panels), figsize=(8.5, 5), sharey=True, squeeze=False)
-    said = []
+    by_panel = []
     for ax, (panel, metrics) in zip(axes.flat, panels.items(), strict=True):
         for name, ends in metrics.items():
             colour, marker = kinds[colours[name]]
             ax.plot((0, 1), ends, color=colour, marker=marker, lw=1.3, ms=4, alpha=0.8)
         ax.set_xticks((0, 1), ("trained\nas usual", "misled\nby erasure"))
         ax.set(title=panel, xlim=(-0.2, 1.2))
-        said.append(f"{panel}: " + "; ".join(f"{name} {a:.2f} to {b:.2f}" for name, (a, b) in metrics.items()))
+        by_panel.append(f"{panel}: " + "; ".join(f"{name} {a:.2f} to {b:.2f}" for name, (a, b) in metrics.items()))
     axes.flat[0].set_ylabel(ylabel)
     for kind, (colour, marker) in kinds.items():
         axes.flat[0].plot([], [], color=colour, marker=marker, label=kind)
     figures.legend(fig)
-    return fig, f"Slope charts of the {ylabel}, one line per metric, before and after misleading. {'. '.join(said)}."
+    return (
+        fig,
+        f"Slope charts of the {ylabel}, one line per metric, before and after misleading. {'. '.join(by_panel)}.",
+    )

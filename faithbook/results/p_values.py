@@ -50,8 +50,8 @@ def wilson_ends(share: ArrayLike, size: ArrayLike) -> tuple[Array, Array]:
 def pivots(away: Array, errors: Array) -> Array:
     """How far draws lie from their quantity (`away` [R, M]), in standard errors of the draw (`errors` [R, M])."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = away / errors
-    return np.where((errors == 0) & (away == 0), 0.0, found)
+        ratio = away / errors
+    return np.where((errors == 0) & (away == 0), 0.0, ratio)
 
 
 def p_means(
@@ -66,14 +66,14 @@ def p_means(
     distance, nothing = points - threshold, NOTHING * np.maximum(1.0, np.abs(points))
     still = errors <= nothing
     statistic = distance / np.where(still, 1.0, errors)
-    found = scipy.stats.t.sf(statistic, clusters - 1) if clusters > 1 else np.ones_like(statistic)
+    p = scipy.stats.t.sf(statistic, clusters - 1) if clusters > 1 else np.ones_like(statistic)
     if drawn is not None:  # NaN, where a draw has no value, reaches nothing
-        found = np.maximum(found, (1 + (drawn >= statistic).sum(0)) / (1 + (~np.isnan(drawn)).sum(0)))
+        p = np.maximum(p, (1 + (drawn >= statistic).sum(0)) / (1 + (~np.isnan(drawn)).sum(0)))
     there = np.full(len(points), 0.5)
     if np.isfinite(least):
         there = np.maximum(there, (threshold - least) / np.where(points > least, points - least, np.inf))
         there = np.minimum(there, 1.0)  # what lies below the threshold is not asked
-    return np.where(still, np.where(distance > nothing, there**clusters, 1.0), found)
+    return np.where(still, np.where(distance > nothing, there**clusters, 1.0), p)
 
 
 def skewnesses(influence: Array) -> Array:
@@ -111,3 +111,14 @@ def p_discordant(wins: int, losses: int) -> float:
     (0.015625, 1.0)
     """
     return float(scipy.stats.binom.sf(wins - 1, wins + losses, 0.5))
+
+
+def defined_mean(values: Array) -> Array:
+    """The mean over the first axis of what is not NaN; NaN where nothing is left.
+
+    >>> defined_mean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
+    """
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, values, 0).sum(0) / there.sum(0))

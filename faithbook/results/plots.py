@@ -160,7 +160,7 @@ def _legend(fig: Any, axes: Sequence[Any], styles: Mapping[str, object]) -> None
 
 def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
     """What a plot shows, from its frame: every point, or of many the ends of each series."""
-    told = []
+    by_panel = []
     for panel, rows in look.panels(frame).items():
         of_series = []
         for name, part in _split(rows, look.series).items():
@@ -170,9 +170,9 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             points = ", ".join(f"{look.word(row[place])} {_value(row)}" for row in known.to_dict("records"))
             points = points.replace("nan ", "at any place ")
             of_series.append(f"{look.word(name)}: {points}" if name else points)
-        told.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
+        by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
     many = " Of each series the lowest and the highest." if len(frame) > _MOST_SPOKEN else ""
-    return f"{what}.{many} {'. '.join(told)}."
+    return f"{what}.{many} {'. '.join(by_panel)}."
 
 
 def _value(row: Mapping[Any, Any]) -> str:

@@ -58,17 +58,17 @@ def say_curve(
 ) -> None:
     """Estimates along a curve; `name`: of the curve; `at`: of its places, where they are not plain numbers."""
     places = at or [f"{one:g}" for one in np.asarray(x, dtype=float).tolist()]
-    told = [f"{name}\n{place}: {value}" for place, value in zip(places, _values(estimate, *ends), strict=True)]
-    say(ax, x, estimate, told)
+    texts = [f"{name}\n{place}: {value}" for place, value in zip(places, _values(estimate, *ends), strict=True)]
+    say(ax, x, estimate, texts)
 
 
 def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) -> None:
     """The cells of a map, row by row as seaborn lays them; what is missing says nothing."""
-    for down, (row, found) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
-        here = [i for i, one in enumerate(found) if not pd.isna(one)]
-        shown = [one if isinstance(one, str) else f"{one:.3f}" for one in (found[i] for i in here)]
-        told = [f"{row}, {' '.join(columns[i].split())}\n{one}" for i, one in zip(here, shown, strict=True)]
-        say(ax, [i + 0.5 for i in here], down + 0.5, told)
+    for down, (row, cells) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
+        places = [i for i, one in enumerate(cells) if not pd.isna(one)]
+        shown = [one if isinstance(one, str) else f"{one:.3f}" for one in (cells[i] for i in places)]
+        texts = [f"{row}, {' '.join(columns[i].split())}\n{one}" for i, one in zip(places, shown, strict=True)]
+        say(ax, [i + 0.5 for i in places], down + 0.5, texts)
 
 
 def _values(estimate: ArrayLike, *ends: ArrayLike) -> list[str]:
@@ -84,7 +84,7 @@ def _values(estimate: ArrayLike, *ends: ArrayLike) -> list[str]:
 
 def said(fig: Any) -> list[tuple[float, float, str]]:
     """The points of a figure that is laid out: from its left and its top, as shares of its size, and their texts."""
-    found, names = [], dict[Any, dict[float, str]]()
+    points, names = [], dict[Any, dict[float, str]]()
     several = len({one.ax for one in _SAID.get(fig, ())}) > 1
     for one in _SAID.get(fig, ()):
         place = fig.transFigure.inverted().transform(one.ax.transData.transform((one.x, one.y)))
@@ -94,8 +94,8 @@ def said(fig: Any) -> list[tuple[float, float, str]]:
         row = _nearest(names.setdefault(one.ax, _rows(one.ax)), one.y) if one.of_row else ""
         head = ", ".join(filter(None, [panel, row]))
         text = f"{head}\n{one.text}" if one.of_row and head else f"{panel}, {one.text}" if panel else one.text
-        found.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))
-    return found
+        points.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))
+    return points
 
 
 def _rows(ax: Any) -> dict[float, str]:
@@ -114,7 +114,7 @@ def script(fig: Any, name: str) -> str:
     points = said(fig)
     if not points:
         return ""
-    told = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    if (size := len(told.encode())) > MOST_BYTES:
+    text = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    if (size := len(text.encode())) > MOST_BYTES:
         raise InputError(f"figure {name} says {size:,} bytes, a page takes {MOST_BYTES:,}: say fewer points")
-    return f'<script type="application/json" class="said" data-figure="{name}">{told}</script>'
+    return f'<script type="application/json" class="said" data-figure="{name}">{text}</script>'

@@ -17,12 +17,12 @@ OBJECTS = {"pointing_game": "higher", "iou": "higher", "auprc": "higher", "astra
 """The metrics of maps on objects, and which way each is better."""
 
 
-def by_method(found: Measured, metrics: Mapping[str, str]) -> pd.DataFrame:
+def by_method(measured: Measured, metrics: Mapping[str, str]) -> pd.DataFrame:
     """A row for every dataset, method and metric: mean, interval, n, and whether it is clearly better or worse than
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
     names = ["dataset", "method", "metric"]
-    keys = found.frame[names].drop_duplicates().itertuples(index=False, name=None)
-    cells = {key: found.cells.mean(**dict(zip(names, key, strict=True))) for key in keys}
+    keys = measured.frame[names].drop_duplicates().itertuples(index=False, name=None)
+    cells = {key: measured.cells.mean(**dict(zip(names, key, strict=True))) for key in keys}
     words = []
     for data, one, metric in cells:
         ends = (cells[data, one, metric] - cells[data, FLOOR, metric]).interval()

@@ -69,9 +69,9 @@ def two_by_method(
     ax.set_yticks(places, [label(method) for method in one])
     ax.set_xlabel(xlabel)
     figures.legend(fig)
-    told = ", and ".join(filter(None, names))
-    said = "; ".join(
+    both = ", and ".join(filter(None, names))
+    each = "; ".join(
         f"{label(method)} {pair.ours.point:.2f}" + (f" and {other[method].ours.point:.2f}" if method in other else "")
         for method, pair in one.items()
     )
-    return fig, f"Dot plot of {xlabel} by method: {told}. {said}."
+    return fig, f"Dot plot of {xlabel} by method: {both}. {each}."

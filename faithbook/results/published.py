@@ -41,16 +41,16 @@ def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
     """Everything that gets a verdict, one row per id of `data/claims.csv`, all as text: the papers' tables, figures and
     claims, and our questions (`KINDS`), of one kind or paper or all.
 
-    What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), the
-    numbers printed for it, by which rule it is judged since when and why, on which page, and in which of the ten
-    lessons it is told (`lesson`, `found`).
+    What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), and the
+    numbers printed for it. Then by which rule it is judged, since when and why, on which page, and which of the ten
+    lessons has it (`lesson`, `found`).
     """
     ask("data/claims.csv")
     if kind and kind not in KINDS:
         raise unknown("kind of claim", kind, KINDS)
-    found = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
-    chosen = found["kind"].isin([kind] if kind else KINDS) & found["paper"].isin([paper] if paper else found["paper"])
-    return found[chosen].reset_index(drop=True)
+    rows = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
+    chosen = rows["kind"].isin([kind] if kind else KINDS) & rows["paper"].isin([paper] if paper else rows["paper"])
+    return rows[chosen].reset_index(drop=True)
 
 
 def column(name: str) -> dict[str, str]:
@@ -59,8 +59,8 @@ def column(name: str) -> dict[str, str]:
     >>> column("page")["soft_c01"]
     'soft_tables'
     """
-    found = claims()
-    return dict(zip(found["id"], found[name], strict=True))
+    rows = claims()
+    return dict(zip(rows["id"], rows[name], strict=True))
 
 
 def sources() -> dict[str, str]:
@@ -69,5 +69,5 @@ def sources() -> dict[str, str]:
     >>> sources()["naopc_c01"], sources()["naopc_c05"]
     ('edin_2025', 'review_of_edin_2025')
     """
-    found = claims()
-    return dict(zip(found["id"], found["paper"].mask(found["source"] == "review", REVIEW), strict=True))
+    rows = claims()
+    return dict(zip(rows["id"], rows["paper"].mask(rows["source"] == "review", REVIEW), strict=True))

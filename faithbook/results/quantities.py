@@ -12,20 +12,6 @@ from faithlib.errors import InputError
 from faithlib.preferences import preferences
 
 
-def over_lengths(scores: pd.DataFrame) -> pd.DataFrame:
-    """One `value` for every data set, model seed, input, method and metric: the mean over rationale lengths.
-
-    The hard score of an input is that mean, and is undefined where the score of one length is; a soft score has no
-    length and stays what it is.
-
-    >>> keys = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m", "metric": "ns"}
-    >>> over_lengths(pd.DataFrame([keys | {"value": 0.2}, keys | {"value": 0.6}])).value.tolist()
-    [0.4]
-    """
-    keys = ["dataset", "model_seed", "input", "method", "metric"]
-    return scores.groupby(keys, observed=True, sort=False).value.agg(lambda v: v.mean(skipna=False)).reset_index()
-
-
 def outside_unit(values: pd.Series) -> pd.Series:
     """1 where a score lies outside [0, 1], so that limiting it to that range moves it; 0 elsewhere, NaN if undefined.
 
@@ -57,12 +43,7 @@ def kept_shares(examples: pd.DataFrame) -> dict[tuple[str], Quantity]:
     return {(name,): cells.mean(method=name) for name in sorted(per_text["method"].unique())}
 
 
-def against_random(
-    frame: pd.DataFrame,
-    *,
-    on: Sequence[str] = ("dataset", "model_seed", "input", "metric"),
-    value: str = "value",
-) -> pd.DataFrame:
+def against_random(frame: pd.DataFrame, *, on: Sequence[str]) -> pd.DataFrame:
     """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
@@ -77,7 +58,7 @@ def against_random(
     if chance.duplicated(list(on)).any():
         raise InputError(f"the random attribution has several rows for one combination of {list(on)}: add columns")
     pairs = frame[frame.method != "random"].merge(
-        chance[[*on, value]].rename(columns={value: "random"}), on=list(on), how="left", validate="many_to_one"
+        chance[[*on, "value"]].rename(columns={"value": "random"}), on=list(on), how="left", validate="many_to_one"
     )
-    win, tie = preferences(pairs[value], pairs["random"])
-    return pairs.assign(win=win, tie=tie, gap=pairs[value] - pairs["random"])
+    win, tie = preferences(pairs["value"], pairs["random"])
+    return pairs.assign(win=win, tie=tie, gap=pairs["value"] - pairs["random"])

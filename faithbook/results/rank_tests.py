@@ -1,13 +1,11 @@
-"""Kendall's tau-b, and rank tests with their effect sizes."""
+"""Kendall's tau-b, and rank correlations in many samples at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import InputError
@@ -50,38 +48,14 @@ def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
     orders = [np.sign(column[:, None] - column[None, :]).astype(np.float32) for column in values.T]
     weights = np.asarray(weights, dtype=np.float32)
     ranks = [weights @ order.T for order in orders]  # twice the midrank in the sample drawn, minus its mean
-    own = [
+    norms = [
         ((weights * rank**2).sum(1), (weights * (weights @ np.abs(order))).sum(1))
         for rank, order in zip(ranks, orders, strict=True)
     ]
     rho, tau = [], []
     with np.errstate(invalid="ignore", divide="ignore"):
         for i, j in combinations(range(len(orders)), 2):
-            rho.append((weights * ranks[i] * ranks[j]).sum(1) / np.sqrt(own[i][0] * own[j][0]))
+            rho.append((weights * ranks[i] * ranks[j]).sum(1) / np.sqrt(norms[i][0] * norms[j][0]))
             concordant = (weights * (weights @ (orders[i] * orders[j]))).sum(1)
-            tau.append(concordant / np.sqrt(own[i][1] * own[j][1]))
+            tau.append(concordant / np.sqrt(norms[i][1] * norms[j][1]))
     return np.array(rho, dtype=float), np.array(tau, dtype=float)
-
-
-@dataclass(frozen=True)
-class RankTest:
-    """A two-sided rank test with its effect size in [-1, 1]; positive: the first sample is larger."""
-
-    p: float
-    effect: float
-    n: tuple[int, int]
-
-
-def rank_sum(first: ArrayLike, second: ArrayLike) -> RankTest:
-    """Wilcoxon's rank-sum (Mann-Whitney) test of two independent samples, effect Cliff's delta P(x > y) - P(x < y)."""
-    a, b = _finite(first), _finite(second)
-    result = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
-    return RankTest(float(result.pvalue), float(2 * result.statistic / (len(a) * len(b)) - 1), (len(a), len(b)))
-
-
-def _finite(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=float)
-    array = array[~np.isnan(array)]
-    if not len(array):
-        raise InputError("a sample without values cannot be tested")
-    return array

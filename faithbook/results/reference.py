@@ -206,8 +206,8 @@ def _is_part_beside(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
 def _has_inputs_of(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     if part["notebook"] != run["notebook"]:
         return False
-    own, other = ({**_parameters(one), PART: 1, PARTS: 1} for one in (part, run))
-    return own == other
+    first, other = ({**_parameters(one), PART: 1, PARTS: 1} for one in (part, run))
+    return first == other
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:

@@ -83,9 +83,9 @@ class Page:
         """Values of single inputs of a compute notebook, as `Measured.read` takes them; the first of a page are those
         that `quantity` asks. What one function prepares for several of them it prepares once."""
         more |= {"prepare": prepare, "printed": printed, "known": self._prepared}
-        found = Measured.read(self.run, notebook, paper=self.paper, over=over, parts=parts, **more)
-        self._measured.append(found)
-        return found
+        measured = Measured.read(self.run, notebook, paper=self.paper, over=over, parts=parts, **more)
+        self._measured.append(measured)
+        return measured
 
     def has(self, notebook: str) -> bool:
         """Whether there is something to measure of a compute notebook that runs only where its data lie."""
@@ -104,13 +104,13 @@ class Page:
 
     def speaks(self) -> Markdown:
         """The data used on this page, in a sentence."""
-        told = []
+        sources = []
         for one in self._measured:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
+            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
         rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
-        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
+        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim]) -> Tested:
@@ -119,13 +119,13 @@ class Page:
         Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
         its rule is about.
         """
-        found = [judged.judge(name, one, have=self.have, turned_by=self._turns(name)) for name, one in claims.items()]
-        self._quotable += [one.rows for one in found]
-        for one in found:
+        decided = [judged.judge(name, one, have=self.have, turned_by=self._turns(name)) for name, one in claims.items()]
+        self._quotable += [one.rows for one in decided]
+        for one in decided:
             if one.id in self._entries:
                 raise InputError(f"{one.id} is judged twice on this page")
             self._entries[one.id] = self._entry(one)
-        return Tested(found)
+        return Tested(decided)
 
     def _turns(self, name: str) -> tuple[str, ...]:
         """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
@@ -160,12 +160,12 @@ class Page:
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            said = self._said.get(name, "").rstrip(".")
-            said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
+            words = self._said.get(name, "").rstrip(".")
+            words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             shown = scoreboard.in_cells(self._entries[name])
             shown["rule of"] = f"{one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
-            told = "; ".join(f"{label}: {value}" for label, value in shown.items())
-            lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
+            columns = "; ".join(f"{label}: {value}" for label, value in shown.items())
+            lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{columns}</span>')
         return Markdown("\n".join(lines))
 
     # ------------------------------------------------------------------------------------------------------- exhibits
@@ -187,10 +187,10 @@ class Page:
         """
         theirs = published.table(name) if printed is None else printed
         wide, long = exhibits.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
-        told = caption or self._said.get(name, name)
-        beside = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
-        legend = f"ours, {beside if long['published'].notna().any() else 'intervals in the texts of the cells'}"
-        return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{told.rstrip('.')}: {legend}")
+        title = caption or self._said.get(name, name)
+        brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
+        legend = f"ours, {brackets if long['published'].notna().any() else 'intervals in the texts of the cells'}"
+        return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{title.rstrip('.')}: {legend}")
 
     def listing(
         self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3, empty: str | None = None
@@ -216,8 +216,8 @@ class Page:
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
-        told = tables.markdown_table(frame, name, caption, findable=True)
-        return Markdown(f"{told}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
+        text = tables.markdown_table(frame, name, caption, findable=True)
+        return Markdown(f"{text}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
         """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
@@ -267,8 +267,8 @@ class Page:
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
-        told = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
-        return self.figure(curve.draw(), name, alt=curve.alt, caption=told, data=curve.frame)
+        text = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=text, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
@@ -283,10 +283,10 @@ class Page:
         """The figure of a study's overview, drawn on this page: `NAME.md`, which the overview includes, shows it."""
         fig, alt = drawn
         line = f'<span class="exhibit-line">Made on {{doc}}`../executed/{self.notebook}`</span>'
-        told = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
+        text = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
         shown = self.run.link(f"{name}.svg")
-        told = told.replace(shown, f"../executed/{shown}", 1)
-        self.run.path(f"{name}.md").write_text(f"{told}\n", encoding="utf-8")
+        text = text.replace(shown, f"../executed/{shown}", 1)
+        self.run.path(f"{name}.md").write_text(f"{text}\n", encoding="utf-8")
 
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:
@@ -302,10 +302,10 @@ class Page:
         does not take them from it. Raises DataError where an id of this page has none, or one of another page has one
         (`data/claims.csv` says which page an id belongs to).
         """
-        own = [name for name, place in published.column("page").items() if place == self.notebook]
-        if stray := sorted(set(self._entries) - set(own)):
+        of_page = [name for name, place in published.column("page").items() if place == self.notebook]
+        if stray := sorted(set(self._entries) - set(of_page)):
             raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
-        if missing := [name for name in own if name not in self._entries]:
+        if missing := [name for name in of_page if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:
             self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
@@ -314,9 +314,9 @@ class Page:
         if self._measured:
             sources = {one.speaks for one in self._measured}
             self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
-        told = self.provenance(note=note)
+        shown = self.provenance(note=note)
         self.run.finish()
-        return told
+        return shown
 
 
 def _told(measured: Measured) -> str:
@@ -329,8 +329,8 @@ def _told(measured: Measured) -> str:
 
 def _alone(answer: object, why: object) -> str:
     """What a part would say on its own, and why not where its interval seems to say more."""
-    told = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
-    return f"{told}: {why}" if isinstance(why, str) and why else told
+    word = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
+    return f"{word}: {why}" if isinstance(why, str) and why else word
 
 
 def _ends(low: float, high: float) -> str:

@@ -7,12 +7,10 @@ after a first run was seen says so (`post_hoc`). `faithbook.results.judged` appl
 from __future__ import annotations
 
 import datetime
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import pandas as pd
 
 from faithbook.declared import remembered
 from faithbook.results import rules
@@ -63,6 +61,11 @@ class Rule:
     post_hoc: bool
     why: str
 
+    def needed(self, m: int) -> int:
+        """How many of m parts have to be so; all of them where each has an answer of its own."""
+        k: int | str = self.k if self.k and self.k != "each" else "all"
+        return min(k, m) if isinstance(k, int) else rules.parts_needed(k, m)
+
     @property
     def statistical(self) -> bool:
         """Whether the answer is drawn from values of inputs, and not fixed or a matter of digits."""
@@ -99,11 +102,11 @@ def checked(rows: Sequence[Mapping[str, str]]) -> dict[str, Rule]:
     names = [row["id"] for row in rows]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"more than one rule for: {', '.join(twice)}")
-    found = {row["id"]: read(row) for row in rows}
-    for one in found.values():
-        if one.same_as and (one.same_as not in found or found[one.same_as].same_as or one.same_as == one.id):
+    by_id = {row["id"]: read(row) for row in rows}
+    for one in by_id.values():
+        if one.same_as and (one.same_as not in by_id or by_id[one.same_as].same_as or one.same_as == one.id):
             raise DataError(f"the rule of {one.id} says same_as {one.same_as!r}: expected an id that repeats no other")
-    return found
+    return by_id
 
 
 def rule(name: str) -> Rule:
@@ -123,8 +126,8 @@ def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> di
         raise unknown("item that leads", leads, items)
     if len(items) < 2:
         raise InputError(f"{leads} has no rival: nobody to lead")
-    told = f", {where}" if where else ""
-    return {f"{leads} minus {name}{told}": items[leads] - other for name, other in items.items() if name != leads}
+    setting = f", {where}" if where else ""
+    return {f"{leads} minus {name}{setting}": items[leads] - other for name, other in items.items() if name != leads}
 
 
 def not_worse(name: str, quantity: _Value) -> _Value:
@@ -133,14 +136,27 @@ def not_worse(name: str, quantity: _Value) -> _Value:
 
     Raises DataError where the rule of the id has no margin.
     """
-    found = rule(name)
-    if found.margin is None:
+    of_id = rule(name)
+    if of_id.margin is None:
         raise DataError(f"the rule of {name} has no margin: nothing says how much worse is not worse")
-    worse: _Value = quantity + (found.threshold + found.margin)
+    worse: _Value = quantity + (of_id.threshold + of_id.margin)
     return worse
 
 
 # --------------------------------------------------------------------------------------------------- reading the log
+_NUMBER = (r"|-?\d*\.?\d+", "a number or nothing")
+_FLAG = ("|yes", "yes or nothing")
+_COLUMNS = {
+    "k": (r"|all|most|each|[1-9]\d*", "a number, all, most, each or nothing"),
+    "threshold": _NUMBER,
+    "margin": _NUMBER,
+    "headline": _FLAG,
+    "post_hoc": _FLAG,
+    "dated": (r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", "a date like 2026-11-22"),
+}
+"""What columns of the log may hold: as a pattern, and in words."""
+
+
 def read(row: Mapping[str, str]) -> Rule:
     """A row of the log, checked.
 
@@ -150,68 +166,43 @@ def read(row: Mapping[str, str]) -> Rule:
     name, kind = row["id"], row["rule"]
     if kind not in RULES:
         raise unknown(f"rule (of {name})", kind, RULES)
-    found = Rule(
+    for column, (pattern, expected) in _COLUMNS.items():
+        if not re.fullmatch(pattern, row[column]):
+            raise DataError(f"the rule of {name} has {column} {row[column]!r}: expected {expected}")
+    made = Rule(
         id=name,
         rule=kind,
-        k=_k(name, row["k"]),
-        threshold=_number(name, "threshold", row["threshold"]) or 0.0,
-        margin=_number(name, "margin", row["margin"]),
+        k=int(row["k"]) if row["k"].isdigit() else row["k"] or None,
+        threshold=float(row["threshold"] or 0),
+        margin=float(row["margin"]) if row["margin"] else None,
         needs=tuple(part for part in row["needs"].split(";") if part),
         same_as=row["same_as"],
-        headline=_flag(name, "headline", row["headline"]),
+        headline=row["headline"] == "yes",
         unreported=tuple(part for part in row["unreported"].split(";") if part),
-        dated=_date(name, row["dated"]),
-        post_hoc=_flag(name, "post_hoc", row["post_hoc"]),
+        dated=datetime.date.fromisoformat(row["dated"]),
+        post_hoc=row["post_hoc"] == "yes",
         why=row["why"],
     )
-    _check(found)
-    return found
+    _check(made)
+    return made
 
 
-def _check(found: Rule) -> None:
+def _check(made: Rule) -> None:
     """That a row has what its rule needs."""
-    for one in found.needs:
+    for one in made.needs:
         if one not in (known := (*DATA_SETS, *MODELS, *LANGUAGES)):
-            raise unknown(f"thing that {found.id} needs", one, known)
-    if found.rule == "k_of" and found.k is None:
-        raise DataError(f"the rule of {found.id} is k_of without a k: give a number, all, most or each")
-    if found.unreported and not (found.headline or found.same_as):
+            raise unknown(f"thing that {made.id} needs", one, known)
+    if made.rule == "k_of" and made.k is None:
+        raise DataError(f"the rule of {made.id} is k_of without a k: give a number, all, most or each")
+    if made.unreported and not (made.headline or made.same_as):
         raise DataError(
-            f"the rule of {found.id} names unreported choices: give it a curve (headline) to see what they do"
+            f"the rule of {made.id} names unreported choices: give it a curve (headline) to see what they do"
         )
-    if found.rule in ("at_least", "equal") and not (found.margin and found.margin > 0):
-        raise DataError(f"the rule of {found.id} is {found.rule} without a margin: give a number above 0")
-    beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(found.rule)
-    if beginnings and found.why.partition(":")[0] not in beginnings:
-        told = ", ".join(f"{one}:" for one in beginnings)
-        raise DataError(f"the why of {found.id} begins {found.why[:30]!r}: expected one of {told}")
-    if not found.why:
-        raise DataError(f"the rule of {found.id} has no why")
-
-
-def _k(name: str, text: str) -> int | str | None:
-    if text in ("", "all", "most", "each"):
-        return text or None
-    if text.isdigit() and int(text) > 0:
-        return int(text)
-    raise DataError(f"the rule of {name} has k {text!r}: expected a number, all, most, each or nothing")
-
-
-def _number(name: str, column: str, text: str) -> float | None:
-    value = pd.to_numeric(text, errors="coerce") if text else None
-    if value is not None and not math.isfinite(value):
-        raise DataError(f"the rule of {name} has {column} {text!r}: expected a number or nothing")
-    return None if value is None else float(value)
-
-
-def _flag(name: str, column: str, text: str) -> bool:
-    if text not in ("", "yes"):
-        raise DataError(f"the rule of {name} has {column} {text!r}: expected yes or nothing")
-    return text == "yes"
-
-
-def _date(name: str, text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise DataError(f"the rule of {name} is dated {text!r}: expected a date like 2026-11-22") from None
+    if made.rule in ("at_least", "equal") and not (made.margin and made.margin > 0):
+        raise DataError(f"the rule of {made.id} is {made.rule} without a margin: give a number above 0")
+    beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(made.rule)
+    if beginnings and made.why.partition(":")[0] not in beginnings:
+        expected = ", ".join(f"{one}:" for one in beginnings)
+        raise DataError(f"the why of {made.id} begins {made.why[:30]!r}: expected one of {expected}")
+    if not made.why:
+        raise DataError(f"the rule of {made.id} has no why")

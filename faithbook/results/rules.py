@@ -21,7 +21,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.estimates import FEWEST_CLUSTERS, Interval95, Quantity
+from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.p_values import outward
 from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
@@ -59,7 +59,7 @@ _REASONS = {
     NOT_RECOMPUTABLE: "an illustration, or people's annotations",
 }
 
-ALPHA = 0.025
+ALPHA, POWER = 0.025, 0.8
 FEWEST_FOR_SEVERAL_NO = 24
 """Clusters that a "no" from several parts needs."""
 STRONG_SKEW = 1.0
@@ -97,8 +97,8 @@ class Decision:
         return _REASONS.get(self.answer, "")
 
     def __str__(self) -> str:
-        told = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
-        return f"{told}: {self.why}" if self.why else told
+        text = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
+        return f"{text}: {self.why}" if self.why else text
 
 
 # --------------------------------------------------------------------------------------------------- above a threshold
@@ -125,13 +125,15 @@ def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: flo
     def decided(p_of: Callable[[Quantity, float], float], skew: float) -> Decision:
         return conjunction([p_of(part, d) for part in parts], [p_of(-part, -d) for part in parts], needed, fewest, skew)
 
-    found = decided(Quantity.p_above, skew)
-    if found.why == TOO_SKEWED:
+    decision = decided(Quantity.p_above, skew)
+    if decision.why == TOO_SKEWED:
         bounded = decided(Quantity.p_bounded, 0.0)
-        found = found if bounded.answer == INCONCLUSIVE else replace(bounded, passed=found.passed, why=BY_RANGE)
-    if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
-        return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
-    return found
+        decision = (
+            decision if bounded.answer == INCONCLUSIVE else replace(bounded, passed=decision.passed, why=BY_RANGE)
+        )
+    if margin is not None and all((part - d).interval().inside(margin) for part in parts):
+        return replace(decision, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
+    return decision
 
 
 def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = None) -> Decision:
@@ -154,12 +156,12 @@ def of_each(every: Decision, some: Decision) -> Decision:
 
 def leader(parts: Sequence[Quantity], *, margin: float | None = None) -> Decision:
     """Is each of the leads above zero? Level where one of them is, but is below `margin`, after correction for all."""
-    found = k_of(parts, "all")
+    decision = k_of(parts, "all")
     level = [part for part in parts if margin is not None and len(parts) * part.p_below(margin) <= ALPHA]
-    if found.answer != YES or not level:
-        return found
+    if decision.answer != YES or not level:
+        return decision
     return replace(
-        found, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
+        decision, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
     )
 
 
@@ -209,10 +211,6 @@ def parts_needed(k: int | str, m: int) -> int:
     if not 1 <= k <= m:
         raise InputError(f"{k} of {m} parts: expected 1 to {m}")
     return k
-
-
-def _around(interval: Interval95, d: float) -> Interval95:
-    return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
 
 
 def at_least(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
@@ -302,13 +300,15 @@ def orders(
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
     theirs = np.array([published for _, published in several], dtype=float)
-    found = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
-    passed = int((found.each_above <= ALPHA).sum())
-    if found.permutations < FEWEST_PERMUTATIONS:
-        return Decision(UNTESTABLE, 0, m, why=f"{found.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}")
-    low, high = _ends_of_tau([items for items, _ in several], theirs, found.mean)
-    yes, no = found.above <= ALPHA and low > 0, found.below <= ALPHA and high < 0
-    return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, found.above, found.below)
+    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
+    passed = int((agreement.each_above <= ALPHA).sum())
+    if agreement.permutations < FEWEST_PERMUTATIONS:
+        return Decision(
+            UNTESTABLE, 0, m, why=f"{agreement.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}"
+        )
+    low, high = _ends_of_tau([items for items, _ in several], theirs, agreement.mean)
+    yes, no = agreement.above <= ALPHA and low > 0, agreement.below <= ALPHA and high < 0
+    return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, agreement.above, agreement.below)
 
 
 def _ends_of_tau(
@@ -329,8 +329,8 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     for place, block in enumerate(blocks):
         members.setdefault(block, []).append(place)
     sizes: dict[int, list[list[int]]] = {}
-    for own in members.values():
-        sizes.setdefault(len(own), []).append(own)
+    for held in members.values():
+        sizes.setdefault(len(held), []).append(held)
     groups = [np.array(group) for group in sizes.values()]  # of each size, places [blocks, size]
     number = math.prod(math.factorial(len(group)) for group in groups)
     if number <= _ENUMERATED:
@@ -341,14 +341,14 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
         ways = [generator.permuted(np.tile(range(len(group)), (_ENUMERATED, 1)), axis=1) for group in groups]
         for way in ways:
             way[0] = range(way.shape[1])
-    found = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
+    places = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
     for group, way in zip(groups, ways, strict=True):
-        found[:, group] = group[way]
-    return found
+        places[:, group] = group[way]
+    return places
 
 
-def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> Decision:
-    """Does y rise (fall) with x over the units that the claim names? By Pearson's r and a permutation test, exact where
+def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
+    """Does y rise with x over the units that the claim names? By Pearson's r and a permutation test, exact where
     there are at most 10,000 permutations; not testable with fewer than five units."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
@@ -360,8 +360,7 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
     a, b = a - a.mean(), b - b.mean()
     if not a.any() or not b.any():
         return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
-    along = (b if rising else -b)[_permutations(tuple(range(len(b))), seed)] @ a
-    seen = float((b if rising else -b) @ a)
+    along, seen = b[_permutations(tuple(range(len(b))), seed)] @ a, float(b @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
     answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
@@ -384,11 +383,11 @@ def same(
     >>> str(same([0.8249, 0.31], ["0.82", "0.30"])), str(same([1, 2, 4], ["1", "2", "3"], causes=["", "", "a slip"]))
     ('no (1 of 2)', 'explained (2 of 3)')
     """
-    found = np.asarray(ours, dtype=float)
-    if len(found) != len(published) or not len(found):
-        raise InputError(f"{len(found)} values and {len(published)} published ones: expected as many, at least one")
+    values = np.asarray(ours, dtype=float)
+    if len(values) != len(published) or not len(values):
+        raise InputError(f"{len(values)} values and {len(published)} published ones: expected as many, at least one")
     allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
-    close = np.abs(found - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
+    close = np.abs(values - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
     explained = (
         2 * close.sum() > len(close) and causes is not None and bool((close | np.array(causes, dtype=bool)).all())
     )
@@ -406,23 +405,28 @@ def half_digit(text: str) -> float:
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it
-def smallest_detectable(quantity: Quantity, *, power: float = 0.8) -> float:
-    """The effect that an above-zero test on as many clusters finds with this power: (t(.975) + t(power)) * SE."""
+def smallest_detectable(quantity: Quantity) -> float:
+    """The effect that an above-zero test on as many clusters finds with a power of .8: (t(.975) + t(.8)) * SE."""
     freedom = quantity.clusters - 1
     if freedom < 1:
         return math.inf
-    quantiles = scipy.stats.t.ppf(1 - ALPHA, freedom) + scipy.stats.t.ppf(power, freedom)
+    quantiles = scipy.stats.t.ppf(1 - ALPHA, freedom) + scipy.stats.t.ppf(POWER, freedom)
     return float(quantiles * quantity.standard_error)
 
 
-def how_many(quantity: Quantity, effect: float | None = None, *, power: float = 0.8) -> int:
+def reach(alpha: float = ALPHA) -> float:
+    """How many standard errors from a line a value lies that is found there at this level with a power of .8."""
+    return float(scipy.stats.norm.ppf(1 - alpha) + scipy.stats.norm.ppf(POWER))
+
+
+def how_many(quantity: Quantity, effect: float | None = None) -> int:
     """Clusters that would decide whether the quantity is above zero, were its true value `effect` (default: its point).
 
-    By the normal approximation from the present spread; 0 where nothing spreads. Raises InputError for no effect.
+    By the normal approximation from the present spread, with a power of .8; 0 where nothing spreads. Raises InputError
+    for no effect.
     """
     size = abs(quantity.point if effect is None else effect)
     if not size > 0:
         raise InputError("an effect of zero: no number of inputs shows it")
-    quantiles = scipy.stats.norm.ppf(1 - ALPHA) + scipy.stats.norm.ppf(power)
     spread = quantity.standard_error * math.sqrt(quantity.clusters)
-    return math.ceil((quantiles * spread / size) ** 2)
+    return math.ceil((reach() * spread / size) ** 2)

@@ -84,23 +84,23 @@ def in_cells(entry: Entry) -> dict[str, str]:
     >>> in_cells(Entry("soft_c01", "undecided", "p", passed=1, parts=2, part="a", effect=0.5, needed=70))
     {'contrasts that hold': '1 of 2', 'a': '0.500', 'n to decide': '70'}
     """
-    found = {"why": entry.reason}
-    found["contrasts that hold"] = f"{entry.passed} of {entry.parts}" if (entry.parts or 0) > 1 else ""
+    cells = {"why": entry.reason}
+    cells["contrasts that hold"] = f"{entry.passed} of {entry.parts}" if (entry.parts or 0) > 1 else ""
     if entry.effect is not None:
         ends = "" if entry.low is None or entry.high is None else f" [{entry.low:.3f}, {entry.high:.3f}]"
         printed = "" if entry.published is None else f", published {entry.published:.3f}"
-        found[entry.part] = f"{entry.effect:.3f}{ends}{printed}"
-    found["n (smallest cell)"] = f"{entry.n:,}" if entry.n else ""
+        cells[entry.part] = f"{entry.effect:.3f}{ends}{printed}"
+    cells["n (smallest cell)"] = f"{entry.n:,}" if entry.n else ""
     undecided = entry.decision == UNDECIDED
-    found["smallest detectable effect"] = f"{entry.detectable:.3f}" if undecided and entry.detectable else ""
-    found["n to decide"] = f"{entry.needed:,}" if entry.needed else ""
-    found["waits for"] = WAITS[entry.waits_for]
-    found["contradicted by the paper's own values"] = f"{entry.contradicted} contrasts" if entry.contradicted else ""
-    found["the paper's own repeat, by this rule"] = entry.own_repeat
-    found["depends on"] = entry.depends_on
+    cells["smallest detectable effect"] = f"{entry.detectable:.3f}" if undecided and entry.detectable else ""
+    cells["n to decide"] = f"{entry.needed:,}" if entry.needed else ""
+    cells["waits for"] = WAITS[entry.waits_for]
+    cells["contradicted by the paper's own values"] = f"{entry.contradicted} contrasts" if entry.contradicted else ""
+    cells["the paper's own repeat, by this rule"] = entry.own_repeat
+    cells["depends on"] = entry.depends_on
     same = f"{entry.agreeing} of {entry.specifications}" if entry.specifications else ""
-    found["specifications with this answer"] = same
-    return {name: value for name, value in found.items() if value}
+    cells["specifications with this answer"] = same
+    return {name: value for name, value in cells.items() if value}
 
 
 def to_judge() -> pd.DataFrame:
@@ -128,8 +128,8 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts with every field of an `Entry`, its default where a report left it out."""
     defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS, "post_hoc": False}
-    found = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
-    return found.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    frame = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
+    return frame.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
 
 
 def distinct(board: pd.DataFrame) -> pd.DataFrame:

@@ -108,14 +108,14 @@ def conditions(when: str) -> Mapping[str, list[str]]:
     >>> conditions("soft_c01 not reproduced; together_q7 mixed/undecided")
     {'soft_c01': ['not reproduced'], 'together_q7': ['mixed', 'undecided']}
     """
-    found = {}
+    written_for = {}
     for one in filter(None, (piece.strip() for piece in when.split(";"))):
         name, _, decisions = one.partition(" ")
-        found[name] = decisions.split("/")
-        for decision in found[name]:
+        written_for[name] = decisions.split("/")
+        for decision in written_for[name]:
             if decision not in DECISIONS:
                 raise unknown("decision", decision, DECISIONS)
-    return found
+    return written_for
 
 
 def values(name: str, ours: Mapping[str, float], published: Mapping[str, float] | None = None) -> pd.DataFrame:

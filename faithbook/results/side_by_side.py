@@ -82,12 +82,12 @@ def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     A modality that the values do not name is that of their methods: Grad-CAM is about pictures.
     """
     lower = units.metric.map(known.directions) == "lower"
-    found = units.assign(value=units.value.where(~lower, -units.value))
-    if "modality" in found.columns:
-        return found.assign(dataset=found.modality)
-    pictures = set(found.dataset[found.method == "grad_cam"])
-    kinds = [found.dataset.isin(cifar.PHOTOGRAPHS), found.dataset.isin(pictures)]
-    return found.assign(modality=np.select(kinds, [PHOTOGRAPHS, VISION], TEXT))
+    frame = units.assign(value=units.value.where(~lower, -units.value))
+    if "modality" in frame.columns:
+        return frame.assign(dataset=frame.modality)
+    pictures = set(frame.dataset[frame.method == "grad_cam"])
+    kinds = [frame.dataset.isin(cifar.PHOTOGRAPHS), frame.dataset.isin(pictures)]
+    return frame.assign(modality=np.select(kinds, [PHOTOGRAPHS, VISION], TEXT))
 
 
 def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict[tuple[str, ...], Paired]:
@@ -102,8 +102,8 @@ def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict
 
 def answer(quantity: Quantity, threshold: float = 0.0) -> str:
     """Whether it is above the threshold, for an adviser: yes, no, or unsure (too few inputs, too)."""
-    found = rules.above(quantity, threshold).answer
-    return found if found in (rules.YES, rules.NO) else "unsure"
+    decision = rules.above(quantity, threshold).answer
+    return decision if decision in (rules.YES, rules.NO) else "unsure"
 
 
 def not_worse_misled(lost: Quantity) -> str:
@@ -121,8 +121,8 @@ def prices_of(measured: Measured, run: pd.DataFrame) -> pd.Series:
     tables, `data/prices.csv` has them.
     """
     if measured.speaks == REFERENCE:
-        found = published.beside("prices").astype({"rows": float})
-        return found.set_index(["modality", "family"])["rows"]
+        prices = published.beside("prices").astype({"rows": float})
+        return prices.set_index(["modality", "family"])["rows"]
     alone = run[run["what"].isin(FAMILIES)]
     return (alone["rows_run"] / alone["inputs"]).groupby([alone["modality"], alone["what"]]).mean()
 
@@ -142,21 +142,22 @@ def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     contrasts of means over pairs (`first`: `INSIDE`, `ALIKE`)."""
     values = turned(units, known)
     frames = []
+    key: Any
     for key, part in values[values.method != "random"].groupby(_INPUT, sort=False):
         wide = part.pivot_table(index="method", columns="metric", values="value")
         rho = wide.reindex(columns=[name for name in known.family_of if name in wide.columns]).corr(method="spearman")
-        frames.append(_labelled(_of_input(rho, known), _INPUT, key))
+        frames.append(_of_input(rho, known).assign(**dict(zip(_INPUT, key, strict=True))))
     return pd.concat(frames, ignore_index=True).dropna(subset=["value"])
 
 
-def correlations(found: pd.DataFrame) -> pd.DataFrame:
+def correlations(agreed: pd.DataFrame) -> pd.DataFrame:
     """Of `agreements` those of pairs and of each metric with the rest, in [-1, 1]."""
-    return found[~found["first"].isin([INSIDE, ALIKE])]
+    return agreed[~agreed["first"].isin([INSIDE, ALIKE])]
 
 
-def pair_contrasts(found: pd.DataFrame) -> pd.DataFrame:
+def pair_contrasts(agreed: pd.DataFrame) -> pd.DataFrame:
     """Of `agreements` the two contrasts, in [-2, 2]."""
-    return found[found["first"].isin([INSIDE, ALIKE])]
+    return agreed[agreed["first"].isin([INSIDE, ALIKE])]
 
 
 @dataclass(frozen=True)
@@ -204,13 +205,8 @@ def _of_input(rho: pd.DataFrame, known: Known) -> pd.DataFrame:
 
 def _contrast(pairs: Iterable[tuple[bool, float]]) -> float:
     """The mean value of pairs of one kind minus that of the others."""
-    found = list(pairs)
-    return _mean([value for same, value in found if same]) - _mean([value for same, value in found if not same])
-
-
-def _labelled(frame: pd.DataFrame, names: Sequence[str], key: Any) -> pd.DataFrame:
-    """The frame with a column for each label of a group's key."""
-    return frame.assign(**dict(zip(names, key, strict=True)))
+    known = list(pairs)
+    return _mean([value for same, value in known if same]) - _mean([value for same, value in known if not same])
 
 
 def _mean(values: Sequence[float] | np.ndarray) -> float:
@@ -242,8 +238,8 @@ def preferred_to_chance(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFram
     frames = {CHANCE: against_random(plain, on=on)}
     if control.notna().any():
         shuffled = values[(control == "shuffled") & (values.method != "random")]
-        own = plain[plain.metric.isin(known.amounts) & (plain.method != "random")].assign(of=lambda rows: rows.method)
-        both = pd.concat([own, shuffled.assign(of=shuffled.method, method="random")])
+        real = plain[plain.metric.isin(known.amounts) & (plain.method != "random")].assign(of=lambda rows: rows.method)
+        both = pd.concat([real, shuffled.assign(of=shuffled.method, method="random")])
         frames[ITSELF] = against_random(both, on=[*on, "of"])
         frames[RANKS] = against_random(values[control == "ranks"], on=on)
     wins = [frame.assign(against=name, value=frame.win + frame.tie / 2) for name, frame in frames.items()]
@@ -263,12 +259,12 @@ def preferred_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     asking = asking[asking.metric.isin(known.asking)]
     keys = [*_INPUT, "model", "erase", "metric"]
     truth = asking.loc[asking.method == "truth", [*keys, "value"]].rename(columns={"value": "truth"})
-    beside = asking[asking.method != "truth"].merge(truth, on=keys, validate="many_to_one")
-    lead = (beside.truth - beside.value).where(beside.truth.notna() & beside.value.notna())
-    trifle = np.where(beside.method.isin(RUNGS), 0.0, TRIFLE)
+    others = asking[asking.method != "truth"].merge(truth, on=keys, validate="many_to_one")
+    lead = (others.truth - others.value).where(others.truth.notna() & others.value.notna())
+    trifle = np.where(others.method.isin(RUNGS), 0.0, TRIFLE)
     prefers = ((lead > trifle) + 1.0 - (lead < -trifle)).where(lead.notna()) / 2
-    found = beside.assign(against=beside.method, value=prefers)
-    return found[[*keys, "against", "value"]].dropna(subset=["value"])
+    preferred = others.assign(against=others.method, value=prefers)
+    return preferred[[*keys, "against", "value"]].dropna(subset=["value"])
 
 
 def followed_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
@@ -290,10 +286,10 @@ def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
     wide = numbered.pivot_table(index=["number", *of_one, "metric"], columns="method", values="value")
     metric = wide.index.get_level_values("metric")
     asking, true = wide[metric.isin(known.asking)], wide[metric == "auprc"].droplevel("metric")
-    beside = true.reindex(asking.reset_index("metric").index)
-    rho = spearman(asking.to_numpy(), beside.to_numpy())
-    told = asking.index.to_frame(index=False).assign(value=rho, asked=FOLLOWS, against="all")
-    return told.iloc[np.lexsort((told.metric.map(known.asking.index), told.number))]
+    true_rows = true.reindex(asking.reset_index("metric").index)
+    rho = spearman(asking.to_numpy(), true_rows.to_numpy())
+    followed = asking.index.to_frame(index=False).assign(value=rho, asked=FOLLOWS, against="all")
+    return followed.iloc[np.lexsort((followed.metric.map(known.asking.index), followed.number))]
 
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

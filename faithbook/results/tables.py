@@ -69,8 +69,8 @@ def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bo
     (`findable`; `book/_static/tables.js`)."""
     # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
     options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
-    told = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
-    return told if findable else folded(told, len(frame), caption)
+    text = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
+    return text if findable else folded(text, len(frame), caption)
 
 
 def pipe_table(frame: pd.DataFrame) -> str:

@@ -71,15 +71,15 @@ def lessons() -> tuple[Lesson, ...]:
     claims = published.claims()
     if silent := sorted(claims["id"][(claims["lesson"] != "") & (claims["found"] == "")]):
         raise DataError(f"data/claims.csv says nothing of {', '.join(silent)}: fill `found`")
-    found = []
+    read = []
     for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
         if not asks or not answer:
             raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both")
         conditions(when)
-        told = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
-        support = tuple(Support(name, text) for name, text in zip(told["id"], told["found"], strict=True))
-        found.append(Lesson(int(number), asks, answer, when, support))
-    return tuple(found)
+        answering = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
+        support = tuple(Support(name, text) for name, text in zip(answering["id"], answering["found"], strict=True))
+        read.append(Lesson(int(number), asks, answer, when, support))
+    return tuple(read)
 
 
 def landing_page() -> tuple[Paragraph, ...]:
@@ -103,8 +103,8 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
     boxes = {}
     for overview, rows in published.beside("in_short").groupby("overview", sort=False):
         lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
-        told = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
-        boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(told) + "\n:::\n"
+        sentences = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
+        boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(sentences) + "\n:::\n"
     boxes["paper1"] += f"\n{figure.replace('(executed/', '(../executed/')}\n"
     return boxes
 
@@ -145,9 +145,9 @@ def _claim(verdict: Mapping[str, Any]) -> str:
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
-    said = published.column("claim")[name].rstrip(".")
+    words = published.column("claim")[name].rstrip(".")
     decided = badge(evidence.worded(decision, str(verdict["evidence"])))
-    return f"{whose}: *{said}*. {decided} {'; '.join(filter(None, pieces))}"
+    return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
 def table(results: Results) -> pd.DataFrame:

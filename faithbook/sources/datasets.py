@@ -32,11 +32,15 @@ from faithlib.errors import DataError, InputError, unknown
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled texts of one split. `queries` where the task pairs a query with each text; `pairs` where it pairs each
-    text with one of the same rank, a premise with its hypothesis; `rationales`: the characters of each text, or of
-    `text + " " + pair`, that people marked as the reason (empty where they marked none); `groups`: what each text was
-    split by (the paper or integration it comes from), where that is known; `digest` names the whole assignment of texts
-    to splits."""
+    """Labelled texts of one split.
+
+    - `queries`, where the task pairs a query with each text;
+    - `pairs`, where it pairs each text with one of the same rank, a premise with its hypothesis;
+    - `rationales`: the characters of each text, or of `text + " " + pair`, that people marked as the reason (empty
+      where they marked none);
+    - `groups`: what each text was split by (the paper or integration it comes from), where that is known;
+    - `digest`: names the whole assignment of texts to splits.
+    """
 
     name: str
     split: str
@@ -67,8 +71,8 @@ class Dataset:
 
     @property
     def clusters(self) -> dict[str, str]:
-        """For each id what it shares with others, so that intervals draw these together: its group; where no groups are
-        known, the first id with the same text (the premise of several pairs, the document of several queries)."""
+        """For each id what it shares with others, so that intervals draw these together: its group. Where no groups are
+        known, it is the first id with the same text (the premise of several pairs, the document of several queries)."""
         if self.groups is not None:
             return dict(zip(self.ids, self.groups, strict=True))
         first: dict[str, str] = {}
@@ -89,13 +93,15 @@ class _Task:
 def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Dataset:
     """A split of a data set, or a fixed random sample of `n` of its texts.
 
-    Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
-    Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others).
-    "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased copies) and
-    "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "reviews" (film
-    reviews with what people marked), "mnli", "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as one; the last four in
-    English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with
-    the same `seed`.
+    - Substitutes that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
+      Inference), "pair" (for MultiRC), "messages" (for XNLI; English texts, see `load_parallel`).
+    - Planted: "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased
+      copies) and "planted-misled" (with other labels for these).
+    - The papers' own, read from files in FAITHLIB_DATA: "sst", "ag", "evinf", "multirc", "reviews" (film reviews with
+      what people marked), "mnli". In English, see `paper_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
+      one).
+
+    A larger `n` keeps the texts of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -142,7 +148,7 @@ def paper_parallel(
     languages: Sequence[str], split: str = "test", *, name: str = "xnli", n: int | None = None, seed: int = 0
 ) -> dict[str, Dataset]:
     """The pairs of "xnli", "exnli" or "nli" (test alone) in each of these languages: row i has the same id and label
-    everywhere; or a fixed random sample of `n` of those rows, of which a larger `n` keeps the rows of a smaller one.
+    everywhere. With `n`, a fixed random sample of those rows; a larger `n` keeps the rows of a smaller one.
 
     Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language, DataError
     where languages differ in their rows or a file is missing or damaged.
@@ -173,9 +179,9 @@ def _folder_of(name: str) -> Path:
 def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Dataset, dict[str, dict[str, int]]]:
     """Training and development split of a data set, and by split how many of its texts were left out, and why.
 
-    Of the papers' own sets that are learnt what nearly repeats a text of a later split is left out of the earlier one,
-    and what nearly repeats a text that another data set is measured on, for some of these share their sources (film
-    snippets and SST-2). A text of which one row is left out is left out with all its queries or pairs. Nothing is left
+    Of the papers' own sets, texts that nearly repeat one of a later split are left out of the earlier one. So are texts
+    that nearly repeat one that another data set is measured on: some share their sources (film snippets and SST-2). A
+    text of which one row is left out is left out with all its queries or pairs. Nothing is left
     out of a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
     each.
     """

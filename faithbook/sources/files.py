@@ -102,8 +102,8 @@ def is_here(name: str) -> bool:
 def fetch(source_id: str) -> Path:
     """The verified file of a source, downloaded if it is not there yet.
 
-    Raises UnknownNameError for an id that is not listed; DataError for a wrong digest (with both digests; a download is
-    not kept), a file that can only be got by hand, and a download that fails.
+    Raises UnknownNameError for an id that is not listed. Raises DataError for a wrong digest (with both digests; a
+    download is not kept), a file that must be downloaded manually, and a download that fails.
     """
     if source_id not in sources():
         raise unknown("source", source_id, sources())

@@ -1,12 +1,13 @@
 """Pictures with labels: the data sets of the vision study, each cut once into train, dev and test.
 
-Stand-ins of 28 x 28 grey pixels: "fashion" (Fashion-MNIST; 1,000 of its test pictures are shipped, the rest comes with
-a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals).
-"planted": pictures of "fashion" with striped cells that alone decide the label (`planted`), "planted-erased" and
-"planted-misled" with erased copies. "stamps" and "stamps-two": scenes of one and of two photographs that people cut out
-(`stamps`), optional. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
-files in FAITHLIB_DATA; "cifar10-few" and "cifar100-few" are their first twenty test pictures, which a package has, and
-"imagenet-few" are twenty of ImageNet.
+- Substitutes of 28 x 28 grey pixels: "fashion" (Fashion-MNIST), "mnist" (5,000 digits), "animals" (silhouettes of ten
+  animals). Of "fashion" 1,000 test images are shipped; a Debian package has the rest, which only training needs.
+- "planted": images of "fashion" with striped cells that alone decide the label (`planted`); "planted-erased" and
+  "planted-misled" with erased copies.
+- "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`stamps`).
+- The paper's own, read from their distributed files in FAITHLIB_DATA: "cifar10", "cifar100", "imagenet".
+- "cifar10-few" and "cifar100-few": their first twenty test images, which a package has. "imagenet-few": twenty of
+  ImageNet.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
 
@@ -57,9 +58,13 @@ def shipped_pictures() -> Path:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Labelled pictures of one split: `images` are arrays [H, W] or [H, W, 3] of bytes, or files to open; `cells`: the
-    planted cells of each, where the reason is known (`planted`), or those on which the labelled object lies (`stamps`),
-    and `beside` those of another object in the same picture."""
+    """Labelled images of one split.
+
+    - `images`: arrays [H, W] or [H, W, 3] of bytes, or files to open;
+    - `cells`: the planted cells of each, where the reason is known (`planted`), or those of the labelled object
+      (`stamps`);
+    - `beside`: the cells of another object in the same image.
+    """
 
     name: str
     split: str

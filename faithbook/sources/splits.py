@@ -1,8 +1,8 @@
 """How texts and pictures are put into splits: by hashes, the same way on every machine.
 
-Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a
-hash of the data set's name and their key and cut into test, dev and train; where classes are balanced, each is then cut
-to the size of the smallest one in its split. Nothing depends on file order, platform or a random state.
+Splits are fixed. Duplicates are removed first. Then groups of texts (a sentence, an article, a paper) are ordered by
+a hash of the data set's name and their key, and cut into test, dev and train. Where classes are balanced, each is
+then cut to the size of the smallest one in its split. Nothing depends on file order, platform or a random state.
 """
 
 from __future__ import annotations

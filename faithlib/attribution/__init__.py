@@ -9,14 +9,13 @@ modules behind them:
 | `gradient` | saliency, input_x_gradient, guided_backprop, integrated_gradients, activation |
 | `deeplift` | deeplift |
 | `attention` | attention, scaled_attention, rollout |
-| `perturbation` | occlusion, lime, shapley_sampling |
-| `floors` | random, uniform |
+| `perturbation` | occlusion, lime, shapley_sampling, random, uniform |
 
 | module | methods for images |
 | --- | --- |
 | `vit` | integrated_gradients, grad_cam, raw_attention, rollout, transformer_mm, attcat |
 | `vit`, `relevance` | lrp, partial_lrp, transformer_attribution, conservative_lrp |
-| `floors` | random, uniform |
+| `perturbation` | occlusion, lime, shapley_sampling, random, uniform |
 
 `target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
 its accounts.

@@ -8,8 +8,6 @@ Fused attention kernels return no maps, so the model's attention is written out 
 Shape letters: R rows of one chunk, L tokens, H heads.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from functools import reduce
 
@@ -17,11 +15,10 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.backends.tokens import keeping_maps
+from faithlib.backends.pixels import keeping_maps
 from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
-SINKS = ("keep", "drop")
 
 
 def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
@@ -78,8 +75,8 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     over heads. In [0, 1]; target and output have no effect. Cost: one forward row per input.
 
     `sink`: decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop"
-    it: attention to the first token is set to 0 and every row renormalised before the product. Where that token is a
-    feature its score is then what it passes on to itself.
+    it. Then attention to the first token is set to 0 and every row renormalised before the product. Where that token is
+    a feature its score is then what it passes on to itself.
 
     Raises ModelError as `attention`, and for sink "drop" where the prediction is read from the first token.
 
@@ -94,7 +91,7 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     >>> attribute("rollout", model, texts)  # weights of 0: half of a quarter each
     tensor([[0.1250, 0.1250]])
     """
-    check_known("sink of rollout", sink, SINKS)
+    check_known("sink of rollout", sink, ("keep", "drop"))
     if sink == "drop" and chunk.backend.family.reads != "last":
         raise ModelError(f"this {type(chunk.backend.model).__name__} reads its first token: use sink='keep'")
     with torch.no_grad():

@@ -122,8 +122,5 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     def backward(gradient: Tensor) -> None:
         ran.backward_run += len(gradient)
 
-    handle = model.register_forward_hook(forward)
-    try:
+    with model.register_forward_hook(forward):
         yield ran
-    finally:
-        handle.remove()

@@ -6,8 +6,6 @@ and pools positions to features. A row's gradient is taken from that row's own o
 Shape letters: R rows of one chunk, L tokens, D embedding size.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -24,11 +22,9 @@ from faithlib.scheduler import cut
 VARIANTS = ("paper", "released")
 
 # What plays the part of ReLU in today's encoders.
-_RECTIFIERS = frozenset(
-    {
-        functional.relu, torch.relu, torch.Tensor.relu, functional.gelu, functional.silu, functional.leaky_relu,
-        functional.elu, functional.mish,
-    }
+_RECTIFIERS = (
+    functional.relu, torch.relu, torch.Tensor.relu, functional.gelu, functional.silu, functional.leaky_relu,
+    functional.elu, functional.mish,
 )  # fmt: skip
 
 
@@ -63,8 +59,8 @@ def activation(chunk: Chunk) -> Tensor:
     with it.
 
     A floor: it ignores the prediction, and target and output have no effect on it. With "l2" it is the norm of the
-    embedding, which after LayerNorm differs little between tokens (by 17 % of its mean on the movie MiniLM, in much the
-    order of the bare word vectors' norms: Spearman 0.90). Cost: the embedding layer alone.
+    embedding, which after LayerNorm differs little between tokens. On the movie MiniLM it differs by 17 % of its mean,
+    in much the order of the bare word vectors' norms (Spearman 0.90). Cost: the embedding layer alone.
 
     >>> from types import SimpleNamespace
     >>> activation(SimpleNamespace(embeddings=lambda: torch.tensor([[[3.0, 5.0]]])))
@@ -102,22 +98,17 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
 
 
 def integrated_gradients(
-    chunk: Chunk,
-    *,
-    baseline: str = "zero",
-    keep_protected: bool = True,
-    n_steps: int = 50,
-    internal_batch_size: int | None = None,
+    chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, n_steps: int = 50
 ) -> Tensor:
     """(e - e') * integral of dF/de along the straight line from e' to e (Sundararajan et al. 2017, Eq. 1), signed.
 
-    As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
-    (default: by `max_tokens`). The baseline e' is the zero embedding ("zero"), or the embedding of [PAD] ("pad") or
-    [MASK] ("mask") at each position. Protected positions stay as they are, so that e' is the erased input of
-    `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
-    and query too, and their part of the sum is lost. captum's default is 50 steps, and not always enough: on the movie
-    MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. `return_delta=True` says by how much, for two
-    forward rows more. Cost: `n_steps` forward and backward rows per input, one forward row for the predicted class.
+    As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points. The baseline e' is the zero embedding
+    ("zero"), or the embedding of [PAD] ("pad") or [MASK] ("mask") at each position. Protected positions stay as they
+    are, so that e' is the erased input of `Perturber.empty` and the scores of the features add up to F(e) - F(e').
+    `keep_protected=False` moves [CLS], [SEP] and query too, and their part of the sum is lost. The default of captum is
+    50 steps, and not always enough: on the movie MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability.
+    `return_delta=True` says by how much, for two forward rows more. Cost: `n_steps` forward and backward rows per
+    input, one forward row for the predicted class.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
@@ -131,7 +122,7 @@ def integrated_gradients(
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
     True
     """
-    check_counts(n_steps=n_steps, internal_batch_size=internal_batch_size)
+    check_counts(n_steps=n_steps)
     points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
     end, start = chunk.embeddings().detach(), chunk.baseline(baseline, keep_protected)
     path, target = end - start, chunk.settled_target()
@@ -141,7 +132,7 @@ def integrated_gradients(
     share, weight = ((one / 2).to(end).repeat(len(end))[:, None, None] for one in (1 + points, weights))
     mean = torch.zeros_like(end)
     begin = 0
-    for size in cut(lengths, launch=chunk.launch, most_tokens=chunk.max_tokens, most_rows=internal_batch_size):
+    for size in cut(lengths, launch=chunk.launch, most_tokens=chunk.max_tokens):
         some, length = slice(begin, begin + size), int(lengths[begin])
         of = place[some]
         at = (start[of, :length] + share[some] * path[of, :length]).requires_grad_()

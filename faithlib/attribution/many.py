@@ -8,8 +8,6 @@ the logits of the first.
 Shape letters: B inputs, F features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,8 +21,7 @@ from faithlib.attribution.target import undisturbed
 from faithlib.attribution.texts import Job, Number, run_on_texts
 from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
-from faithlib.backends.labels import target_classes
-from faithlib.backends.wrappers import unwrapped
+from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.perturb import Perturber, asked_together
@@ -50,8 +47,8 @@ def attribute(
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
     target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
     models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
-    model's configuration says. "top_logit" is the largest logit, whichever class has it: on an erased copy or on the
-    way to a baseline it may be another class than the predicted one.
+    model's configuration says. The output "top_logit" is the largest logit, whichever class has it: on an erased copy
+    or on the way to a baseline it may be another class than the predicted one.
 
     **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
     `faithlib.backends.acts_on` says what it is.
@@ -62,12 +59,12 @@ def attribute(
     | scaled_attention | - | layer, variant "paper" / "released" |
     | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
     | input_x_gradient | abs_sum | - |
-    | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
+    | integrated_gradients | sum | baseline, keep_protected, n_steps |
     | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
     | saliency | l2 | - |
     | guided_backprop | l2 | variant "paper" / "released" |
     | activation | l2 | - |
-    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, unit, perturber |
+    | lime | - | n_samples, surrogate, alpha, seed, erase, unit, perturber |
     | occlusion | - | erase, unit, perturber |
     | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
     | random | - | seed, distribution |
@@ -83,17 +80,17 @@ def attribute(
 
     | method | map | output | own options |
     | --- | --- | --- | --- |
-    | integrated_gradients | pixels | probability | baseline, n_steps, internal_batch_size |
+    | integrated_gradients | pixels | probability | baseline, n_steps |
     | grad_cam | patches | logit | - |
     | lrp | pixels | logit, no other | - |
     | partial_lrp | patches | logit, no other | variant "paper" / "released" |
     | transformer_attribution | patches | logit, no other | start_layer |
     | conservative_lrp | patches | logit, no other | - |
     | raw_attention | patches | no effect | layer |
-    | rollout | patches | no effect | fusion, start_layer |
+    | rollout | patches | no effect | start_layer |
     | transformer_mm | patches | logit | layers "all" / "last" |
     | attcat | patches | logit | queries "all" / "class" |
-    | lime | features | probability | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
+    | lime | features | probability | n_samples, surrogate, alpha, seed, erase, perturber |
     | occlusion | features | probability | erase, perturber |
     | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
     | random | features | no effect | seed, distribution |
@@ -116,10 +113,10 @@ def attribute(
     aggregation and pooling.
     random and uniform do not look at it and accept None. Scores are on the model's device.
 
-    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
-    values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
-    ModelError where the model lacks what the method needs, such as the class token whose attention row most image
-    methods read.
+    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample. InputError is
+    for values that cannot be used, images of another size than the model's, and a method that answers NaN or infinity.
+    ModelError is raised where the model lacks what the method needs, such as the class token whose attention row most
+    image methods read.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -128,13 +125,13 @@ def attribute(
     """
     if return_delta and name != WITH_DELTA:
         raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
-    checked(Row(name, aggregation, output, pool=pool, options=options), unwrapped(model), inputs)
-    max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
-    if perturber is not None:
-        check_given(perturber, erased_inputs(inputs, options), options.get("erase"))
-    rows, deltas = {name: Row(name, aggregation, output, pool=pool, options=options)}, dict[str, Tensor]()
-    shared: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "targets": {PREDICTED: target}}
-    scores = attributed(rows, model, inputs, check=check, deltas=deltas if return_delta else None, **shared)[0][name]
+    row, deltas = Row(name, aggregation, output, pool=pool, options=options), dict[str, Tensor]()
+    checked(row, unwrapped(model), inputs)
+    shared: dict[str, Any] = {of_all: options.pop(of_all, None) for of_all in ("max_tokens", "perturber")}
+    if shared["perturber"] is not None:
+        check_given(shared["perturber"], erased_inputs(inputs, options), options.get("erase"))
+    shared |= {"targets": {PREDICTED: target}, "check": check, "deltas": deltas if return_delta else None}
+    scores = attributed({name: row}, model, inputs, **shared)[0][name]
     return (scores, deltas[name]) if return_delta else scores
 
 
@@ -174,8 +171,8 @@ def attribute_rows(
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")
     if not rows:
         raise InputError("rows: expected at least one Row")
-    if perturber is not None and perturber.inputs.keys() != inputs.keys():
-        raise InputError("the perturber was made for other inputs: make both from the same batch")
+    if perturber is not None:
+        check_given(perturber, inputs, None)
     given: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "check": check, "deltas": deltas}
     return attributed({row.name: row for row in rows}, model, inputs, targets=targets, **given)
 

@@ -1,16 +1,20 @@
-"""Attributions from erasing features and watching the explained number.
+"""Attributions without a look inside: from erasing features and watching the explained number, and floors.
 
-Each function answers [B, F]: a feature is erased as a whole, there is nothing to aggregate or pool. With
+Each method that erases answers [B, F]: a feature is erased as a whole, there is nothing to aggregate or pool. With
 `unit="wordpiece"` every piece of a feature is erased by itself instead, as captum's feature masks of positions do in
 the released code of Zaman & Belinkov 2022, and the registry pools the pieces' scores. All rows go through one
 `Perturber`, which runs each distinct one once; give your own (`perturber=`) to share its answers with metrics. `erase`
 is the perturber's: "zero" (default), "pad", "mask" or "delete".
 
-Shape letters: B inputs, S erased copies of one input, F features, C classes.
+The floors, random and uniform, know nothing of the model, and every other method has to beat them. They answer from
+the inputs alone: for texts [B, L], one number per position, for others [B, F], one per feature.
+
+Shape letters: B inputs, S erased copies of one input, F features, L tokens, C classes.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,17 +22,63 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib.attribution.floors import generator
 from faithlib.attribution.target import read
 from faithlib.errors import InputError, check_counts, check_known
-from faithlib.inputs import Inputs, WordInputs
+from faithlib.inputs import Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, settled_classes
 from faithlib.perturb import ERASURES, Perturber
 
-UNITS = ("feature", "wordpiece")
-SURROGATES = ("ridge", "lasso")
+DISTRIBUTIONS = ("gaussian", "uniform")
 
+
+def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) -> Tensor:
+    """Independent draws: N(0, 1) ("gaussian"), by default for texts, as in the released code of Zhao & Aletras 2023; or
+    U(0, 1) ("uniform"), for all others the default, the Random Attribution of Wu et al. 2024 (section 5.2).
+
+    One draw per position of a text, per feature of an image (features of one pixel make the paper's map of pixels) or
+    of a function's text. Drawn from (seed, content of the input): the same input gets the same scores in every batch.
+
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> torch.equal(random(texts), random(texts)), random(texts).shape
+    (True, torch.Size([1, 4]))
+    """
+    own = DISTRIBUTIONS[not isinstance(inputs, TextInputs)] if distribution is None else distribution
+    check_known("distribution", own, DISTRIBUTIONS)
+    draw = torch.randn if own == "gaussian" else torch.rand
+    scores = torch.zeros_like(uniform(inputs))
+    sizes = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [scores.shape[1]] * len(scores)
+    for row, key, size in zip(scores, inputs.keys(), sizes, strict=True):
+        row[:size] = draw(size, generator=generator(seed, key))
+    return scores
+
+
+def uniform(inputs: Inputs) -> Tensor:
+    """1 for every position of a text, or every feature, whatever its size: each matters alike.
+
+    A word of a text gets the number of its pieces: with pool="sum" this is the length confound of Zaman & Belinkov 2022
+    (PAPERS.md, E5) by itself. SaCo has no answer to equal saliences.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> uniform(WordInputs.from_texts(["good film"]))
+    tensor([[1., 1.]])
+    """
+    return torch.ones(inputs.input_ids.shape if isinstance(inputs, TextInputs) else inputs.feature_mask.shape)
+
+
+def generator(seed: int, key: int) -> torch.Generator:
+    """A random generator for one input: by the caller's seed and the input's content, by nothing else.
+
+    >>> torch.equal(torch.rand(3, generator=generator(0, 7)), torch.rand(3, generator=generator(0, 7)))
+    True
+    """
+    digest = hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+UNITS = ("feature", "wordpiece")
 _MOST_MASK_BYTES = 1 << 26
+_KERNEL_WIDTH = 0.25
 
 
 class Perturbers:
@@ -142,24 +192,18 @@ def occlusion(answers: Answers) -> Tensor:
 
 
 def lime(
-    answers: Answers,
-    *,
-    n_samples: int = 50,
-    surrogate: str = "ridge",
-    alpha: float | None = None,
-    kernel_width: float = 0.25,
-    seed: int = 0,
+    answers: Answers, *, n_samples: int = 50, surrogate: str = "ridge", alpha: float | None = None, seed: int = 0
 ) -> Tensor:
     """Weights of a linear surrogate of F around the input (Ribeiro et al. 2016, Eq. 1-2), signed.
 
     The surrogate is fitted to the input itself and `n_samples` - 1 copies in which each feature stays with probability
-    1/2. Its weight is exp(-d^2 / (2 kernel_width^2)), d the cosine distance to the input in feature space. `surrogate`
-    "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's), "lasso" scikit-learn's (default 0.01,
-    captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022 take 50 samples; fewer samples than
-    features leave the answer to the penalty. Samples depend on (seed, content of the input) only. Cost: `n_samples`
-    forward rows per input.
+    1/2. Its weight is exp(-d^2 / (2 width^2)), d the cosine distance to the input in feature space, width 0.25 (that of
+    the lime package for texts). `surrogate` "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's),
+    "lasso" scikit-learn's (default 0.01, captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022
+    take 50 samples; fewer samples than features leave the answer to the penalty. Samples depend on (seed, content of
+    the input) only. Cost: `n_samples` forward rows per input.
 
-    Raises InputError for fewer than 2 samples, and a width or penalty that is not above 0.
+    Raises InputError for fewer than 2 samples, and a penalty that is not above 0.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -172,9 +216,7 @@ def lime(
 
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
-    check_known("surrogate", surrogate, SURROGATES)
-    if not kernel_width > 0:
-        raise InputError(f"kernel_width {kernel_width}: expected more than 0")
+    check_known("surrogate", surrogate, ("ridge", "lasso"))
     penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
     if not penalty > 0:
         raise InputError(f"alpha {alpha}: expected more than 0")
@@ -191,7 +233,7 @@ def lime(
             continue
         samples = keep[b, :, :size].double().numpy()
         distance = 1 - np.sqrt(samples.mean(axis=1))
-        weights = np.exp(-(distance**2) / (2 * kernel_width**2))
+        weights = np.exp(-(distance**2) / (2 * _KERNEL_WIDTH**2))
         scores[b, :size] = torch.from_numpy(linear.fit(samples, values[b], sample_weight=weights).coef_).float()
     return scores.to(answers.present.device)
 

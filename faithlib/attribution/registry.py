@@ -4,17 +4,15 @@ What a method does is said at its function. Shape letters: B inputs, R rows of o
 embedding size, F features, H and W pixels.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
+from faithlib.attribution import attention, deeplift, gradient, perturbation, vit
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -32,7 +30,7 @@ class Method:
     """A function and what it answers.
 
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
-    "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
+    "features" [B, F] of erased copies. Of images: "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
     `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
     and output have no effect. `in_pieces`: features can be erased piece by piece.
 
@@ -72,17 +70,14 @@ METHODS: dict[str, Method] = {
     "lime": Method(perturbation.lime, "features", in_pieces=True),
     "occlusion": Method(perturbation.occlusion, "features", in_pieces=True),
     "shapley_sampling": Method(perturbation.shapley_sampling, "features", in_pieces=True),
-    "random": Method(floors.random, "floor", blind=True),
-    "uniform": Method(floors.uniform, "floor", blind=True),
+    "random": Method(perturbation.random, "floor", blind=True),
+    "uniform": Method(perturbation.uniform, "floor", blind=True),
 }
 
 # What explains a function that nobody can look into.
 WORD_METHODS: dict[str, Method] = {
-    "lime": Method(perturbation.lime, "features"),
-    "occlusion": Method(perturbation.occlusion, "features"),
-    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
-    "random": Method(floors.random, "floor"),
-    "uniform": Method(floors.uniform, "floor"),
+    name: replace(METHODS[name], in_pieces=False)
+    for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")
 }
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),

@@ -19,8 +19,6 @@ is in timm's models. And what PyTorch hides from function modes (TorchScript, a 
 activation checkpointing) is hidden from these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

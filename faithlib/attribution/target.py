@@ -24,8 +24,6 @@ from faithlib.inputs import TextInputs
 from faithlib.outputs import settled_classes
 from faithlib.scheduler import cut
 
-BASELINES = ("zero", "pad", "mask")
-
 # What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]
 
@@ -59,7 +57,7 @@ class Chunk:
     (torch.Size([1, 4, 4]), [True, False, False, True])
     """
 
-    backend: TextBackend
+    backend: Any
     rows: Tensor
     length: int
     output: str
@@ -85,8 +83,7 @@ class Chunk:
 
     def value(self, embeddings: Tensor) -> Tensor:
         """The explained number [R] at the inputs' own embeddings. Settles what the predicted class is."""
-        logits = self.backend.logits(embeddings, self.rows)
-        return read(logits, self._settled(logits), self.output)
+        return self._read(self.backend.logits(embeddings, self.rows))
 
     def gradient(self, rules: Rules = nullcontext) -> Tensor:
         """dF/de [R, L, D] at the inputs' own embeddings, from a forward under `rules`; kept for who asks again.
@@ -99,8 +96,8 @@ class Chunk:
             with rules():
                 logits = self.backend.logits(embeddings, self.rows)
             for chunk in self.together:
-                value = read(logits, chunk._settled(logits), chunk.output).sum()
                 more = chunk is not self.together[-1]
+                value = chunk._read(logits).sum()
                 (chunk._gradients[rules],) = torch.autograd.grad(value, embeddings, retain_graph=more)
         return self._gradients[rules]
 
@@ -116,12 +113,12 @@ class Chunk:
         assert self.target is not None
         return self.target
 
-    def _settled(self, logits: Tensor) -> Tensor:
-        """The target classes, given the logits of the inputs themselves."""
+    def _read(self, logits: Tensor) -> Tensor:
+        """The explained number, given the logits of the inputs themselves, which settle the target classes."""
         for chunk in self.together:
             chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
-        return self.target
+        return read(logits, self.target, self.output)
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].
@@ -129,7 +126,7 @@ class Chunk:
         "zero": zero embeddings. "pad", "mask": that token's embedding at the same position. Protected positions ([CLS],
         [SEP], a query) stay as they are in the input unless `keep_protected` is False.
         """
-        check_known("baseline", kind, BASELINES)
+        check_known("baseline", kind, ("zero", "pad", "mask"))
         inputs = self.backend.inputs
         with torch.no_grad():
             embedded = self.backend.embeddings(self.rows, length=self.length)

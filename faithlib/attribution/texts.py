@@ -20,8 +20,8 @@ from faithlib.attribution.costs import Costs
 from faithlib.attribution.perturbation import erased_inputs
 from faithlib.attribution.target import chunks
 from faithlib.backends import TextBackend
+from faithlib.backends.door import is_quantised
 from faithlib.backends.functions import ERASING_METHODS
-from faithlib.backends.wrappers import is_quantised
 from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError, check_counts
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.memory import is_out_of_memory

@@ -8,8 +8,6 @@ Shape letters: R images of one chunk, L tokens, P patches (tokens without class 
 N heads, C classes, H and W pixels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,13 +17,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.attribution.target import eager_attention, read
+from faithlib.attribution.target import Chunk, eager_attention, read
 from faithlib.attribution.texts import Job, Number, answer_of, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
-from faithlib.outputs import settled_classes
 
-UPSAMPLINGS = ("bilinear", "nearest")
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
 
@@ -40,7 +36,7 @@ class Inside:
     >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
     >>> model = VisionTransformer(**sizes).eval()
     >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
-    >>> inside = ImageChunk(VisionBackend(model, images), torch.tensor([0]), "logit", 1024).inside()
+    >>> inside = ImageChunk(VisionBackend(model, images), torch.tensor([0]), 5, "logit", 1024).inside()
     >>> inside.attention[0].shape, inside.attention[0].sum(dim=-1).round(decimals=4)  # the class token and four patches
     (torch.Size([1, 1, 5, 5]), tensor([[[1., 1., 1., 1., 1.]]], grad_fn=...))
     """
@@ -59,52 +55,33 @@ class Inside:
         return self.maps
 
 
-@dataclass
-class ImageChunk:
+class ImageChunk(Chunk):
     """Images `rows` [R] of a backend, with what is explained about them.
 
     >>> from faithlib.inputs import ImageInputs
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
-    >>> ImageChunk(backend, torch.tensor([0]), "logit", 1024, torch.tensor([1])).value_of(3 * images.pixels)
+    >>> ImageChunk(backend, torch.tensor([0]), 1, "logit", 1024, target=torch.tensor([1])).value(3 * images.pixels)
     tensor([3.])
     """
-
-    backend: VisionBackend
-    rows: Tensor
-    output: str
-    max_tokens: int
-    target: Tensor | None = None
-    wants_delta: bool = False
-    delta: Tensor | None = None
-
-    @property
-    def length(self) -> int:
-        """Tokens of an image, L."""
-        return int(self.backend.lengths[0])
 
     def pixels(self) -> Tensor:
         """The pixels [R, C, H, W], a leaf that gradients can be taken to."""
         return self.backend.inputs.pixels[self.rows].clone().requires_grad_()
 
-    def value_of(self, pixels: Tensor, target: Tensor | None = None) -> Tensor:
-        """The explained number [N] of any pixels [N, C, H, W]; without `target`, of the chunk's own images."""
-        return self._value(self.backend.traced(pixels), target)
+    embeddings = pixels  # where the target classes are settled
 
-    def settled_target(self) -> Tensor:
-        """The target classes [R], for methods whose first forward is not at the inputs themselves."""
-        if self.target is None:
-            with torch.no_grad():
-                self.value_of(self.pixels())
-        assert self.target is not None
-        return self.target
+    def value(self, pixels: Tensor, target: Tensor | None = None) -> Tensor:
+        """The explained number [N] of any pixels [N, C, H, W]; without `target`, of the chunk's own images."""
+        logits = self.backend.traced(pixels)
+        return self._read(logits) if target is None else read(logits, target, self.output)
 
     def inside(self) -> Inside:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""
         backend, maps, tokens = self.backend, [], []  # type: ignore[var-annotated]
         entering = backend.embeddings(self.rows).clone().requires_grad_()
         with eager_attention(backend.reached.model, returned=True), backend.reached.recorded(maps, tokens):
-            value = self._value(backend.logits(entering))
+            value = self._read(backend.logits(entering))
         return Inside(maps, tokens, value)
 
     def last_map(self) -> tuple[Tensor, Tensor]:
@@ -117,7 +94,7 @@ class ImageChunk:
         >>> from faithlib.inputs import ImageInputs
         >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
         >>> images = ImageInputs.from_pixels(torch.rand(1, 1, 6, 6), patch=2)
-        >>> features, value = ImageChunk(VisionBackend(model, images), torch.tensor([0]), "logit", 1024).last_map()
+        >>> features, value = ImageChunk(VisionBackend(model, images), torch.tensor([0]), 1, "logit", 1024).last_map()
         >>> features.shape, bool((features >= 0).all())  # behind the activation
         (torch.Size([1, 2, 4, 4]), True)
         """
@@ -136,7 +113,7 @@ class ImageChunk:
         with ExitStack() as stack:
             for module in self.backend.model.modules():
                 stack.callback(module.register_forward_hook(keep).remove)
-            value = self.value_of(self.pixels())
+            value = self.value(self.pixels())
         if not convolved or maps[-1].shape != convolved[-1]:
             raise ModelError(
                 f"{type(self.backend.model).__name__} does not end in convolutions, whose features Grad-CAM weighs; "
@@ -163,11 +140,6 @@ class ImageChunk:
             row = row @ earlier
         return self.patches(row[..., 0, :])
 
-    def _value(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        if target is None:
-            target = self.target = settled_classes(logits, self.target, self.output)
-        return read(logits, target, self.output)
-
 
 def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max_tokens: int) -> Iterator[ImageChunk]:
     """The images in chunks of at most `max_tokens` tokens (at least one image), in order.
@@ -178,10 +150,11 @@ def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max
     >>> [chunk.rows.tolist() for chunk in image_chunks(backend, None, "logit", max_tokens=2)]
     [[0, 1], [2]]
     """
-    together = max(1, max_tokens // int(backend.lengths[0]))
+    length = int(backend.lengths[0])
+    together = max(1, max_tokens // length)
     for rows in torch.arange(len(backend.inputs), device=backend.device).split(together):
         chosen = None if target is None else target.to(backend.device)[rows]
-        yield ImageChunk(backend, rows, output, max_tokens, chosen)
+        yield ImageChunk(backend, rows, length, output, max_tokens, target=chosen)
 
 
 def run_on_images(
@@ -208,7 +181,7 @@ def _run_on_chunks(
 ) -> Tensor:
     """Scores [B, F]; `delta` is filled where it is wanted."""
     upsample, is_map = job.options.pop("upsample", "bilinear"), job.method.answers == "patches"
-    check_known("upsample", upsample, UPSAMPLINGS)
+    check_known("upsample", upsample, ("bilinear", "nearest"))
     feature_mask = backend.inputs.feature_mask
     patches = backend.patch_features() if is_map and backend.has_tokens else None
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
@@ -227,8 +200,8 @@ def _run_on_chunks(
 
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     """A map of patches [R, P] as one of pixels [R, H, W]: each patch's score at the patch's centre, and between centres
-    as `upsample` says ("bilinear", beyond the outermost centres constant; "nearest", constant in each patch). Pixels at
-    the edge that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
+    as `upsample` says. "bilinear" is constant beyond the outermost centres, "nearest" in each patch. Pixels at the edge
+    that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
 
     >>> from types import SimpleNamespace
     >>> tokens = SimpleNamespace(grid=(1, 2), patch_size=(1, 2))

@@ -14,10 +14,6 @@ prediction is read from, at the patches.
 Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N heads, H and W pixels.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -29,23 +25,17 @@ from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
 
 VARIANTS = ("paper", "released")
-FUSIONS: dict[str, Callable[..., Tensor]] = {"mean": torch.mean, "max": torch.amax, "min": torch.amin}
-LAYERS = ("all", "last")
-QUERIES = ("all", "class")
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients
-def integrated_gradients(
-    chunk: ImageChunk, *, baseline: str = "zero", n_steps: int = 50, internal_batch_size: int | None = None
-) -> Tensor:
+def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: int = 50) -> Tensor:
     """(x - x') * integral of dF/dx along the straight line from x' to x (Sundararajan et al. 2017, Eq. 1), summed over
     channels: [R, H, W], signed.
 
-    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
-    (default: by `max_tokens`). The baseline x' is 0 in normalised pixels ("zero": the data set's mean colour), or what
-    `Perturber` puts in the place of erased pixels, "mean" or "blur". The scores add up to F(x) - F(x') as far as
-    `n_steps` points reach. F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows an
-    image, one forward row for the predicted class.
+    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points. The baseline x' is 0 in normalised pixels
+    ("zero": the data set's mean colour), or what `Perturber` puts in the place of erased pixels, "mean" or "blur". The
+    scores add up to F(x) - F(x') as far as `n_steps` points reach. F is a probability by default, as for texts. Cost:
+    `n_steps` forward and backward rows an image, one forward row for the predicted class.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -59,22 +49,22 @@ def integrated_gradients(
     True
     """
     check_known("baseline", baseline, IMAGE_ERASURES)
-    check_counts(n_steps=n_steps, internal_batch_size=internal_batch_size)
+    check_counts(n_steps=n_steps)
     captum = require("captum.attr", extra="vision")
     pixels = chunk.pixels()
     start = replacement_pixels(pixels.detach(), baseline)
     target = chunk.settled_target()
-    by_element = captum.IntegratedGradients(chunk.value_of).attribute(
+    by_element = captum.IntegratedGradients(chunk.value).attribute(
         pixels,
         baselines=start,
         additional_forward_args=(target,),
         n_steps=n_steps,
         # captum cannot run fewer rows at once than there are images.
-        internal_batch_size=max(len(pixels), internal_batch_size or chunk.max_tokens // chunk.length),
+        internal_batch_size=max(len(pixels), chunk.max_tokens // chunk.length),
     )
     if chunk.wants_delta:
         with torch.no_grad():
-            ends = [chunk.value_of(at, target) for at in (pixels, start)]
+            ends = [chunk.value(at, target) for at in (pixels, start)]
         chunk.delta = by_element.sum(dim=(1, 2, 3)) - (ends[0] - ends[1])
     return by_element.sum(dim=1)
 
@@ -133,12 +123,12 @@ def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
     return chunk.class_row(attention[layer]).mean(dim=1)
 
 
-def rollout(chunk: ImageChunk, *, fusion: str = "mean", start_layer: int = 0) -> Tensor:
+def rollout(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
     """The class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2 (Abnar & Zuidema 2020, Eq. 1): [R, P] in [0, 1].
 
-    `fusion` of heads "mean" (the paper's), "max" or "min"; rows of fused maps are brought to the sum 1 again. Blocks
-    before `start_layer` (from 0) are left out; the released ViT evaluation of Chefer et al. starts at 1. Target and
-    output have no effect. Cost: one forward row an image.
+    E_n is the mean over heads; rows are brought to the sum 1 again. Blocks before `start_layer` (from 0) are left out;
+    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row an
+    image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -150,10 +140,9 @@ def rollout(chunk: ImageChunk, *, fusion: str = "mean", start_layer: int = 0) ->
     >>> attribute("rollout", model, images)  # weights of 0: half of a fifth each
     tensor([[0.1000, 0.1000, 0.1000, 0.1000]])
     """
-    check_known("fusion", fusion, FUSIONS)
     with torch.no_grad():
         attention = _from_layer(chunk.inside().attention, start_layer)
-    maps = [_with_residual(FUSIONS[fusion](a, dim=1)) for a in attention]
+    maps = [_with_residual(a.mean(dim=1)) for a in attention]
     return chunk.class_row(*(m / m.sum(dim=-1, keepdim=True) for m in maps))
 
 
@@ -174,7 +163,7 @@ def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
     >>> scores.shape, bool((scores >= 0).all())
     (torch.Size([1, 4]), True)
     """
-    check_known("layers", layers, LAYERS)
+    check_known("layers", layers, ("all", "last"))
     inside = chunk.inside()
     attention = inside.attention if layers == "all" else inside.attention[-1:]
     gradients = torch.autograd.grad(inside.value.sum(), attention)
@@ -199,7 +188,7 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
     >>> bool(attribute("attcat", model, images).abs().max() < 1e-3)  # the last block, here the only one, adds nothing
     True
     """
-    check_known("queries", queries, QUERIES)
+    check_known("queries", queries, ("all", "class"))
     inside = chunk.inside()
     gradients = torch.autograd.grad(inside.value.sum(), inside.tokens)
     total = torch.zeros_like(chunk.patches(gradients[0][..., 0]))
@@ -229,7 +218,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     """
     pixels = chunk.pixels()
     with eager_attention(chunk.backend.model), lrp_rules():
-        value = chunk.value_of(pixels)
+        value = chunk.value(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)
 

@@ -5,9 +5,8 @@
 | `texts` | Hugging Face classifiers: `TextBackend` |
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
 | `prefix` | keys and values of the beginnings that rows of a decoder share |
-| `pixels` | any classifier of pixels: `VisionBackend` |
-| `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
-| `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
+| `pixels` | any classifier of pixels: `VisionBackend`; what enters the blocks of vision transformers |
+| `door` | what a user's model comes with: wrappers, names of classes, a tokenizer |
 | `answers` | logits in what a model answers |
 | `prompts` | a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input |
 | `continuation` | a causal language model asked for the text that follows: `Continuation` |
@@ -25,11 +24,11 @@ from faithlib.backends.families import Family as Family
 from faithlib.backends.families import family_of
 from faithlib.backends.functions import FunctionBackend as FunctionBackend
 from faithlib.backends.pixels import VisionBackend as VisionBackend
+from faithlib.backends.pixels import is_vit, tokens_of
 from faithlib.backends.prompts import Prompt as Prompt
 from faithlib.backends.prompts import PromptClassifier as PromptClassifier
 from faithlib.backends.replica import replica as replica
 from faithlib.backends.texts import TextBackend as TextBackend
-from faithlib.backends.tokens import is_vit, tokens_of
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 

@@ -3,8 +3,6 @@
 Shape letters: R rows of one forward, C outputs of the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

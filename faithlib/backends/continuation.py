@@ -3,19 +3,17 @@
 Shape letters: B prompts, R rows, C continuations, T tokens of the longest, V words of the vocabulary.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.door import inside
 from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal, stacked
-from faithlib.backends.wrappers import inside
 from faithlib.errors import InputError, check_counts, check_known
-from faithlib.inputs import Span, TextInputs
+from faithlib.inputs import TextInputs
 from faithlib.units import listed
 
 READINGS = (
@@ -54,8 +52,8 @@ class Continuation(Prompt):
     numbers of each row.
 
     Raises InputError for a continuation that is empty or shares a token with the prompt, for one that begins with
-    `against` or the other way round, for names that are unknown, and as `Prompt`; ModelError for a model that predicts
-    no next token.
+    `against` or the other way round, for names that are unknown, and as `Prompt`. ModelError is for a model that
+    predicts no next token.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM
     >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
@@ -93,20 +91,13 @@ class Continuation(Prompt):
         self.stated_output = "probability" if self.reading == "distribution" else "value"
         self.reads_distribution = self.reading == "similarity"
 
-    def inputs(
-        self,
-        texts: Iterable[str] | Iterable[Mapping[str, str]],
-        *,
-        unit: str = "word",
-        words: Sequence[Sequence[Span]] | None = None,
-        max_length: int | None = None,
-        continuations: Sequence[str] | None = None,
-    ) -> TextInputs:
-        """As `Prompt.inputs`, with the tokens that follow each prompt; `continuations`: one for each, in place of the
-        only one.
+    def inputs(self, texts: Any, *, continuations: Sequence[str] | None = None, **options: Any) -> TextInputs:
+        """As `Prompt.inputs`, with the tokens that follow each prompt.
+
+        `continuations`: one for each, in place of the only one.
         """
         texts = listed(texts)
-        made = super().inputs(texts, unit=unit, words=words, max_length=max_length)
+        made = super().inputs(texts, **options)
         window = getattr(self.config, "max_position_embeddings", None) or 1 << 30
         if self.reading in _OF_NEXT:
             self._check_window(made.lengths, window)

@@ -24,8 +24,6 @@ Padding never shows: BERT's kind masks it, heads that read the last token find i
 the left, T5's decoder ends at its end-of-sequence token.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -6,8 +6,6 @@ so features are erased from the text itself; a function from pixels to logits is
 Shape letters: R texts of one question, F features, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 

@@ -1,15 +1,19 @@
 """Images and what sees them: any classifier of pixels, any function from pixels to logits.
 
 Pixels are erased whatever the model is. Tokens, and so soft erasure, attention and gradients of tokens, are those of a
-vision transformer (`tokens`): what enters its first block.
+vision transformer: what enters its first block. Of timm's VisionTransformer the parts are called one after the other.
+Of a Hugging Face classifier the model's own forward runs, on a replica, and a hook puts tokens in the place of those
+that enter the first block. Whatever the model does before and after, its blocks are found by what they take.
 
-Shape letters: R rows of one forward, L tokens, P patches, D embedding size, C classes (of pixels: channels), H and W
-pixels.
+Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes (of pixels: channels),
+H and W pixels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,9 +22,262 @@ from torch import Tensor, nn
 
 from faithlib.backends.answers import logits_of
 from faithlib.backends.functions import ERASING
-from faithlib.backends.tokens import TimmTokens, Tokens, tokens_of
-from faithlib.errors import FaithlibError, ModelError
+from faithlib.backends.replica import HANDED, handing, replica
+from faithlib.errors import FaithlibError, InputError, ModelError, require
 from faithlib.inputs import ImageInputs
+
+Pair = tuple[int, int]
+_MOST_PREFIX = 8  # class, distillation and register tokens
+
+
+class TimmTokens:
+    """Those of a timm VisionTransformer, of a `model` that is a replica; InputError where it takes no such images.
+
+    `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens before the patches.
+
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> tokens = TimmTokens(VisionTransformer(**sizes).eval(), (3, 4, 4))
+    >>> tokens.grid, tokens.prefix, tokens.embed(torch.zeros(1, 3, 4, 4)).shape
+    ((2, 2), 1, torch.Size([1, 5, 4]))
+    """
+
+    def __init__(self, model: Any, shape: tuple[int, ...]) -> None:
+        self.model = model
+        self.grid = _timm_grid(model, shape)
+        high, wide = model.patch_embed.feat_ratio(as_scalar=False)
+        self.patch_size, self.prefix = (high, wide), model.num_prefix_tokens
+
+    def embed(self, pixels: Tensor) -> Tensor:
+        """Tokens [R, L, D] that enter the first block."""
+        model = self.model
+        return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
+
+    def logits(self, tokens: Tensor) -> Tensor:
+        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
+        model = self.model
+        return model.forward_head(model.norm(model.blocks(tokens)))
+
+    @contextmanager
+    def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
+        """A context in which a forward leaves the attention map [R, N, L, L] of each block, and what enters it."""
+        layers = require("timm.layers", extra="vision")
+        with ExitStack() as stack:
+            for block in self.model.blocks:
+                if not isinstance(getattr(block, "attn", None), layers.Attention):
+                    raise ModelError(
+                        f"this {type(self.model).__name__} is made of {type(block).__name__}, whose attention maps "
+                        "cannot be read: expected blocks with a timm.layers.Attention as `attn`; integrated_gradients "
+                        "explains any model"
+                    )
+                for module, kept in ((block, tokens), (block.attn.attn_drop, maps)):
+                    stack.callback(module.register_forward_pre_hook(_keep(kept), with_kwargs=True).remove)
+            yield
+
+    def reads(self) -> Tensor:
+        """How much of the prediction is read from each token [L], 1 in sum; ModelError where no class token is read."""
+        model = self.model
+        if model.global_pool != "token":
+            raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
+        # A distilled model averages two predictions, one read from its class and one from its distillation token.
+        count = 2 if getattr(model, "dist_token", None) is not None else 1
+        shares = torch.zeros(self.prefix + self.grid[0] * self.grid[1])
+        shares[:count] = 1 / count
+        return shares
+
+
+class _Reached(Exception):
+    """The first block was reached, with these tokens."""
+
+    def __init__(self, tokens: Any) -> None:
+        super().__init__()
+        self.tokens: Tensor = tokens
+
+
+class HuggingFaceTokens:
+    """Those of a Hugging Face image classifier whose blocks take tokens [R, L, D]: a replica of it, a few of its images
+    [R, C, H, W].
+
+    >>> from transformers import ViTConfig, ViTForImageClassification
+    >>> config = ViTConfig(image_size=4, patch_size=2, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)
+    >>> tokens = HuggingFaceTokens.of(replica(ViTForImageClassification(config)), torch.zeros(1, 3, 4, 4))
+    >>> tokens.grid, tokens.prefix, tokens.reads()
+    ((2, 2), 1, tensor([1., 0., 0., 0., 0.]))
+    """
+
+    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor, patch_size: Pair) -> None:
+        self.model, self._blocks, self._images, self.patch_size = model, blocks, images[:1], patch_size
+        self.grid = images.shape[-2] // patch_size[0], images.shape[-1] // patch_size[1]
+        self.prefix = -1  # until a forward shows it
+        blocks[0].register_forward_pre_hook(self._enter, with_kwargs=True)
+
+    @classmethod
+    def of(cls, model: Any, images: Tensor) -> HuggingFaceTokens | None:
+        """The tokens; None where the first blocks take none that are patches row by row."""
+        config = getattr(model, "config", None)
+        patch = getattr(getattr(config, "vision_config", config), "patch_size", None)
+        if patch is None:
+            return None
+        high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)[-2:]
+        # Two images that differ in the patch at the lower left: one token differs most, that of this patch.
+        both = images[:1].repeat(2, 1, 1, 1)
+        both[1, :, -high:, :wide] += 1
+        for blocks in [part for part in model.modules() if isinstance(part, nn.ModuleList) and len(part)]:
+            made = cls(model, blocks, images, (high, wide))
+            down, across = made.grid
+            with torch.no_grad():
+                tokens = made.embed(both)
+            if not len(tokens):
+                continue
+            made.prefix = tokens.shape[1] - down * across if tokens.ndim == 3 else -1
+            fits = 0 <= made.prefix <= _MOST_PREFIX
+            moved = (tokens[1] - tokens[0]).abs().amax(dim=-1).argmax() if fits else -1
+            return made if moved == made.prefix + (down - 1) * across else None
+        return None
+
+    def embed(self, pixels: Tensor) -> Tensor:
+        """Tokens [R, L, D] that enter the first block; none where no block is reached."""
+        try:
+            with handing(self, None):
+                self.model(pixels)
+        except _Reached as reached:
+            return reached.tokens
+        return pixels.new_zeros(0)
+
+    def logits(self, tokens: Tensor) -> Tensor:
+        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
+        with handing(self, tokens):
+            answer = self.model(self._images.expand(len(tokens), -1, -1, -1))
+        return logits_of(answer, len(tokens), self.model)
+
+    def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """In the place of the model's own tokens those handed over, for which None is to take note and stop."""
+        if self not in (entering := HANDED.get()):
+            return None
+        if (tokens := entering[self]) is None:
+            raise _Reached(given[0] if given else named.get("hidden_states"))
+        return ((tokens, *given[1:]), named) if given else (given, {**named, "hidden_states": tokens})
+
+    @contextmanager
+    def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
+        """A context in which a forward leaves the attention maps that blocks return, and what enters each block."""
+
+        keep = keeping_maps(maps, lambda: tokens[0].shape[:2])
+        with ExitStack() as stack:
+            for block in self._blocks:
+                stack.callback(block.register_forward_pre_hook(_keep(tokens), with_kwargs=True).remove)
+                for part in block.modules():
+                    stack.callback(part.register_forward_hook(keep).remove)
+            yield
+
+    def reads(self) -> Tensor:
+        """By the gradient: the tokens that leave the last block and have an effect. Class and distillation tokens count
+        alike; patches that are read beside them (DINOv2 reads their mean) count as one more."""
+        left: list[Any] = []
+        with torch.enable_grad():
+            hook = self._blocks[-1].register_forward_hook(lambda module, given, output: left.append(output))
+            logits = self.logits(self.embed(self._images).detach().requires_grad_())
+            hook.remove()
+            tokens = left[0] if isinstance(left[0], Tensor) else left[0][0]
+            spread = torch.linspace(1, 2, logits.shape[1], dtype=logits.dtype, device=logits.device)
+            (gradient,) = torch.autograd.grad((logits * spread).sum(), tokens)
+        read = (gradient[0].abs().amax(dim=-1) > 0).float()
+        if len(read) != self.prefix + self.grid[0] * self.grid[1] or not read[: self.prefix].any():
+            raise ModelError(_no_class_token(self.model, "reads its prediction from patches alone"))
+        first, patches = read[: self.prefix], read[self.prefix :]
+        patches = patches / patches.sum().clamp(min=1)
+        return torch.cat([first, patches]) / (first.sum() + patches.sum())
+
+
+def keeping_maps(maps: list[Tensor], size: Callable[[], tuple[int, ...]]) -> Callable[[Any, Any, Any], None]:
+    """A hook that keeps the attention maps [R, H, L, L], for `size` (R, L), which modules return beside their output.
+
+    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
+    once.
+
+    >>> maps = []
+    >>> keeping_maps(maps, lambda: (1, 2))(None, None, (torch.zeros(1, 2, 4), torch.zeros(1, 3, 2, 2)))
+    >>> [kept.shape for kept in maps]
+    [torch.Size([1, 3, 2, 2])]
+    """
+
+    def keep(module: Any, given: Any, output: Any) -> None:
+        for item in output if isinstance(output, tuple) else ():
+            is_map = (
+                isinstance(item, Tensor) and item.ndim == 4 and (len(item), *item.shape[2:]) == (*size(), size()[1])
+            )
+            if is_map and not any(item is known for known in maps):
+                maps.append(item)
+
+    return keep
+
+
+def _keep(kept: list[Tensor]) -> Any:
+    return lambda module, given, named: kept.append(given[0] if given else named.get("hidden_states"))
+
+
+def _no_class_token(model: Any, how: str) -> str:
+    return (
+        f"this {type(model).__name__} {how}, so no class token's attention row leads to its prediction: expected a "
+        f"model that reads one (timm's global_pool='token'). Methods for such a model: {', '.join(WITHOUT_CLASS_TOKEN)}"
+    )
+
+
+# What can be said about a model whose prediction is not read from a class token.
+WITHOUT_CLASS_TOKEN = (
+    "integrated_gradients", "lrp", "conservative_lrp", "attcat", "lime", "occlusion", "shapley_sampling", "random",
+    "uniform",
+)  # fmt: skip
+
+
+Tokens = TimmTokens | HuggingFaceTokens
+
+
+def tokens_of(model: Any, images: Tensor) -> Tokens | None:
+    """The tokens of a model that sees images [R, C, H, W]; None where none can be reached.
+
+    >>> tokens_of(nn.Flatten(), torch.zeros(1, 3, 4, 4)) is None
+    True
+    """
+    if is_vit(getattr(model, "timm_model", model)):  # transformers wraps timm's models
+        quiet = replica(model)
+        return TimmTokens(getattr(quiet, "timm_model", quiet), tuple(images.shape[1:]))
+    if not isinstance(model, nn.Module) or not hasattr(model, "base_model_prefix"):
+        return None
+    try:
+        return HuggingFaceTokens.of(replica(model), images)
+    except (TypeError, ValueError, RuntimeError, AttributeError):  # what does not take them will say so when it is run
+        return None
+
+
+def is_vit(model: Any) -> bool:
+    """Whether this is a timm VisionTransformer; without importing timm, which such a model has done.
+
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> is_vit(VisionTransformer(**sizes)), is_vit(nn.Identity())
+    (True, False)
+    """
+    loaded = sys.modules.get("timm.models.vision_transformer")
+    return loaded is not None and isinstance(model, loaded.VisionTransformer)
+
+
+def _timm_grid(model: Any, shape: tuple[int, ...]) -> Pair:
+    """Patches that the model sees down and across images of `shape` [C, H, W]; InputError where it takes none such."""
+    embed, size = model.patch_embed, shape[1:]
+    fixed = getattr(embed, "strict_img_size", True)
+    padded = getattr(embed, "dynamic_img_pad", False)
+    whole = padded or not any(side % patch for side, patch in zip(size, embed.feat_ratio(as_scalar=False), strict=True))
+    if shape[0] != model.in_chans or not (size == tuple(embed.img_size) if fixed else whole):
+        patch = "x".join(map(str, embed.feat_ratio(as_scalar=False)))
+        expected = "x".join(map(str, embed.img_size)) if fixed else f"whole patches of {patch} pixels"
+        raise InputError(
+            f"images have {shape[0]} channels and {size[0]}x{size[1]} pixels: this {type(model).__name__} expects "
+            f"{model.in_chans} channels and {expected}; resize the images before they are normalised"
+        )
+    down, across = embed.grid_size if fixed else embed.dynamic_feat_size(size)
+    return down, across
+
 
 # Models whose tokens do not lead to their own answers, as a self-check has found, and why.
 _WITHOUT_TOKENS: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()

@@ -8,8 +8,6 @@ answers for all C of them; longer ones take a forward each.
 Shape letters: B texts, R rows, L tokens, C labels or continuations, T tokens of the longest, V words, K numbers.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.backends.answers import logits_in
-from faithlib.backends.wrappers import inside
+from faithlib.backends.door import inside
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import Filled, listed, readable
@@ -93,7 +91,7 @@ class Prompt(nn.Module):
         each prompt from their names to texts.
 
         Features: `unit` "word", "sentence", "character", "wordpiece" or "token" (one token of the tokenizer), "slot"
-        (the text of each slot as a whole), or spans of your own, `words` (with unit "wordpiece", as
+        (the text of each slot as a whole). Or spans of your own, `words` (with unit "wordpiece", as
         `TextInputs.from_texts`, in the text of the only slot).
 
         Raises InputError for a prompt that does not fit whole, within `max_length` tokens or the model's own window.

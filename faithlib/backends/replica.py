@@ -7,8 +7,6 @@ its memory with the model's. Threads may then ask one model at once, each throug
 `Slot` answers is known to the thread that asks alone.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.answers import check_task, logits_of
+from faithlib.backends.answers import check_task, logits_of, named
+from faithlib.backends.door import check_tables, failure
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.prompts import Prompt, appended, forwards
 from faithlib.backends.replica import Slot, replica, slot_at
-from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger
@@ -110,14 +110,14 @@ class TextBackend:
         if mask.dtype != torch.bool and not self.family.weighs:
             raise ModelError(f"the attention of this {type(self.model).__name__} takes no weights: use other metrics")
         if not isinstance(self.model, Prompt):
-            return self._numbers(embeddings, rows, mask, token_type_ids, shared)
+            return self._numbers(embeddings, rows, mask, shared, token_type_ids)
         return self._of_prompt(embeddings, rows, mask, shared)
 
     def _of_prompt(self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int) -> Tensor:
         """Numbers [R, K] of prompts, each with what follows it in the inputs."""
         follows = self.inputs.follows
         if follows is None:
-            numbers = self._numbers(embeddings, rows, mask, None, shared)
+            numbers = self._numbers(embeddings, rows, mask, shared)
         else:
             parts = []
             for part in forwards(follows[rows]):
@@ -125,7 +125,7 @@ class TextBackend:
                 read = self.embed(ids.clamp(min=0), None)
                 whole = functional.pad(embeddings, (0, 0, 0, ids.shape[1] - mask.shape[1]))
                 whole = torch.where(ids[..., None] >= 0, read, whole)
-                parts.append(self._numbers(whole, rows, longer, None, shared, follows=part))
+                parts.append(self._numbers(whole, rows, longer, shared, follows=part))
             numbers = self.model.joined(torch.cat(parts, dim=1), follows[rows])
         return numbers if not self.model.reads_distribution else self.compared(numbers, rows)
 
@@ -147,24 +147,19 @@ class TextBackend:
                 row = torch.tensor([b], device=self.device)
                 embeddings = self.embeddings(row, length=length)
                 mask = torch.ones(embeddings.shape[:2], dtype=torch.bool, device=self.device)
-                found.append(self._numbers(embeddings, row, mask, None, 0).float().softmax(dim=-1))
+                found.append(self._numbers(embeddings, row, mask, 0).float().softmax(dim=-1))
         return torch.cat(found)
 
     def _numbers(
-        self,
-        embeddings: Tensor,
-        rows: Tensor,
-        mask: Tensor,
-        token_type_ids: Tensor | None,
-        shared: int,
-        **given: Tensor,
+        self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int, types: Tensor | None = None, **given: Tensor
     ) -> Tensor:
         """What the model answers [R, C] in one forward; what else is `given` goes to it."""
         if shared and self.beginnings is not None:
             return self.beginnings.logits(embeddings, rows, mask, shared, **given)
         length = embeddings.shape[1]
-        types = token_type_ids if self.family.with_types else None
-        if self.family.with_types and types is None and self.inputs.token_type_ids is not None:
+        if not self.family.with_types:
+            types = None
+        elif types is None and self.inputs.token_type_ids is not None:
             types = self.inputs.token_type_ids[rows, :length]
         if self.family.on_left:
             # Rows turned so that their padding, which is at the end, comes first.
@@ -186,7 +181,10 @@ class TextBackend:
         with ExitStack() as stack:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
                 stack.enter_context(slot.answering(answer))
-            return model(**given)
+            try:
+                return model(**given)
+            except AssertionError as error:  # of bitsandbytes, for example, about widths that it cannot unpack
+                raise ModelError(f"{named(model)} fails where it is run: {failure(model, error)}") from error
 
     @cached_property
     def beginnings(self) -> Beginnings | None:

@@ -11,13 +11,11 @@ relevant first) and the same sum in ascending order, the paper's sufficiency (ER
 
 | module | what |
 | --- | --- |
-| `ends` | the two ends of the range, and NAOPC between them |
-| `exact` | up to some sixteen features: every set is answered |
+| `exact` | the two ends of the range, and NAOPC between them; up to some sixteen features: every set is answered |
 | `beam` | beyond: a search of a given width, or of one that doubles until the ends stay |
 """
 
 from faithlib.bounds.beam import adaptive_bounds, beam_bounds, most_rows
-from faithlib.bounds.ends import Bounds, naopc, naopc_faults
-from faithlib.bounds.exact import exact_bounds
+from faithlib.bounds.exact import Bounds, exact_bounds, naopc, naopc_faults
 
 __all__ = ["Bounds", "adaptive_bounds", "beam_bounds", "exact_bounds", "most_rows", "naopc", "naopc_faults"]

@@ -12,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds.ends import Bounds, present_features
+from faithlib.bounds.exact import Bounds, present_features
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Keys = NDArray[np.uint64]
 
 
 def beam_bounds(
@@ -112,26 +113,21 @@ class _Layer:
     earlier search, visited too."""
 
     def __init__(
-        self,
-        owner: Numbers,
-        key: NDArray[np.uint64],
-        bits: NDArray[np.uint8],
-        values: Array,
-        known: _Layer | None = None,
+        self, owner: Numbers, key: Keys, bits: NDArray[np.uint8], values: Array, known: _Layer | None = None
     ) -> None:
         if known is not None:
             owner, key = np.append(known.owner, owner), np.append(known.key, key)
             bits, values = np.append(known.bits, bits, axis=0), np.append(known.values, values)
         _, first = np.unique(key, return_index=True)
         self.owner: Numbers = owner[first]
-        self.key: NDArray[np.uint64] = key[first]
+        self.key: Keys = key[first]
         self.bits: NDArray[np.uint8] = bits[first]
         self.values: Array = values[first]
         self.best = np.full((2, len(first)), np.inf)
         self.last = np.zeros((2, len(first)), dtype=np.int64)
         self.children = np.zeros(len(first), dtype=np.int64)
 
-    def find(self, key: NDArray[np.uint64]) -> tuple[Numbers, NDArray[np.bool_]]:
+    def find(self, key: Keys) -> tuple[Numbers, NDArray[np.bool_]]:
         """Where sets with these keys are, and whether they are there."""
         place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         return place, self.key[place] == key
@@ -265,11 +261,11 @@ class _Search:
                 )
         return values
 
-    def _keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    def _keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> Keys:
         words = np.where(sets, self.word_of_feature, np.uint64(0))
         return np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
 
-    def _best(self, group: Numbers, cost: Array, key: NDArray[np.uint64]) -> Numbers:
+    def _best(self, group: Numbers, cost: Array, key: Keys) -> Numbers:
         """The `width` cheapest children of every group, each set once if sets are merged; ties go by row."""
         rows = np.lexsort((cost, group))
         if self.merge:

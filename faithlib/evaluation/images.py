@@ -3,8 +3,6 @@
 Shape letters: B images, C channels, H and W pixels.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Sequence

@@ -4,14 +4,12 @@ Formulas are in `faithlib.metrics.language`. All of them take any model; the pap
 answer (`faithlib.backends.Continuation`). Shape letters: B inputs, F features, K sizes, M random sets, P shares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from faithlib.attribution.floors import generator
+from faithlib.attribution.perturbation import generator
 from faithlib.errors import InputError, check_known
 from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics import language as formulas
@@ -76,7 +74,7 @@ def pi_soft_scores(
     seed: int = 0,
 ) -> dict[str, Tensor]:
     """pi-Soft-NS and pi-Soft-NC (Huang & Chan 2026, arXiv 2601.03089): Soft-NS and Soft-NC where all attributions keep
-    the same expected `shares` of an input: {"pi_soft_ns", "pi_soft_nc": [B, P]}, means over draws, and
+    the same expected `shares` of an input. They are {"pi_soft_ns", "pi_soft_nc": [B, P]}, means over draws, and
     {"pi_soft_ns_area", "pi_soft_nc_area": [B]}, the areas over the shares. Higher is better.
 
     How scores become probabilities of that mean is ours (`metrics.equal_retention`). For Soft-NC what is kept is 1 - a.
@@ -172,9 +170,9 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
 def win_rate_scores(
     perturber: Perturber | SetFunction, scores: Tensor, *, share: float = 0.2, matches: int = 50, seed: int = 0
 ) -> dict[str, Tensor]:
-    """How often the top `share` of features beats random ones of the same number (Basu & Chakraborty 2026, ICE): their
-    win rate over `matches` random rationales, drawn from (seed, content of the input), and the p of the randomisation
-    test: {"comprehensiveness", "sufficiency", and with "_p" at the end: [B]}.
+    """How often the top `share` of features beats random ones of the same number (Basu & Chakraborty 2026, ICE). Their
+    win rate is over `matches` random rationales, drawn from (seed, content of the input); beside it the p of the
+    randomisation test: {"comprehensiveness", "sufficiency", and with "_p" at the end: [B]}.
 
     Comprehensiveness: by how much the output falls without the rationale; sufficiency: how high it is with the
     rationale alone. What takes the place of an erased feature is the perturber's `erase`.

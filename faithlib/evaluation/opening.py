@@ -1,9 +1,10 @@
-"""What a caller of `evaluate` or `explain` holds, as what the library measures with: model, inputs, methods by name.
+"""The first stage of an evaluation: model, inputs and methods by name are opened, and every method explains.
+
+What a caller of `evaluate` or `explain` holds is made into what the library measures with. Methods that erase share
+rows and forwards.
 
 Shape letters: B inputs, F features.
 """
-
-from __future__ import annotations
 
 import re
 import warnings
@@ -16,15 +17,15 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import Row
-from faithlib.attribution.registry import KIND_OF
+from faithlib.attribution.many import PREDICTED, attributed
+from faithlib.attribution.registry import KIND_OF, method_of
 from faithlib.backends import Prompt
+from faithlib.backends.door import note_tokenizer, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
-from faithlib.backends.labels import target_classes
-from faithlib.backends.vocabulary import note_tokenizer
-from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
+from faithlib.errors import FaithlibError, InputError, ModelError, NotFiniteError, OutOfMemoryError, UnknownNameError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
+from faithlib.perturb import Perturber
 from faithlib.units import listed, some_rows
 
 DEFAULT_METHODS = {
@@ -124,7 +125,7 @@ def opened(
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-    elif getattr(inputs, "ndim", 0) == 4 and "float" in str(inputs.dtype):
+    elif getattr(inputs, "ndim", 0) > 2 and (isinstance(inputs, Tensor) or "float" in str(inputs.dtype)):
         inputs = inputs_of_pixels(inputs, inside, unit)
     else:
         items = listed(inputs)
@@ -268,3 +269,84 @@ def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole
         row = Row(what) if isinstance(what, str) else what
         made[str(name)] = row if isinstance(row, Row) else whole.of_rows(row, f"scores of {name!r}")
     return made
+
+
+# What leaves a method out and the others as they are.
+LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFiniteError)
+
+
+def explain(
+    model: Any,
+    inputs: Any,
+    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
+    *,
+    tokenizer: Any = None,
+    processor: Any = None,
+    target: Any = "predicted",
+    erase: str | None = None,
+    output: str | None = None,
+    check: bool = True,
+    unit: str | int | None = None,
+    spans: Sequence[Sequence[Span]] | None = None,
+    max_length: int | None = None,
+) -> dict[str, Tensor]:
+    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+    >>> explain(model, ["a good film"], ["occlusion", "uniform"])
+    {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
+    """
+    whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
+    model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
+    named = named_methods(methods, whole)
+    left_out: dict[str, str] = {}
+    own = "predicted" if classes is None else classes
+    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, check=check)
+    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
+    if not scores:
+        raise ModelError(f"nothing can explain this model. {left_out}")
+    return scores
+
+
+def explained(
+    named: Mapping[str, Row | Tensor],
+    model: Any,
+    perturber: Perturber,
+    classes: Tensor | None,
+    left_out: dict[str, str],
+    deltas: dict[str, Tensor] | None = None,
+    passed: tuple[type[Exception], ...] = LEFT_OUT,
+) -> dict[str, Tensor]:
+    """Each method's scores [B, F] of the perturber's inputs, about `classes` [B] (None: the predicted). What fails with
+    an error that is `passed` over is noted; `deltas` is filled with what integrated gradients miss.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> asked, left_out = Perturber(model, WordInputs.from_texts(["good film"])), {}
+    >>> explained({"mine": Row("occlusion"), "other": Row("saliency")}, model, asked, None, left_out)
+    {'mine': tensor([[0.4000, 0.0000]])}
+    >>> list(left_out)
+    ['other']
+    """
+    rows = {name: what for name, what in named.items() if isinstance(what, Row)}
+    targets = {} if classes is None else {PREDICTED: classes}
+    noted: dict[str, Any] = {"left_out": left_out, "deltas": deltas, "passed": passed}
+    asked: dict[str, Any] = {"perturber": perturber, "followed": perturber.output, "targets": targets}
+    found = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
+    found |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    return {name: found[name] for name in named if name in found}
+
+
+def erases(row: Row | Tensor, inputs: Inputs) -> bool:
+    """Whether a method asks a perturber about such inputs.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> words = WordInputs.from_texts(["good film"])
+    >>> erases(Row("lime"), words), erases(Row("random"), words)
+    (True, False)
+    """
+    try:
+        return isinstance(row, Row) and method_of(row.method, inputs).answers == "features"
+    except ModelError:
+        return False

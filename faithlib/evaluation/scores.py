@@ -6,8 +6,6 @@ perturber.
 Shape letters: B inputs, S rationale lengths, F features, K groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithlib.attribution.floors import generator
+from faithlib.attribution.perturbation import generator
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import Inputs
-from faithlib.masks import (
-    group_salience,
-    position_in_rank,
-    removal_path,
-    salience_groups,
-    soft_keep,
-    top_ratio,
-)
+from faithlib.masks import group_salience, position_in_rank, removal_path, salience_groups, soft_keep, top_ratio
 from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
 from faithlib.outputs import log_probability, predicted, read, stays
 from faithlib.perturb import Perturber, SetFunction

@@ -6,8 +6,6 @@ Three stages: inputs are explained; all rows that any metric of any attribution 
 metrics are formulas over the answers. Shape letters: B inputs, F features, N attributions (of an input by a method).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +18,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
-from faithlib.backends.labels import label_names
+from faithlib.backends.door import label_names
 from faithlib.catalogue import DIRECTIONS, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
-from faithlib.evaluation.explaining import LEFT_OUT, explained
 from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import RAISE, Opened, named_methods, opened, those_that_work
-from faithlib.evaluation.report import shown_of
-from faithlib.evaluation.summary import Table
+from faithlib.evaluation.opening import LEFT_OUT, RAISE, Opened, explained, named_methods, opened, those_that_work
+from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
@@ -68,7 +64,7 @@ def evaluate(
     - `model`: a classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
       `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
     - `inputs`: texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other
-      text), with the model's fast `tokenizer`; PIL images, files of images or uint8 arrays, with a `processor` where
+      text), with the model's fast `tokenizer`. Or PIL images, files of images or uint8 arrays, with a `processor` where
       the model does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
     - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
       name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,

@@ -4,8 +4,6 @@ Only sizes count, not signs, and not their unit: multiplying all scores of an in
 letters: B inputs, F features, n features that an input has.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

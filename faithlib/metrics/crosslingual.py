@@ -10,8 +10,6 @@ Links are pairs (English word, word of the translation), both counted from 0; a 
 Shape letters: B rows (inputs, or methods on one input), S rationale lengths, F words, R rows in one forward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ least-relevant-first (LeRF) every arrow turns round, and names at the call site 
 `aopc_lerf`). Shape letters: B inputs, K steps.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -12,8 +12,6 @@ lengths, not divided by anything. Its sufficiency points the other way: lower is
 Shape letters: B inputs, S rationale lengths, F features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -4,8 +4,6 @@ The answers are numbers of one output, a log-probability for example (`faithlib.
 to get them is in `faithlib.evaluation.language`. Shape letters: B inputs, F features, K steps, M random sets, V words.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@ faithful and implausible. All metrics take scores [B, F] and the rationale that 
 without a marked feature has no answer (NaN), which callers count. Shape letters: B inputs, F features.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@ erased alone, and every pair of groups is asked whether the more salient one cos
 much as the two saliences differ. Shape letters: B inputs, K groups.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

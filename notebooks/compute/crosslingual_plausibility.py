@@ -93,7 +93,7 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
     gold = marks[rows, : present.shape[1]]
     counted = {"words": present.sum(dim=1), "marked": gold.sum(dim=1)}
     facts = pd.DataFrame({"input": ids[rows], "label": labels[rows], **counted, "seed": seed})
-    found = [
+    precisions = [
         facts.assign(
             method=name[0],
             aggregation=name[1],
@@ -102,12 +102,12 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
         )
         for name, values in scores.items()
     ]
-    found = pd.concat(found, ignore_index=True)
-    run.add(found, "crosslingual_plausibility")
-    told = {"seed": seed, "clusters": data.clusters, "keys": ["aggregation", "output"]}
-    run.add_units(as_units(found, metrics=["average_precision"], **told))
+    precisions = pd.concat(precisions, ignore_index=True)
+    run.add(precisions, "crosslingual_plausibility")
+    about = {"seed": seed, "clusters": data.clusters, "keys": ["aggregation", "output"]}
+    run.add_units(as_units(precisions, metrics=["average_precision"], **about))
     texts = facts.assign(share=facts.marked / facts.words, aggregation="none", output="none")
-    run.add_units(as_units(texts, metrics=["share", "words"], **told))
+    run.add_units(as_units(texts, metrics=["share", "words"], **about))
     run.count(n=len(block), truncated=int(block.truncated.sum()))
 
 # %%

@@ -30,12 +30,11 @@ part = 1  # of `parts`: which share of the inputs
 parts = 1
 
 # %%
-import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model
+from faithbook.language import language_model, long_table
 from faithbook.sources.verb_number import ARE, IS, SUBJECT, beginnings
 from faithlib.attribution import Row
 from faithlib.backends import Continuation
@@ -104,26 +103,19 @@ for rows in run.blocks(len(data), settings["block"]):
         chosen = [i for i in numbers if data[i].verb == verb]
         if not chosen:
             continue
-        about = {"input": chosen, "misleads": [str(data[i].misleads) for i in chosen]}
         triples = {str(i): str(i // 4) for i in chosen}
         for explained, (lm, methods) in language_models(verb, wrong).items():
             inputs = lm.inputs([data[i].text for i in chosen]).to(device)
             scores = explain(lm, inputs, methods)
-            shares = [
-                pd.DataFrame({**about, "explained": explained, "method": name, "subject_first": first(one).cpu()})
-                for name, one in scores.items()
-            ]
-            run.add_units(
-                as_units(pd.concat(shares), seed=0, clusters=triples, metrics=["subject_first"], keys=KEYS),
-                "language_agreement",
-            )
+            about = {"explained": explained, "misleads": [str(data[i].misleads) for i in chosen]}
+            shares = {name: {"subject_first": first(one)} for name, one in scores.items()}
+            shares = long_table(shares, chosen, **about)
+            run.add_units(as_units(shares, seed=0, clusters=triples, keys=KEYS), "language_agreement")
             if methods is OF_NO_OUTPUT:
                 continue
             perturber = Perturber(lm, inputs, check=False)
-            outputs = pd.DataFrame({**about, "explained": explained, "output": perturber.full.double().cpu()})
-            run.add_units(
-                as_units(outputs, seed=0, clusters=triples, metrics=["output"], keys=KEYS), "language_agreement_outputs"
-            )
+            outputs = long_table({"none": {"output": perturber.full}}, chosen, **about)
+            run.add_units(as_units(outputs, seed=0, clusters=triples, keys=KEYS), "language_agreement_outputs")
             run.count(n=len(chosen) if explained == "contrast" else 0, **costs(perturber))
 
 # %%

@@ -21,16 +21,15 @@ part = 1  # of `parts`: which share of the inputs
 parts = 1
 
 # %%
-import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model, prompts
+from faithbook.language import language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
 from faithlib.evaluation import explain, hard_scores, pi_soft_scores, soft_scores
 from faithlib.masks import normalise
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.perturb import Perturber, costs
 
 run = start_run("language_amounts", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
@@ -65,30 +64,15 @@ PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 # %%
 def amounts(asked, scores):
     """Soft metrics of one method, and how much it marks."""
-    found = {name: one.mean(dim=1) for name, one in soft_scores(asked, scores, draws=DRAWS, seed=SEED).items()}
+    soft = {name: one.mean(dim=1) for name, one in soft_scores(asked, scores, draws=DRAWS, seed=SEED).items()}
     importance = normalise(scores, "minmax", asked.feature_mask)
-    return found | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
+    return soft | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
 
 
 def at_equal_retention(asked, scores):
     """Soft metrics of one method at equal expected retention: areas over the shares."""
-    found = pi_soft_scores(asked, scores, shares=SHARES, seed=SEED)
-    return {name: found[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
-
-
-def as_rows(values, ids, **keys):
-    """Values [B] by method and metric as rows."""
-    frames = [
-        pd.DataFrame({"input": ids, "method": method, "metric": metric, "value": value.double().cpu(), **keys})
-        for method, found in values.items()
-        for metric, value in found.items()
-    ]
-    return pd.concat(frames)
-
-
-def measured(asked, scores, measure):
-    """What a measure says of each method's scores, all rows run together."""
-    return asked_together(lambda: {name: measure(asked, one) for name, one in scores.items()}, asked)
+    values = pi_soft_scores(asked, scores, shares=SHARES, seed=SEED)
+    return {name: values[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
 
 
 # %% [markdown]
@@ -110,8 +94,8 @@ def shares(whole):
 
 def faithfulness(asked, scores):
     """Hard and soft metrics of one method."""
-    found = soft_scores(asked, scores, draws=DRAWS, seed=SEED)
-    return {name: value.mean(dim=1) for name, value in (found | hard_scores(asked, scores)).items()}
+    both = soft_scores(asked, scores, draws=DRAWS, seed=SEED) | hard_scores(asked, scores)
+    return {name: value.mean(dim=1) for name, value in both.items()}
 
 
 # %%
@@ -126,12 +110,12 @@ for rows in run.blocks(len(task), settings["block"]):
     same_order = {"occlusion_more": importance ** (1 / 3), "occlusion_less": importance**3}
     perturber = Perturber(lm, inputs)
     for named, measure in ((scores | same_order, amounts), (scores, at_equal_retention)):
-        run.add_units(as_units(as_rows(measured(perturber, named, measure), ids), seed=SEED))
+        run.add_units(as_units(long_table(of_each_method(perturber, named, measure), ids), seed=SEED))
     facts = {"right": block.right(network, tokenizer).double(), "output": perturber.full, "empty": perturber.soft_empty}
-    run.add_units(as_units(as_rows({"none": facts}, ids), seed=SEED), "texts")
+    run.add_units(as_units(long_table({"none": facts}, ids), seed=SEED), "texts")
     run.count(n=len(block), **costs(perturber))
 
-    run.add_units(as_units(as_rows(shares(block.whole()), ids, first="share"), seed=SEED, keys=["first"]), "sinks")
+    run.add_units(as_units(long_table(shares(block.whole()), ids, first="share"), seed=SEED, keys=["first"]), "sinks")
     few = block[: max(0, looked_at - rows.start)]
     for first, texts in (("open", few.text_first()), ("protected", few.text_first().without_first())):
         if len(texts):
@@ -139,8 +123,8 @@ for rows in run.blocks(len(task), settings["block"]):
             inputs = inputs.to(device)
             scores = explain(lm, inputs, {name: METHODS[name] for name in PROTECTED})
             perturber = Perturber(lm, inputs, check=False)
-            found = as_rows(measured(perturber, scores, faithfulness), list(texts.ids), first=first)
-            run.add_units(as_units(found, seed=SEED, keys=["first"]), "sinks")
+            values = long_table(of_each_method(perturber, scores, faithfulness), texts.ids, first=first)
+            run.add_units(as_units(values, seed=SEED, keys=["first"]), "sinks")
             run.count(**costs(perturber))
 
 # %%

@@ -20,16 +20,18 @@ part = 1  # of `parts`: which share of the inputs
 parts = 1
 
 # %%
+from functools import partial
+
 import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import filled_in, language_model, prompts
+from faithbook.language import filled_in, language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
 from faithlib.evaluation import explain, win_rate_scores
 from faithlib.metrics import average_precision
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.perturb import Perturber, costs
 
 run = start_run("language_erasures", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
@@ -53,25 +55,8 @@ METHODS = {
     "occlusion": Row("occlusion"),
     "random": Row("random", options={"seed": 1}),
 }
-GIVEN = {"share": settings["share"], "matches": settings["matches"]}
+win_rates = partial(win_rate_scores, share=settings["share"], matches=settings["matches"])
 KEYS = ["erasure"]
-
-
-def as_rows(values, ids):
-    """Win rates [B] by erasure, method and metric as rows."""
-    frames = [
-        pd.DataFrame({"input": ids, "erasure": erasure, "method": method, "metric": metric, "value": value.cpu()})
-        for erasure, by_method in values.items()
-        for method, found in by_method.items()
-        for metric, value in found.items()
-    ]
-    return pd.concat(frames)
-
-
-def together(asked, scores):
-    """Win rates of all methods, all rows run together."""
-    return asked_together(lambda: {name: win_rate_scores(asked, one, **GIVEN) for name, one in scores.items()}, asked)
-
 
 # %%
 for rows in run.blocks(len(task), settings["block"]):
@@ -80,32 +65,31 @@ for rows in run.blocks(len(task), settings["block"]):
     lm, inputs = block.asked(network, tokenizer)
     inputs = inputs.to(device)
     scores = explain(lm, inputs, METHODS)
-    found = {}
+    by_erasure = {}
     for erasure in ("delete", "pad", "zero"):
         perturber = Perturber(lm, inputs, erase=erasure)
-        found[erasure] = together(perturber, scores)
+        by_erasure[erasure] = of_each_method(perturber, scores, win_rates)
         run.count(**costs(perturber))
     single = []
     for b, n in enumerate(inputs.n_features.tolist()):
         about = {"target": int(perturber.target[b]), "features": inputs.feature_of_word[b]}
         asked = filled_in(block, b, task, network, tokenizer, **about)
-        single.append(together(asked, {name: one[b : b + 1, :n].cpu() for name, one in scores.items()}))
+        alone = {name: one[b : b + 1, :n].cpu() for name, one in scores.items()}
+        single.append(of_each_method(asked, alone, win_rates))
         run.count(**costs(asked))
-    found["infill"] = {
+    by_erasure["infill"] = {
         method: {metric: torch.cat([one[method][metric] for one in single]) for metric in single[0][method]}
         for method in single[0]
     }
-    run.add_units(as_units(as_rows(found, ids), seed=0, keys=KEYS))
+    values = [long_table(by_method, ids, erasure=erasure) for erasure, by_method in by_erasure.items()]
+    run.add_units(as_units(pd.concat(values), seed=0, keys=KEYS))
     facts = {"right": block.right(network, tokenizer).double(), "words": inputs.n_features.double()}
-    texts = as_rows({"none": {"none": facts}}, ids)
+    texts = {"none": facts}
     if block.marked:
         gold = block.gold(inputs.to("cpu")).to(device)
-        plausible = {
-            name: {"average_precision": average_precision(one, gold, inputs.feature_mask)}
-            for name, one in scores.items()
-        }
-        texts = pd.concat([texts, as_rows({"none": plausible}, ids)])
-    run.add_units(as_units(texts, seed=0, keys=KEYS), "texts")
+        for name, one in scores.items():
+            texts[name] = {"average_precision": average_precision(one, gold, inputs.feature_mask)}
+    run.add_units(as_units(long_table(texts, ids, erasure="none"), seed=0, keys=KEYS), "texts")
     run.count(n=len(block))
 
 # %%

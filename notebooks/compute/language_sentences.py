@@ -27,12 +27,11 @@ part = 1  # of `parts`: which share of the inputs
 parts = 1
 
 # %%
-import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model
+from faithbook.language import language_model, long_table
 from faithbook.sources.facts import TEMPLATES, told
 from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import Continuation
@@ -67,7 +66,6 @@ METHODS = {
     "random": Row("random"),
 }
 asked = Continuation(model, tokenizer, TEMPLATES[dataset], max_new_tokens=settings["answer"])
-METRICS = ["aopc_morf", "naopc_morf", "lds", "top_1_drop", "top_3_drop", "decides_first"]
 
 
 def measures(perturber, bounds, scores, decides):
@@ -75,15 +73,14 @@ def measures(perturber, bounds, scores, decides):
     aopc = aopc_scores(perturber, scores)["aopc_morf"].double()
     drops = top_k_drop_scores(perturber, scores, sizes=[1, 3])
     first = torch.where(decides >= 0, (scores.argmax(dim=1) == decides).double(), torch.nan)
-    found = [
-        aopc,
-        naopc(aopc, bounds.lower, bounds.upper),
-        lds_scores(perturber, scores),
-        drops[:, 0],
-        drops[:, 1],
-        first,
-    ]
-    return dict(zip(METRICS, (one.double().cpu() for one in found), strict=True))
+    return {
+        "aopc_morf": aopc,
+        "naopc_morf": naopc(aopc, bounds.lower, bounds.upper),
+        "lds": lds_scores(perturber, scores),
+        "top_1_drop": drops[:, 0],
+        "top_3_drop": drops[:, 1],
+        "decides_first": first,
+    }
 
 
 # %%
@@ -98,20 +95,13 @@ for rows in run.blocks(len(data), settings["block"]):
     bounds = exact_bounds(perturber)
     scores, _ = attribute_rows(list(METHODS.values()), asked, inputs, perturber=perturber)
     decides = torch.tensor([-1 if one.decides is None else one.decides for one in chosen], device=perturber.device)
-    found = [
-        pd.DataFrame(
-            {
-                "input": ids,
-                "method": name,
-                **measures(perturber, bounds, scores[row.name].to(perturber.device), decides),
-            }
-        )
+    values = {
+        name: measures(perturber, bounds, scores[row.name].to(perturber.device), decides)
         for name, row in METHODS.items()
-    ]
-    run.add_units(as_units(pd.concat(found), seed=0, metrics=METRICS))
+    }
+    run.add_units(as_units(long_table(values, ids), seed=0))
     ends = {"lower": bounds.lower, "upper": bounds.upper, "full": perturber.full, "empty": perturber.empty}
-    ends = pd.DataFrame({"input": ids, **{name: value.double().cpu() for name, value in ends.items()}})
-    run.add_units(as_units(ends, seed=0, metrics=["lower", "upper", "full", "empty"]), "ends")
+    run.add_units(as_units(long_table({"none": ends}, ids), seed=0), "ends")
     run.count(n=len(ids), **costs(perturber))
 
 # %%

@@ -81,9 +81,9 @@ def frame(chosen, inputs, **columns):
     )
 
 
-def bounds_frame(chosen, inputs, found, seconds, **columns):
+def bounds_frame(chosen, inputs, search, seconds, **columns):
     names = ("lower", "upper", "certified_lower", "certified_upper", "rows")
-    values = {name: getattr(found, name) for name in names}
+    values = {name: getattr(search, name) for name in names}
     return frame(chosen, inputs, **values, seconds_an_input=seconds / len(chosen), **columns)
 
 
@@ -103,9 +103,9 @@ def short_bounds(chosen, inputs, score):
     rows = [bounds_frame(chosen, inputs, exact, took, length="short", search="exact")]
     for variant in ("released", "merged"):
         for width in settings["widths"]:
-            found = beam_bounds(score, width=width, variant=variant)
+            beam = beam_bounds(score, width=width, variant=variant)
             about = {"length": "short", "search": variant, "width": width}
-            rows.append(bounds_frame(chosen, inputs, found, float("nan"), **about))
+            rows.append(bounds_frame(chosen, inputs, beam, float("nan"), **about))
     return exact, pd.concat(rows, ignore_index=True)
 
 
@@ -117,7 +117,7 @@ def long_bounds(chosen, inputs, score):
     return beam, bounds_frame(chosen, inputs, beam, took, length="long", search="merged", **options)
 
 
-own = {"seed": 0, "clusters": data.clusters}
+common = {"seed": 0, "clusters": data.clusters}
 ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 
 
@@ -126,7 +126,7 @@ def save_bounds(bounds):
     limits = {name: bounds.get(name, float("nan")) for name in ("width", "candidates", "tolerance")}
     bounds = bounds.assign(**limits).astype(dict.fromkeys(limits, float))
     searched = bounds.assign(method=bounds.search, width=bounds.width.fillna(0).astype(int))  # 0: exact, it has none
-    run.add_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own), "bounds")
+    run.add_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **common), "bounds")
 
 
 # %% [markdown]
@@ -153,7 +153,7 @@ methods = {
 }
 
 
-def explained(chosen, inputs, score, found, length):
+def explained(chosen, inputs, score, limits, length):
     """Rows of AOPC and NAOPC, and of both ways to sum, of every method."""
     scored = {
         method: attribute(method, model, inputs, output="probability", **options) for method, options in methods.items()
@@ -176,10 +176,10 @@ def explained(chosen, inputs, score, found, length):
         ascending = values[method]["aopc_lerf"]
         conventions.append(frame(chosen, inputs, length=length, method=method, eraser=eraser, ascending=ascending))
     everything = torch.stack([value for both in values.values() for value in both.values()], dim=1).double()
-    widened = found.widened(everything)
+    widened = limits.widened(everything)
     for method, both in values.items():
         for metric, value in both.items():
-            faults = naopc_faults(value, found.lower, found.upper)
+            faults = naopc_faults(value, limits.lower, limits.upper)
             rows.append(
                 frame(
                     chosen,
@@ -204,9 +204,9 @@ def save_scores(scores, conventions):
     run.add(conventions, "naopc_conventions")
     scaled = scores.assign(metric=scores.metric.str.replace("aopc", "naopc"), value=scores.naopc)
     sums = conventions.rename(columns={"eraser": "sufficiency_eraser"})
-    run.add_units(as_units(scores.assign(value=scores.aopc), keys=["length"], **own))
-    run.add_units(as_units(scaled, keys=["length"], **own))
-    run.add_units(as_units(sums, metrics=["sufficiency_eraser"], keys=["length"], **own))
+    run.add_units(as_units(scores.assign(value=scores.aopc), keys=["length"], **common))
+    run.add_units(as_units(scaled, keys=["length"], **common))
+    run.add_units(as_units(sums, metrics=["sufficiency_eraser"], keys=["length"], **common))
 
 
 # %%

@@ -42,9 +42,9 @@ ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 
 
 # %%
-def ends_of(found):
+def ends_of(search):
     """What is kept of a search."""
-    return {name: getattr(found, name) for name in ENDS}
+    return {name: getattr(search, name) for name in ENDS}
 
 
 def searches(table):
@@ -56,8 +56,8 @@ def searches(table):
         # A certificate is about the sets, so that both have one.
         yield "deduplicated", width, merged | dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
     for width in settings["pruned"]["widths"]:
-        found = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
-        yield "pruned", width, ends_of(found)
+        pruned = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
+        yield "pruned", width, ends_of(pruned)
     yield "adaptive", 0, ends_of(adaptive_bounds(table, limits=(0, 1), change=settings["adaptive"]["change"]))
 
 
@@ -87,13 +87,14 @@ bounds, scores, searched = (pd.concat(parts, ignore_index=True) for parts in (bo
 
 # %%
 run.save(bounds.rename(columns={"p": "p_full"}), "naopc_released_exact")
-own = {"seed": 0, "name": "id"}
-by_text = as_units(scores, metrics=["aopc", "naopc"], keys=["dataset", "model", "kind"], **own)
+labels = {"seed": 0, "name": "id"}
+by_text = as_units(scores, metrics=["aopc", "naopc"], keys=["dataset", "model", "kind"], **labels)
 run.save_units(by_text)
-ends = as_units(bounds, metrics=["lower", "upper"], keys=["dataset", "model"], **own)
+ends = as_units(bounds, metrics=["lower", "upper"], keys=["dataset", "model"], **labels)
 run.save_units(ends, "exact")
 run.save_units(
-    as_units(searched.assign(method=searched.search), metrics=ENDS, keys=["dataset", "model", "width"], **own), "beams"
+    as_units(searched.assign(method=searched.search), metrics=ENDS, keys=["dataset", "model", "width"], **labels),
+    "beams",
 )
 
 # %%

@@ -82,9 +82,9 @@ def searched_by(score, *, variant, **options):
     )
 
 
-def row_of(found, **columns):
+def row_of(search, **columns):
     """The ends of one search, and what it asked."""
-    return {name: getattr(found, name).item() for name in ENDS} | columns
+    return {name: getattr(search, name).item() for name in ENDS} | columns
 
 
 def searched(number, text):
@@ -95,12 +95,12 @@ def searched(number, text):
     rows = []
     for search in searches:
         before, started = score.stats.seconds_all, time.perf_counter()
-        found = searched_by(score, **search)
+        bounds = searched_by(score, **search)
         bookkeeping = time.perf_counter() - started - (score.stats.seconds_all - before)
-        rows.append(row_of(found, **about, **search, bookkeeping_seconds=bookkeeping))
+        rows.append(row_of(bounds, **about, **search, bookkeeping_seconds=bookkeeping))
     if size <= settings["exact_up_to"]:
-        found = exact_bounds(score, max_features=settings["exact_up_to"])
-        rows.append(row_of(found, **about, variant="exact"))
+        bounds = exact_bounds(score, max_features=settings["exact_up_to"])
+        rows.append(row_of(bounds, **about, variant="exact"))
     run.count(n=1, **costs(score))
     # What a search does not limit is 0: keys of units have no gaps.
     frame = pd.DataFrame(rows, columns=[*about, "variant", *LIMITS, *ENDS, "bookkeeping_seconds"])

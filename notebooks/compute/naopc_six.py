@@ -39,7 +39,7 @@ loaded = load_model(settings["models"][classifier])
 model = loaded.model.to(device)
 KINDS = {"aopc_morf": "comprehensiveness", "aopc_lerf": "sufficiency"}  # the paper's names for both sums
 ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows", "width"]
-own = {"seed": 0, "keys": ["length"], "name": "id"}
+labels = {"seed": 0, "keys": ["length"], "name": "id"}
 
 # %% [markdown]
 # ## Bounds
@@ -84,16 +84,16 @@ def block_units(block, length):
     """Everything that is kept of a block of texts: facts of a text, ends of a search, scores of a method."""
     inputs = TextInputs.from_texts(list(block.text), loaded.tokenizer, unit="word")
     score = Perturber(model, inputs, target=POSITIVE, erase="mask")
-    found = dict(searches(score, length))
+    searched = dict(searches(score, length))
     facts = pd.DataFrame({"id": block.id, "p_full": score.full.cpu(), "p_empty": score.empty.cpu()})
     facts = facts.assign(length=length, words=inputs.n_features.tolist())
-    rows = [as_units(facts, metrics=["p_full", "p_empty", "words"], **own)]
-    for name, bounds in found.items():
+    rows = [as_units(facts, metrics=["p_full", "p_empty", "words"], **labels)]
+    for name, bounds in searched.items():
         ends = pd.DataFrame({"id": block.id, **{end: getattr(bounds, end).cpu() for end in ENDS}})
-        rows.append(as_units(ends.assign(length=length, method=name), metrics=ENDS, **own))
-    for method, metric, value in scored(inputs, score, next(iter(found.values()))):
-        told = {"id": block.id, "length": length, "method": method, "metric": metric, "value": value.cpu()}
-        rows.append(as_units(pd.DataFrame(told), **own))
+        rows.append(as_units(ends.assign(length=length, method=name), metrics=ENDS, **labels))
+    for method, metric, value in scored(inputs, score, next(iter(searched.values()))):
+        columns = {"id": block.id, "length": length, "method": method, "metric": metric, "value": value.cpu()}
+        rows.append(as_units(pd.DataFrame(columns), **labels))
     run.count(n=len(block), **costs(score))
     return pd.concat(rows, ignore_index=True)
 

@@ -83,20 +83,20 @@ def written(order):
 answers, bounds, orders = [], [], []
 for name, function in FUNCTIONS.items():
     score = SetFunction(function, N)
-    found = exact_bounds(score)
+    exact = exact_bounds(score)
     values = torch.tensor([aopc(score, order) for order in ORDERS], dtype=torch.float64)
-    said = score.keep(SETS[None])[0]
+    to_sets = score.keep(SETS[None])[0]
     answers += [
         {"function": name, "left": "".join(str(int(word)) for word in left), "answer": answer}
-        for left, answer in zip(SETS.tolist(), said.tolist(), strict=True)
+        for left, answer in zip(SETS.tolist(), to_sets.tolist(), strict=True)
     ]
-    ends = {"lower": found.lower.item(), "upper": found.upper.item()}
-    best = {"lower_order": written(found.lower_order[0]), "upper_order": written(found.upper_order[0])}
+    ends = {"lower": exact.lower.item(), "upper": exact.upper.item()}
+    best = {"lower_order": written(exact.lower_order[0]), "upper_order": written(exact.upper_order[0])}
     bounds.append({"function": name, "full": score.full.item(), "empty": score.empty.item()} | ends | best)
     orders += [
         {"function": name, "order": written(order), "aopc": plain, "naopc": normalised}
         for order, plain, normalised in zip(
-            ORDERS, values.tolist(), naopc(values, found.lower, found.upper).tolist(), strict=True
+            ORDERS, values.tolist(), naopc(values, exact.lower, exact.upper).tolist(), strict=True
         )
     ]
 run.save(pd.DataFrame(answers), "naopc_small_answers")

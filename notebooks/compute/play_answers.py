@@ -21,7 +21,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.games.answers import drawn_numbers, erasing, every_answer, soft_grid
+from faithbook.games.answers import attributed, drawn_numbers, erasing, every_answer, soft_grid
 from faithbook.models.load import load_model
 from faithbook.papers import edin
 from faithbook.papers.edin_released import MODELS
@@ -51,23 +51,19 @@ classifier = load_model("local:text/movie-seed0")
 inputs = TextInputs.from_texts(list(SENTENCES), classifier.tokenizer, unit="word")
 score = Perturber(classifier.model, inputs, erase="mask")
 METHODS = {
-    "occlusion": {"perturber": score},
+    "occlusion": {},
     "input_x_gradient": {"aggregation": "sum"},
     "integrated_gradients": {"aggregation": "sum", "n_steps": 16},
-    "lime": {"n_samples": 200, "seed": 0, "perturber": score},
-    "shapley_sampling": {"n_samples": 25, "seed": 0, "perturber": score},
+    "lime": {"n_samples": 200, "seed": 0},
+    "shapley_sampling": {"n_samples": 25, "seed": 0},
 }
-own = edin.AnswerTable(list(range(len(inputs))), every_answer(score))
-given = {
-    method: attribute(method, classifier.model, inputs, output="probability", **options).cpu().double()
-    for method, options in METHODS.items()
-}
-games = {"movie": erasing(own, given)}
-said = [classifier.label_names[label] for label in score.predicted.tolist()]
+table = edin.AnswerTable(list(range(len(inputs))), every_answer(score))
+games = {"movie": erasing(table, attributed(METHODS, classifier.model, inputs, score, output="probability"))}
+predicted = [classifier.label_names[label] for label in score.predicted.tolist()]
 run.save(
     pd.DataFrame(
         [
-            {"item": b, "place": place, "word": word, "says": said[b]}
+            {"item": b, "place": place, "word": word, "says": predicted[b]}
             for b, words in enumerate(inputs.features)
             for place, word in enumerate(words)
         ]
@@ -119,7 +115,7 @@ run.save(
     pd.DataFrame(
         [
             {"place": place, "word": word, "importance": importance, "draw": draw, "p": answered[place, g, draw].item()}
-            | {"says": said[SOFT]}
+            | {"says": predicted[SOFT]}
             for place, word in enumerate(words)
             for g, importance in enumerate(GRID)
             for draw in range(DRAWS)

@@ -59,13 +59,13 @@ ERASING = ("occlusion", "lime", "shapley_sampling")  # these ask the perturber o
 
 def explained(inputs, perturber):
     """Scores [B, F] of every explanation, by (method, draw)."""
-    found = {}
+    by_draw = {}
     for method, options in METHODS.items():
         asked = {"perturber": perturber} if method in ERASING else {}
-        found[method, 0] = attribute(method, network, inputs, **options, **asked)
+        by_draw[method, 0] = attribute(method, network, inputs, **options, **asked)
     for draw in range(settings["random_draws"]):
-        found["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
-    return found
+        by_draw["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
+    return by_draw
 
 
 def frame(block, method, draw, values):

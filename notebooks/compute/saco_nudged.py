@@ -90,17 +90,17 @@ for rows in run.blocks(len(data), settings["block"]):
     maps_of = maps(inputs)
     pairs = list(zip(maps_of.values(), maps(copies).values(), strict=True))
     scored = asked_together(partial(both_sacos, asked, pairs), asked)
-    found = []
+    rows_of_block = []
     for name, (still, moved), sacos in zip(maps_of, pairs, scored, strict=True):
         first, second = (one.cpu().double() for one in sacos)
         alike = [spearmanr(*both).statistic for both in zip(still.cpu(), moved.cpu(), strict=True)]
         values = {"rank_correlation": alike, "saco": first, "moved": (second - first).abs()}
         values["answer_moved"] = (again.full - asked.full).abs().cpu().double()
-        found.append(pd.DataFrame({"input": block.ids, "method": name, **values}))
-    found = pd.concat(found, ignore_index=True).assign(dataset=named)
-    run.add(found, "saco_nudged")
+        rows_of_block.append(pd.DataFrame({"input": block.ids, "method": name, **values}))
+    rows_of_block = pd.concat(rows_of_block, ignore_index=True).assign(dataset=named)
+    run.add(rows_of_block, "saco_nudged")
     metrics = ["rank_correlation", "saco", "moved", "answer_moved"]
-    run.add_units(as_units(found, seed=0, metrics=metrics, keys=["dataset"]))
+    run.add_units(as_units(rows_of_block, seed=0, metrics=metrics, keys=["dataset"]))
     run.count(n=len(block), **costs(asked, again))
 
 # %%

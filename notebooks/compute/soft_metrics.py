@@ -23,14 +23,10 @@ parts = 1
 import pandas as pd
 import torch
 
-from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
-from faithbook.sources.datasets import load_dataset
-from faithlib.attribution import attribute
+from faithbook.papers.zhao_aletras_asked import Asked
 from faithlib.evaluation import hard_scores, soft_scores
-from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run(
@@ -46,16 +42,8 @@ settings = run.settings
 # gone through in blocks, each by itself: what a block takes of memory is free after it.
 
 # %%
-data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
-device = "cuda" if torch.cuda.is_available() else "cpu"
-loaded = load_model(settings["models_of"].get(classifier, settings["models"])[dataset].format(seed=seed))
-model = loaded.model.to(device)
-
-
-def inputs_of(block):
-    """The model's inputs of some of the texts."""
-    return TextInputs.from_texts(block.texts, loaded.tokenizer, queries=block.queries, max_length=loaded.window(block))
-
+task = Asked(settings, dataset, classifier, seed)
+data = task.data
 
 # %% [markdown]
 # ## Attributions
@@ -63,23 +51,7 @@ def inputs_of(block):
 # All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code:
 # the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. As in that code captum computes DeepLIFT;
 # what exact rules change is in `soft_variants`. Random scores are standard normal, one
-# explanation an input.
-
-# %%
-METHODS = {
-    "attention": {},
-    "scaled_attention": {},
-    "input_x_gradient": {"aggregation": "abs_sum"},
-    "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
-    "deeplift": {"aggregation": "sum", "rules": "captum"},
-    "random": {"seed": seed},
-}
-
-
-def explained(inputs):
-    """Scores [B, F] of every method."""
-    return {name: attribute(name, model, inputs, output="logit", **options) for name, options in METHODS.items()}
-
+# explanation an input (`faithbook.papers.zhao_aletras_asked`).
 
 # %% [markdown]
 # ## Scores
@@ -88,10 +60,8 @@ def explained(inputs):
 # what all of them need is asked together.
 # Soft values are averaged over several draws; the first draw alone is what the paper's protocol sees.
 
+
 # %%
-dtype = getattr(torch, settings["dtype"])
-
-
 def facts_of(block, inputs, perturber):
     """What is true of an input whatever explains it, one row each."""
     return pd.DataFrame(
@@ -143,13 +113,13 @@ def measured(perturber, scores, facts):
 def save(everything, facts):
     """Add a block's values to what the reports read."""
     run.add(everything, "soft_scores")
-    own = {"seed": seed, "clusters": data.clusters}
+    labels = {"seed": seed, "clusters": data.clusters}
     at_lengths = everything.metric.isin(["ns", "nc"])
     soft = everything[~at_lengths]
-    run.add_units(as_units(soft, **own))
-    run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **own))
-    run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **own))
-    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths")
+    run.add_units(as_units(soft, **labels))
+    run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **labels))
+    run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **labels))
+    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **labels), "lengths")
 
 
 # %% [markdown]
@@ -177,9 +147,9 @@ def shown(block, inputs, scores, wanted):
 # %%
 for rows in run.blocks(len(data), settings["block"]):
     block = data[rows]
-    inputs = inputs_of(block)
-    scores = explained(inputs)
-    perturber = Perturber(model, inputs, dtype=dtype)
+    inputs = task.inputs_of(block)
+    scores = task.explained(inputs)
+    perturber = Perturber(task.model, inputs, dtype=task.dtype)
     facts = facts_of(block, inputs, perturber)
     save(measured(perturber, scores, facts), facts)
     if examples := shown(block, inputs, scores, settings["examples"] - rows.start):
@@ -188,5 +158,5 @@ for rows in run.blocks(len(data), settings["block"]):
     run.count(n=len(inputs), truncated=int(inputs.truncated.sum()), undefined=undefined, **costs(perturber))
 
 # %%
-run.note(dtype=settings["dtype"], device=device)
+run.note(dtype=settings["dtype"], device=task.device)
 run.finish()

@@ -22,17 +22,12 @@ parts = 1
 
 # %%
 import pandas as pd
-import torch
 
-from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import SQUARED
+from faithbook.papers.zhao_aletras_asked import Asked
 from faithbook.papers.zhao_aletras_soft import replayed_hard, replayed_soft
-from faithbook.sources.datasets import load_dataset
-from faithlib.attribution import attribute
-from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run(
@@ -41,21 +36,8 @@ run = start_run(
 settings = run.settings
 
 # %%
-data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
-device = "cuda" if torch.cuda.is_available() else "cpu"
-loaded = load_model(settings["models_of"].get(classifier, settings["models"])[dataset].format(seed=seed))
-model = loaded.model.to(device)
-dtype = getattr(torch, settings["dtype"])
-METHODS = {
-    "attention": ("attention", {}),
-    "scaled_attention": ("scaled_attention", {}),
-    SQUARED: ("scaled_attention", {"variant": "released"}),
-    "input_x_gradient": ("input_x_gradient", {"aggregation": "abs_sum"}),
-    "integrated_gradients": ("integrated_gradients", {"aggregation": "sum", "n_steps": settings["ig_steps"]}),
-    "deeplift": ("deeplift", {"aggregation": "sum", "rules": "captum"}),
-    "random": ("random", {"seed": seed}),
-}
-
+task = Asked(settings, dataset, classifier, seed)
+data = task.data
 
 # %% [markdown]
 # ## Every subset of choices
@@ -66,10 +48,8 @@ METHODS = {
 # %%
 def replayed(block, zeroed, padded):
     """One row per input, method, metric and subset of choices."""
-    scores = {
-        method: attribute(name, model, zeroed.inputs, output="logit", **options)
-        for method, (name, options) in METHODS.items()
-    }
+    scores = task.explained(zeroed.inputs)
+    scores[SQUARED] = task.attribute("scaled_attention", zeroed.inputs, variant="released")
 
     def ask():
         for method, score in scores.items():
@@ -87,17 +67,15 @@ def replayed(block, zeroed, padded):
 
 
 # %%
-own = {"seed": seed, "clusters": data.clusters}
+labels = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
     block = data[rows]
-    inputs = TextInputs.from_texts(
-        block.texts, loaded.tokenizer, queries=block.queries, max_length=loaded.window(block)
-    )
-    zeroed = Perturber(model, inputs, dtype=dtype)
-    padded = Perturber(model, inputs, erase="pad", dtype=dtype)
-    run.add_units(as_units(replayed(block, zeroed, padded), keys=["variant"], **own), "replayed")
+    inputs = task.inputs_of(block)
+    zeroed = Perturber(task.model, inputs, dtype=task.dtype)
+    padded = Perturber(task.model, inputs, erase="pad", dtype=task.dtype)
+    run.add_units(as_units(replayed(block, zeroed, padded), keys=["variant"], **labels), "replayed")
     run.count(n=len(block.ids), truncated=int(inputs.truncated.sum()), **costs(zeroed, padded))
 
 # %%
-run.note(dtype=settings["dtype"], device=device)
+run.note(dtype=settings["dtype"], device=task.device)
 run.finish()

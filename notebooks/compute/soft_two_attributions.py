@@ -119,8 +119,8 @@ drawn = pd.concat(
     for name in attributions
     for metric in soft[name]
 )
-own = {"seed": 0, "clusters": data.clusters}
-run.save_units(as_units(drawn.assign(input=data.ids[short[chosen]]), keys=["draw"], **own), "draws")
+labels = {"seed": 0, "clusters": data.clusters}
+run.save_units(as_units(drawn.assign(input=data.ids[short[chosen]]), keys=["draw"], **labels), "draws")
 
 # %%
 run.note(n=1, **costs(candidates, perturber), dtype="float32", device="cpu")

@@ -23,15 +23,11 @@ parts = 1
 import pandas as pd
 import torch
 
-from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
+from faithbook.papers.zhao_aletras_asked import Asked
 from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores
-from faithbook.sources.datasets import load_dataset
-from faithlib.attribution import attribute
 from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
-from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run(
@@ -41,21 +37,8 @@ settings = run.settings
 draws = settings["draws"]
 
 # %%
-data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
-device = "cuda" if torch.cuda.is_available() else "cpu"
-loaded = load_model(settings["models_of"].get(classifier, settings["models"])[dataset].format(seed=seed))
-model = loaded.model.to(device)
-
-# %%
-METHODS = {
-    "attention": {},
-    "scaled_attention": {},
-    "input_x_gradient": {"aggregation": "abs_sum"},
-    "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
-    "deeplift": {"aggregation": "sum", "rules": "captum"},
-    "random": {"seed": seed},
-}
-dtype = getattr(torch, settings["dtype"])
+task = Asked(settings, dataset, classifier, seed)
+data = task.data
 
 
 class Block:
@@ -63,20 +46,14 @@ class Block:
 
     def __init__(self, texts):
         self.ids = texts.ids
-        self.inputs = TextInputs.from_texts(
-            texts.texts, loaded.tokenizer, queries=texts.queries, max_length=loaded.window(texts)
-        )
-        self.perturber = Perturber(model, self.inputs, dtype=dtype)
-        self.padded = Perturber(model, self.inputs, erase="pad", dtype=dtype)
+        self.inputs = task.inputs_of(texts)
+        self.perturber = Perturber(task.model, self.inputs, dtype=task.dtype)
+        self.padded = Perturber(task.model, self.inputs, erase="pad", dtype=task.dtype)
         self.low, self.high = (
-            self.perturber if dtype == other else Perturber(model, self.inputs, dtype=other)
+            self.perturber if task.dtype == other else Perturber(task.model, self.inputs, dtype=other)
             for other in (torch.bfloat16, torch.float32)
         )
-        self.scores = {name: self.attribute(name, **options) for name, options in METHODS.items()}
-
-    def attribute(self, method, **options):
-        """Scores [B, F] of one method, of the logit of the predicted class."""
-        return attribute(method, model, self.inputs, output="logit", **options)
+        self.scores = task.explained(self.inputs)
 
     def frame(self, values, method, **columns):
         """Means over lengths or draws, one row per input and metric."""
@@ -147,7 +124,9 @@ OTHER_METHODS = {
 
 def all_variants(block):
     """Rows of every variant of every method."""
-    others = {variant: block.attribute(method, **options) for variant, (method, options) in OTHER_METHODS.items()}
+    others = {
+        variant: task.attribute(method, block.inputs, **options) for variant, (method, options) in OTHER_METHODS.items()
+    }
 
     def ask():
         for method, score in block.scores.items():
@@ -157,8 +136,8 @@ def all_variants(block):
             values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
             yield OTHER_METHODS[variant][0], variant, values
 
-    found = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, of, variant=name) for of, name, values in found], ignore_index=True)
+    asked = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, of, variant=name) for of, name, values in asked], ignore_index=True)
 
 
 # %% [markdown]
@@ -179,25 +158,25 @@ def all_perturbations(block):
                     noisy = gaussian_scores(block.perturber, score, **noise, seed=seed)
                     yield method, noisy, {"perturbation": f"gaussian_eq{equation}", "variance": variance}
 
-    found = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, method, **said) for method, values, said in found], ignore_index=True)
+    asked = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, method, **named) for method, values, named in asked], ignore_index=True)
 
 
 # %% [markdown]
 # ## Block by block
 
 # %%
-own = {"seed": seed, "clusters": data.clusters}
+labels = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
     block = Block(data[rows])
     variants, appendix = all_variants(block), all_perturbations(block)
     run.add(variants, "soft_variants")
-    run.add_units(as_units(variants, keys=["variant"], **own), "variants")
+    run.add_units(as_units(variants, keys=["variant"], **labels), "variants")
     run.add(appendix, "soft_appendix")
     filled = appendix.assign(variance=appendix.variance.fillna(0))  # of what adds no noise
-    run.add_units(as_units(filled, keys=["perturbation", "variance"], **own), "appendix")
+    run.add_units(as_units(filled, keys=["perturbation", "variance"], **labels), "appendix")
     run.count(n=len(block.ids), truncated=int(block.inputs.truncated.sum()), **block.costs())
 
 # %%
-run.note(dtype=f"{settings['dtype']}, and bfloat16 for its own variant", device=device)
+run.note(dtype=f"{settings['dtype']}, and bfloat16 for its own variant", device=task.device)
 run.finish()

@@ -73,12 +73,16 @@ def beginning(text):
 def marked(data):
     """Excerpts that hold marked and unmarked words and that the model classifies as it should, the whole or not: most
     excerpts say too little of their text for that."""
-    found = marked_excerpts(data, CANDIDATES * SIZE, size=settings["words"])
+    excerpts = marked_excerpts(data, CANDIDATES * SIZE, size=settings["words"])
     labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))
-    inputs = encoded(data, [one.row for one in found], [(one.text, one.words) for one in found])
-    right = Perturber(network, inputs.to(device)).predicted.cpu() == labels[[one.row for one in found]]
+    inputs = encoded(data, [one.row for one in excerpts], [(one.text, one.words) for one in excerpts])
+    right = Perturber(network, inputs.to(device)).predicted.cpu() == labels[[one.row for one in excerpts]]
     kept = right.nonzero()[:SIZE, 0].tolist()
-    return inputs[kept], gold_of(inputs, [one.marked for one in found])[kept], [data.ids[found[i].row] for i in kept]
+    return (
+        inputs[kept],
+        gold_of(inputs, [one.marked for one in excerpts])[kept],
+        [data.ids[excerpts[i].row] for i in kept],
+    )
 
 
 def reviews():
@@ -217,8 +221,8 @@ def controlled(rows):
     controls = []
     for method, control, drawn in asked_together(lambda: list(ask()), perturber):
         density = normalise(explained[method], "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
-        own = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
-        controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
+        about = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
+        controls += [pd.DataFrame(about | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
     save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
     controls = pd.concat(controls, ignore_index=True).assign(dataset=named, modality=kind)
     run.add(controls, "together_controls")

@@ -65,8 +65,10 @@ def closeness(rows, columns):
 
 def maps(inputs, shape):
     """Scores as maps [B, rows, columns], by method."""
-    found = {name: scores.view(len(inputs), *shape).cpu() for name, scores in explain(network, inputs, asked).items()}
-    return found | {"middle": closeness(*shape).expand(len(inputs), *shape)}
+    by_method = {
+        name: scores.view(len(inputs), *shape).cpu() for name, scores in explain(network, inputs, asked).items()
+    }
+    return by_method | {"middle": closeness(*shape).expand(len(inputs), *shape)}
 
 
 for rows in run.blocks(len(data), settings["block"]):

@@ -56,14 +56,14 @@ for rows in run.blocks(len(data), settings["block"]):
     if not kept:
         continue
     block, inputs = block.at(kept), inputs[kept]
-    own, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.beside or [()] * len(block)))
-    found = []
+    of_class, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.beside or [()] * len(block)))
+    frames = []
     for name, scores in explain(network, inputs, asked).items():
-        values = {metric: value.cpu() for metric, value in where_it_points(scores, own, other).items()}
+        values = {metric: value.cpu() for metric, value in where_it_points(scores, of_class, other).items()}
         if not any(block.beside or ()):
             del values["astray"]  # there is nothing else to point at
-        found.append(pd.DataFrame({"input": block.ids, "method": name} | values))
-    values = pd.concat(found, ignore_index=True).melt(["input", "method"], var_name="metric")
+        frames.append(pd.DataFrame({"input": block.ids, "method": name} | values))
+    values = pd.concat(frames, ignore_index=True).melt(["input", "method"], var_name="metric")
     clusters = dict(zip(block.ids, (name.partition("+")[0] for name in block.ids), strict=True))
     run.add_units(as_units(values, seed=0, clusters=clusters))
     run.count(n=len(block), features=n_cells)

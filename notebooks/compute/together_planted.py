@@ -26,10 +26,7 @@ from tqdm.auto import tqdm
 from faithbook import reasons
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models import closed_form
 from faithbook.models.load import load_model
-from faithbook.sources.datasets import load_dataset
-from faithbook.sources.images import load_pictures
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, evaluate
 from faithlib.perturb import Perturber
@@ -57,11 +54,7 @@ def planted_inputs(name, classifier):
     return inputs.to(device), *others
 
 
-detector = (
-    closed_form.word_detector(next(iter(trained.values())).tokenizer)
-    if modality == "text"
-    else closed_form.stripe_detector()
-)
+detector = reasons.detector(modality, next(iter(trained.values())).tokenizer)
 detector.model.to(device)
 checked, right_about, whole = [], [], {}
 for name, classifier in {"detector": detector, **trained}.items():
@@ -102,7 +95,7 @@ run.save(
 MAIN = ERASURES[0]
 shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
 BOUNDED, PLAUSIBLE = FAMILIES["naopc"].directions, FAMILIES["plausibility"].directions
-found = []
+tables = []
 
 
 def measured(name, model, inputs, truth, gold, ids, erase):
@@ -119,33 +112,20 @@ def measured(name, model, inputs, truth, gold, ids, erase):
             continue
         part = inputs[rows]
         width = part.feature_mask.shape[1]  # of the longest among them
-        own = {key: what[rows, :width] for key, what in explanations.items()} | methods
+        given = {key: what[rows, :width] for key, what in explanations.items()} | methods
         marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
-        table = evaluate(model, part, methods=own, metrics=metrics, erase=erase, **marks, **shared)
+        table = evaluate(model, part, methods=given, metrics=metrics, erase=erase, **marks, **shared)
         spent = table.attrs["costs"]
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
-        found.append(table.assign(model=name, erase=erase))
+        tables.append(table.assign(model=name, erase=erase))
 
 
 # %%
-if modality == "text":
-    texts = load_dataset("planted", "test", n=settings["inputs"])
-    bag = closed_form.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
-    linear, ids = bag.classifier, texts.ids
-    inputs, _ = reasons.text_inputs(texts, linear.tokenizer)
-    summands = bag.truth
-else:
-    shown = load_pictures("planted", "test", n=settings["inputs"])
-    linear, ids = closed_form.linear_patches(), shown.ids
-    inputs, _ = reasons.picture_inputs(shown, linear.model)
-    summands = closed_form.patch_truth
-inputs = inputs.to(device)
-linear.model.to(device)
-truth = summands(inputs.to("cpu"), Perturber(linear.model, inputs).predicted.cpu()).to(device)
-measured("linear", linear.model, inputs, truth, None, ids, MAIN)
+linear, inputs, truth, ids = reasons.linear(modality, settings["inputs"], detector, device=device)
+measured("linear", linear, inputs, truth, None, ids, MAIN)
 
 # %%
 knowing = torch.stack(right_about).all(dim=0)
@@ -157,7 +137,7 @@ for name, classifier in tqdm(plan.items(), desc="models"):
     gold = marks[rows][:, : part.feature_mask.shape[1]].to(device)
     for erase in ERASURES[: 2 if name == "trained" else 1]:
         measured(name, classifier.model, part, gold.float(), gold, [ids[i] for i in rows], erase)
-values = pd.concat(found, ignore_index=True)
+values = pd.concat(tables, ignore_index=True)
 run.save_units(as_units(values, seed=0, keys=["model", "erase"]))
 
 # %%

@@ -121,8 +121,8 @@ page.figure(
 
 # %%
 held = rates[rates.which == calibration.HELD_AS]
-wide = held.assign(told=[ends(row) for _, row in held.iterrows()]).pivot_table(
-    index="values", columns="clusters", values="told", aggfunc="first", sort=False
+wide = held.assign(cell=[ends(row) for _, row in held.iterrows()]).pivot_table(
+    index="values", columns="clusters", values="cell", aggfunc="first", sort=False
 )
 wide.insert(0, "skewness", [f"{calibration.skewness(name):.1f}" for name in wide.index])
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
@@ -136,8 +136,8 @@ page.listing(wide, "calibration_coverage", caption="Share of worlds in which the
 
 # %%
 inside = rates[rates.rule.str.endswith(calibration.INSIDE) & (rates.which == "yes")]
-wide = inside.assign(told=[ends(row) for _, row in inside.iterrows()]).pivot_table(
-    index=["rule", "values"], columns="clusters", values="told", aggfunc="first", sort=False
+wide = inside.assign(cell=[ends(row) for _, row in inside.iterrows()]).pivot_table(
+    index=["rule", "values"], columns="clusters", values="cell", aggfunc="first", sort=False
 )
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
 page.listing(

@@ -41,7 +41,7 @@ GOLD = {name: label(name) for name in ("bible", "rwth", "xlwa")}
 SCORES = {"precision": "precision", "recall": "recall", "f1": "F1", "aer": "AER"}
 
 links = page.measure("crosslingual_alignment", over=["gold", "method", "layer", "metric"])
-here = [name for name in GOLD if name in links.levels("gold")]
+gold_sets = [name for name in GOLD if name in links.levels("gold")]
 layers = sorted(int(layer) for layer in links.levels("layer") if layer != NO_LAYER)
 
 
@@ -52,11 +52,11 @@ def scored(gold, aligner, layer, name="aer"):
 
 aer = {
     (gold, aligner): {layer: scored(gold, aligner, layer) for layer in layers}
-    for gold in here
+    for gold in gold_sets
     for aligner in (OURS_BY, OTHER)
 }
-aer |= {(gold, STATISTICAL): {NO_LAYER: scored(gold, STATISTICAL, NO_LAYER)} for gold in here}
-best = {which: min(found, key=lambda layer, found=found: found[layer].ours.point) for which, found in aer.items()}
+aer |= {(gold, STATISTICAL): {NO_LAYER: scored(gold, STATISTICAL, NO_LAYER)} for gold in gold_sets}
+best = {which: min(aer_of, key=lambda layer, aer_of=aer_of: aer_of[layer].ours.point) for which, aer_of in aer.items()}
 page.speaks()
 
 # %% [markdown]
@@ -97,14 +97,14 @@ def said(gold):
     """What the three aligners reach on a gold set."""
     named = {f"ours (layer {LAYER})": (OURS_BY, LAYER), STATISTICAL: (STATISTICAL, NO_LAYER)}
     named |= {f"{OTHER} (best in layer {best[gold, OTHER]})": (OTHER, best[gold, OTHER])}
-    told = "; ".join(f"{name} {spoken(aer[gold, by][layer], '.2f')}" for name, (by, layer) in named.items())
-    return f"- AER on {GOLD[gold]} (n = {aer[gold, OURS_BY][LAYER].ours.n} sentences): {told}."
+    each_aligner = "; ".join(f"{name} {spoken(aer[gold, by][layer], '.2f')}" for name, (by, layer) in named.items())
+    return f"- AER on {GOLD[gold]} (n = {aer[gold, OURS_BY][LAYER].ours.n} sentences): {each_aligner}."
 
 
-Markdown("\n".join([*map(said, here), *(got(name) for name in GOLD if name not in here)]))
+Markdown("\n".join([*map(said, gold_sets), *(got(name) for name in GOLD if name not in gold_sets)]))
 
 # %%
-rows = [(gold, aligner, str(layer)) for (gold, aligner), found in aer.items() for layer in found]
+rows = [(gold, aligner, str(layer)) for (gold, aligner), by_layer in aer.items() for layer in by_layer]
 page.table(
     "crosslingual_aligner_scores",
     lambda row: scored(row["gold"], row["aligner"], row["layer"], row["score"]),
@@ -130,7 +130,7 @@ drawn = pd.DataFrame(
 )
 layout = Layout(panel="gold", series="aligner", names={STATISTICAL: f"{STATISTICAL} (no layers)"})
 fig, alt = line_plot(drawn, "layer of the encoder", "AER (lower is better)", x="layer", layout=layout)
-for ax in fig.axes[: len(here)]:
+for ax in fig.axes[: len(gold_sets)]:
     ax.axvline(LAYER, color="#666666", ls=":", lw=1)
 page.figure(
     fig,
@@ -152,7 +152,7 @@ page.figure(
 # that choice still stands is checked here: each layer's AER less that of the layer in use, from the same drawn sentences.
 
 # %%
-gaps = {(gold, layer): aer[gold, OURS_BY][layer] - aer[gold, OURS_BY][LAYER] for gold in here for layer in layers}
+gaps = {(gold, layer): aer[gold, OURS_BY][layer] - aer[gold, OURS_BY][LAYER] for gold in gold_sets for layer in layers}
 page.listing(
     pd.DataFrame(
         [
@@ -166,12 +166,12 @@ page.listing(
 
 # %%
 lines = []
-for gold in here:
+for gold in gold_sets:
     lower = [layer for layer in layers if gaps[gold, layer].ours.point < -1e-6]  # values are kept as float32
     clear = [layer for layer in lower if gaps[gold, layer].ours.p_below() <= 0.025 / len(layers)]
-    told = f"lower than in layer {LAYER}, which is in use, in layer {', '.join(map(str, lower))} (clearly in: "
-    told += f"{', '.join(map(str, clear)) or 'none'})"
-    lines.append(f"{GOLD[gold]}: AER is {told if lower else f'lowest in layer {LAYER}, which is in use'}.")
+    better_layers = f"lower than in layer {LAYER}, which is in use, in layer {', '.join(map(str, lower))} (clearly in: "
+    better_layers += f"{', '.join(map(str, clear)) or 'none'})"
+    lines.append(f"{GOLD[gold]}: AER is {better_layers if lower else f'lowest in layer {LAYER}, which is in use'}.")
 Markdown(" ".join(lines))
 
 # %% [markdown]
@@ -229,12 +229,12 @@ Markdown(
 # %%
 CHANCE = 1 / 11  # the translations themselves and ten random batches, as in the paper
 batches = page.measure("crosslingual_alignment", parts=["cka"], over=["model", "language"], bounds=(0, 1))
-found = batches.each(found_batches)
+rates = batches.each(found_batches)
 models, languages = batches.levels("model"), batches.levels("language")
 english = next(name for name in models if name.startswith("English"))
 page.table(
     "crosslingual_figure6",
-    lambda row: found[row["model"], row["language"]],
+    lambda row: rates[row["model"], row["language"]],
     rows=["language"],
     columns=["model"],
     printed=every(model=models, language=[*languages, EVERY]),
@@ -243,7 +243,7 @@ page.table(
 
 # %%
 order = [*languages, EVERY]
-drawn = pd.DataFrame([{"row": one, "model": model} | ends_of(found[model, one]) for one in order for model in models])
+drawn = pd.DataFrame([{"row": one, "model": model} | ends_of(rates[model, one]) for one in order for model in models])
 fig, alt = dot_plot(drawn, "accuracy", layout=Layout(series="model", mark=CHANCE, width=7.5))
 page.figure(
     fig,
@@ -258,10 +258,10 @@ page.figure(
 # words, for placeholders, names and numbers are copied, and differ from message to message.
 
 # %%
-overall = "; ".join(f"{model} {spoken(found[model, EVERY], '.2f')}" for model in models)
+overall = "; ".join(f"{model} {spoken(rates[model, EVERY], '.2f')}" for model in models)
 multilingual = [model for model in models if not model.startswith(("English", "Turkish"))]
 tested = page.test(
-    {"crosslingual_figure6": {f"{m} minus {english}": found[m, EVERY] - found[english, EVERY] for m in multilingual}}
+    {"crosslingual_figure6": {f"{m} minus {english}": rates[m, EVERY] - rates[english, EVERY] for m in multilingual}}
 )
 page.verdicts(tested)
 

@@ -62,11 +62,11 @@ TP, GUIDED = "top_prediction", RELEASED[0].removesuffix("_released")
 PREDICTED = "logit of the predicted class"
 
 
-def of_choice(way, beside="main"):
+def of_choice(way, base="main"):
     """Of every row that was looked at: ours (or what stands in its place), and with the choice made otherwise."""
     frame = measured.frame[measured.frame.way == way]
     rows = dict.fromkeys(zip(frame.method, frame.aggregation, strict=True))
-    return {row_label(*row): (rho[beside](row, TP), rho[way](row, TP)) for row in rows}
+    return {row_label(*row): (rho[base](row, TP), rho[way](row, TP)) for row in rows}
 
 
 def of_all(way):

@@ -35,12 +35,12 @@ from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov_spread import matrix, told_apart_by_size
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.results import published
 from faithbook.results.numbers import ends_of
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
-from faithbook.results.spread import matrix, told_apart_by_size
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
 METRICS = {"comprehensiveness": 1, "sufficiency": -1}  # 1: higher is better
@@ -259,17 +259,17 @@ page.listing(
 # fit into one batch is not changed by the fault.
 
 # %%
-told = []
+fault_rows = []
 for metric in METRICS:
     right = beside.in_order_of_reading(erased, metric)
     wrong = beside.in_order_of_reading(erased, metric + FAULT)[: ours_read["different windows"]]
     means = {"all, right": right, "the same few, right": right[: ours_read["inputs read"]], "as released": wrong}
     for name, values in means.items():
         mean = values.mean(axis=0)
-        told.append({"metric": metric, "texts": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
-        told[-1] |= {"tau with all, right": float(tau_b(right.mean(axis=0), mean)), "n": len(values)}
+        fault_rows.append({"metric": metric, "texts": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
+        fault_rows[-1] |= {"tau with all, right": float(tau_b(right.mean(axis=0), mean)), "n": len(values)}
 page.listing(
-    pd.DataFrame(told),
+    pd.DataFrame(fault_rows),
     "crosslingual_erasure_fault",
     caption="What the fault does to this run: mean and standard deviation over the 24 different rows, and Kendall's tau "
     "of their order with the right one; n texts, or windows",

@@ -18,11 +18,10 @@
 # - *{term}`Copied words <copied word>`.* Numbers, marks, names and placeholders are the same in both texts, so they have
 #   the same embedding whatever the model makes of them.
 #
-# A *floor* is a row of scores that knows nothing of the prediction. What it reaches is what these three are worth. There
-# are three floors: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is
-# one of the paper's thirteen; and `random` scores. **The paper has no counterpart to this page**, and nothing here is
-# compared with printed numbers. Texts are XNLI's pairs, or messages of a program ({term}`substitute data`) if
-# XNLI is not installed; models are small.
+# A *baseline* is an attribution that ignores the prediction: its rho shows how far these three reasons lead. There are three
+# baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
+# paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
+# printed numbers. The models are small; *Data used* names the texts.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -74,7 +73,7 @@ page.speaks()
 # %% [markdown]
 # ## What the texts are like
 #
-# Pieces a word in English and in each translation; the share of English words that have a link; links beyond the first, as
+# Pieces per word in English and in each translation; the share of English words that have a link; links beyond the first, as
 # a share of linked words; and the share of English words that are copied.
 
 # %%
@@ -93,6 +92,7 @@ page.table(
         ]
     ),
     caption="Words, pieces and links: means over n texts",
+    words={"pieces a word": "pieces per word"},
 )
 
 # %%
@@ -105,7 +105,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Floors and methods in other settings
+# ## Baselines and methods in other settings
 #
 # The first setting is the published one: pieces and links are added up, an English word without a link has 0 and stays
 # in. Means take the place of the sums over pieces, over links, or over both; words without a link, or copied ones, are
@@ -114,7 +114,7 @@ Markdown(
 # means of both and links drawn anywhere, which add nothing to it.
 #
 # With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation: that this
-# floor is gone (–) is the point of the setting. Intervals draw messages again, each in all languages, by all models and
+# baseline is gone (–) is the point of the setting. Intervals draw messages again, each in all languages, by all models and
 # seeds, with all rows.
 
 # %%
@@ -136,16 +136,16 @@ page.figure(
     fig,
     "crosslingual_floors_plot",
     alt=alt,
-    caption=f"Eleven rows that look at the prediction, and three floors that do not (upright lines), in {len(PANELS)} "
+    caption=f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
     "settings. Attributions of the loss.",
 )
 
 # %% [markdown]
-# ## What is left above the floors
+# ## What is left above the baselines
 #
-# A method is *above all floors* where its lead over each of them has a 95 % interval above zero, and *below one* where
-# its lead over some floor has one below zero. With fewer than ten independent messages nothing is counted. The best
-# method of a setting is the one whose smallest lead over a floor is largest. *Tau* compares the order of the eleven with
+# A method is *above all baselines* where its lead over each of them has a 95 % interval above zero, and *below one* where
+# its lead over some baseline has one below zero. With fewer than ten independent messages nothing is counted. The best
+# method of a setting is the one whose smallest lead over a baseline is largest. *Tau* compares the order of the eleven with
 # that in the published setting: 1 where no two change places, 0 for unrelated orders.
 
 # %%
@@ -153,28 +153,28 @@ leads = {(setting, output): rho[setting].over_floors(output) for setting in SETT
 
 
 def left(setting, output):
-    """What a setting leaves above the floors, and of the order."""
+    """What a setting leaves above the baselines, and of the order."""
     frame = leads[setting, output]
     if frame.empty:
         return {"output": output, "setting": SETTINGS[setting], "methods": 0}
     best = frame.loc[frame.estimate.idxmax()]
-    pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
-    both = [(own.ours, published.ours) for own, published in pairs if own and published]
+    pairs = [(rho[setting].if_defined(row, output), rho["main"].if_defined(row, output)) for row in LOOKING]
+    both = [(measured_pair.ours, published.ours) for measured_pair, published in pairs if measured_pair and published]
     tau = {}
     if setting != "main" and len(both) > 1:
         tau = ends_of(tau_of(*zip(*both, strict=True)), "tau")
-    found = {"output": output, "setting": SETTINGS[setting], "above all floors": frame.above.sum()}
-    found |= {"below one": frame.below.sum(), "methods": len(frame)}
-    found |= {"best": row_label(best.method, best.aggregation), "over": best.over}
-    found |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
-    return found | tau | {"n": frame.n.min()}
+    counts = {"output": output, "setting": SETTINGS[setting], "above all baselines": frame.above.sum()}
+    counts |= {"below one": frame.below.sum(), "methods": len(frame)}
+    counts |= {"best": row_label(best.method, best.aggregation), "over": best.over}
+    counts |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
+    return counts | tau | {"n": frame.n.min()}
 
 
 page.listing(
     pd.DataFrame([left(setting, output) for output in OUTPUT_NAMES for setting in SETTINGS]),
     "crosslingual_floors_above",
     digits=2,
-    caption="Methods above all floors and below one; the best method's lead over the floor nearest to it; and Kendall's "
+    caption="Methods above all baselines and below one; the best method's lead over the baseline nearest to it; and Kendall's "
     "tau with the published setting, with 95 % intervals; n, the fewest messages",
 )
 
@@ -185,12 +185,12 @@ page.listing(
 # %%
 def value(setting, row):
     """A row's rho for the loss in words, with its interval."""
-    pair = rho[setting].found(row, "loss")
+    pair = rho[setting].if_defined(row, "loss")
     return spoken(pair, ".2f") if pair else "–"
 
 
 def remaining(setting, output):
-    """Names of the methods above all floors."""
+    """Names of the methods above all baselines."""
     frame = leads[setting, output]
     return ", ".join(row_label(r.method, r.aggregation) for r in frame[frame.above].itertuples()) or "none"
 
@@ -202,8 +202,8 @@ lines = [
     f"- As published, scores that know nothing reach a rho of {value('main', uniform)} (uniform) and "
     f"{value('main', norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value('main', leader)}.",
     *(
-        f"- Above all floors {told}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
-        for one, told in (("main", "as published"), (TREATED, "with all shortcuts closed"))
+        f"- Above all baselines {kind}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
+        for one, kind in (("main", "as published"), (TREATED, "with all shortcuts closed"))
     ),
     f"- The norm of the embedding goes from {value('main', norm)} to {value('no copied words', norm)} without copied "
     f"words, to {value('mean of pieces', norm)} with means over pieces, and to {value(TREATED, norm)} with all shortcuts "
@@ -217,15 +217,16 @@ quoted = {
     row_label("input_x_gradient", "l2"): ("input_x_gradient", "l2"),
 }
 page.quote(
-    "crosslingual_floors", {told: pair for told, row in quoted.items() if (pair := rho["main"].found(row, "loss"))}
+    "crosslingual_floors",
+    {kind: pair for kind, row in quoted.items() if (pair := rho["main"].if_defined(row, "loss"))},
 )
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 both = {
     row_label(*row): replace(pair, published=printed[(*row, "loss")])
     for row in LOOKING
-    if (pair := rho["main"].found(row, "loss"))
+    if (pair := rho["main"].if_defined(row, "loss"))
 }
-bands = {told: pair for told, row in list(quoted.items())[:2] if (pair := rho["main"].found(row, "loss"))}
+bands = {kind: pair for kind, row in list(quoted.items())[:2] if (pair := rho["main"].if_defined(row, "loss"))}
 if both:
     caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
     page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)
@@ -237,7 +238,7 @@ Markdown("\n".join(lines) if len(first) else NOWHERE)
 # the embedding beside it, on the same pairs. And a method that leads only as long as pieces are added up leads in
 # length. What survives means over pieces, words without a link left out and copied words left out is agreement that
 # length, links and copies cannot explain. It may still be agreement for other reasons: that some words are frequent, or
-# that content words matter in every language. The floors bound what rho says from below; nothing here bounds it from
+# that content words matter in every language. The baselines bound what rho says from below; nothing here bounds it from
 # above.
 
 # %%

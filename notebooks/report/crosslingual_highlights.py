@@ -28,28 +28,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import (
-    AGGREGATED,
-    ERASING,
-    MARKED,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    firmest_marks,
-)
-from faithbook.papers.zaman_belinkov_tables import (
-    FLOORS,
-    KEYS,
-    RELEASED,
-    Rows,
-    agreement,
-    defined,
-    of_texts,
-    on_more_texts,
-    shown,
-    words,
-)
+from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, MARKED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, defined, on_more_texts, shown, words
 from faithbook.results import published
 from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
@@ -66,7 +47,7 @@ marked = page.measure("crosslingual_plausibility", over=cells, prepare=partial(d
 on_all = page.measure(
     "crosslingual_plausibility", over=cells, prepare=partial(defined, over=cells, further=True), bounds=(0, 1)
 )
-MARKS = firmest_marks(marked.levels("dataset"))
+MARKS = zaman_belinkov.firmest_marks(marked.levels("dataset"))
 NAMED = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
 precision = Rows(marked, table4, dataset=MARKS, metric="average_precision")
 on_more = Rows(on_all, table4, dataset=MARKS, metric="average_precision")
@@ -82,7 +63,7 @@ across = page.measure(
     bounds=(-1, 1),
     firmest=True,
 )
-texts = of_texts(page)
+texts = zaman_belinkov_tables.of_texts(page)
 languages = [one for one in PAPER_LANGUAGES if one in across.levels("language")]
 rho = Rows(across, published.table("crosslingual_table1")[[*KEYS, "value"]], setting="main", language=languages)
 page.speaks()
@@ -111,11 +92,11 @@ page.speaks()
 # %%
 def told_apart(dataset):
     """Random scores and the thirteen on one set of marks, how far these are above, and which single rows are not."""
-    own = Rows(marked, dataset=dataset, metric="average_precision")
-    both, floor = own.mean(THIRTEEN, OUTPUT_NAMES), own(FLOORS[1], "loss")
-    below = sum(own(row, output).ours.point < floor.ours.point for row in THIRTEEN for output in OUTPUT_NAMES)
-    found = {"marks": dataset, "random scores": floor.ours.point, "the thirteen": both.ours.point}
-    return found | {"rows below random": below} | row_of(both - floor)
+    precision_of = Rows(marked, dataset=dataset, metric="average_precision")
+    both, floor = precision_of.mean(THIRTEEN, OUTPUT_NAMES), precision_of(FLOORS[1], "loss")
+    below = sum(precision_of(row, output).ours.point < floor.ours.point for row in THIRTEEN for output in OUTPUT_NAMES)
+    marks_row = {"marks": dataset, "random scores": floor.ours.point, "the thirteen": both.ours.point}
+    return marks_row | {"rows below random": below} | row_of(both - floor)
 
 
 there = [name for name in MARKED if name in marked.levels("dataset")]
@@ -252,19 +233,21 @@ keys = [
 aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
 keys += [plt.Line2D([], [], marker="s", ls="", color=COLOURS[how], label=text) for how, text in aggregations.items()]
 fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
-told = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
+each_row = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
 page.figure(
     fig,
     "crosslingual_faithful_plausible",
     alt="Two scatter plots of MAP against rho for the loss, thirteen rows each, published and ours. Ours, rho and MAP: "
-    f"{told}.",
-    caption="Plausibility against faithfulness across languages, one point a row (loss). Dotted: our share of marked "
+    f"{each_row}.",
+    caption="Plausibility against faithfulness across languages, one point per row (loss). Dotted: our share of marked "
     "words.",
 )
 
 # %%
 page.listing(
-    pd.DataFrame([{"output": output} | agreement(rho, precision, output) for output in OUTPUT_NAMES]),
+    pd.DataFrame(
+        [{"output": output} | zaman_belinkov_tables.agreement(rho, precision, output) for output in OUTPUT_NAMES]
+    ),
     "crosslingual_winners",
     digits=2,
     caption="Who leads in rho and in MAP, published and ours, and Kendall's tau between the two orders of the thirteen "
@@ -302,7 +285,7 @@ page.listing(
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
-thresholds = thresholds[thresholds.dataset == firmest_marks(thresholds.dataset.unique())]
+thresholds = thresholds[thresholds.dataset == zaman_belinkov.firmest_marks(thresholds.dataset.unique())]
 of_words = texts.frame[(texts.frame.metric == "words") & (texts.frame.language == "en")]
 lengths = of_words.drop_duplicates("id").value
 even = {"its texts": float((of_marks.value**-0.5).mean()), "carried": float((lengths**-0.5).mean())}

@@ -38,6 +38,7 @@ from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import spoken
 from faithbook.results.report import start_page
+from faithbook.results.tables import rounded
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
@@ -80,9 +81,9 @@ alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
 page.speaks()
 
 # %%
-told = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
+guessed = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
 Markdown(
-    f"*Not testable*, since accuracy is not clearly above chance ({GUESSED:.2f}): {', '.join(told)}."
+    f"*Not testable*, since accuracy is not clearly above chance ({GUESSED:.2f}): {', '.join(guessed)}."
     if unread
     else f"In every language that is explained accuracy is clearly above chance ({GUESSED:.2f})."
 )
@@ -155,15 +156,15 @@ def under_choices(name, parts):
     the way that leaves words' lengths and copied words least to say."""
     fair = "means, aligned, no copied words"
     ways = [one for one in measured.levels("setting") if one != "main" and not one.startswith("random")]
-    found = {("main", "all", "the paper's"): parts()}
-    found |= {(way, "all", "the paper's"): parts(setting=way) for way in ways}
+    specifications = {("main", "all", "the paper's"): parts()}
+    specifications |= {(way, "all", "the paper's"): parts(setting=way) for way in ways}
     one_by_one = models if len(models) > 1 else []  # one model alone is all of them, and would count twice
-    found |= {("main", model, "the paper's"): parts(model=model) for model in one_by_one}
+    specifications |= {("main", model, "the paper's"): parts(model=model) for model in one_by_one}
     if others:
-        found[("main", "all", "all of ours")] = parts(language=languages)
+        specifications[("main", "all", "all of ours")] = parts(language=languages)
     if fair in ways:
-        found |= {(fair, model, "the paper's"): parts(setting=fair, model=model) for model in one_by_one}
-    return page.multiverse(name, ["scores", "model", "languages"], found)
+        specifications |= {(fair, model, "the paper's"): parts(setting=fair, model=model) for model in one_by_one}
+    return page.multiverse(name, ["scores", "model", "languages"], specifications)
 
 
 curves = {"xl_c01": under_choices("xl_c01", leading), "xl_c04": under_choices("xl_c04", gradients_ahead)}
@@ -388,7 +389,12 @@ last = page.test(
 page.verdicts(last)
 
 # %%
-Markdown(f"Mean rho: {zaman_belinkov_figures.told_by_links(points)}.")
+links = {text: rounded(mean, 2) for text, mean in points.items()}
+Markdown(
+    f"Mean rho of the loss over the thirteen rows is {links['aligner']} with the aligner's links, {links[SETTINGS['random links']]} "
+    f"with as many links at random, and {links[SETTINGS['random links, degrees kept']]} where each English word keeps how many "
+    "it has."
+)
 
 # %% [markdown]
 # ## Stand-ins, after the paper's own data
@@ -406,9 +412,11 @@ for name in (one for one in everything_read if one not in measured.material.data
         bounds=(-1, 1),
         n_resamples=1999,
     )
-    here = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
-    own = Rows(everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=here)
-    apart |= {(name, row_label(*row), output): own(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
+    languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
+    rows_of = Rows(
+        everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=languages_of
+    )
+    apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
 page.stand_ins(
     apart,
     ["dataset", "row", "output"],

@@ -29,12 +29,8 @@ page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")
 if there:
     measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=bounded)
-    pairs = page.measure(
-        "language_sentences",
-        over=["dataset", "first", "second"],
-        prepare=ordered_alike,
-        bounds=(-1, 1),
-    )
+    among = ["dataset", "first", "second"]
+    pairs = page.measure("language_sentences", over=among, prepare=ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=bounded)
     display(page.speaks())
 else:
@@ -43,16 +39,18 @@ else:
 # %% [markdown]
 # ## The prompts
 #
-# *facts*: four people, where each lives and what each works as, one sentence each, in any order, then "So Anna lives in". The
-# log-probability of the right city is followed, and one sentence decides it. *news*: the first eight sentences of a BBC story
-# {cite:p}`greene_cunningham_2006`, then "Summary:". The log-probability of the model's own answer (eight tokens at most) is
-# followed. A sentence that is removed is deleted from the prompt.
+# *facts*: where four people live and what they work as, in eight sentences in random order, then "So Anna lives in". We explain
+# the log-probability of the right city, which one sentence decides. *news*: the first eight sentences of a BBC story
+# {cite:p}`greene_cunningham_2006`, then "Summary:". We explain the log-probability of the model's own answer (eight tokens at
+# most). Removed sentences are deleted from the prompt.
 
 # %%
 if there:
     datasets = measured.levels("dataset")
     NAMES = {"full": "whole prompt", "empty": "no sentence", "upper": "best AOPC", "lower": "worst AOPC"}
-    rows = {(name, told): ends.mean(dataset=name, metric=metric) for name in datasets for metric, told in NAMES.items()}
+    rows = {
+        (name, words): ends.mean(dataset=name, metric=metric) for name in datasets for metric, words in NAMES.items()
+    }
     display(
         page.listing(
             listed(rows, ["data", "what"]),
@@ -65,7 +63,8 @@ if there:
 # %% [markdown]
 # ## How close to the best order
 #
-# NAOPC: AOPC, most relevant sentence first, between its exact bounds. Methods that erase use the same 256 outputs.
+# NAOPC is the place of AOPC, most relevant sentence first, between its exact bounds. Methods that erase use the same 256
+# outputs.
 
 
 # %%
@@ -103,10 +102,10 @@ METRICS = {
 if there:
     defined = set(measured.frame[["dataset", "method", "metric"]].itertuples(index=False, name=None))
     rows = {
-        (name, label(method), told): mean(name, method, metric)
+        (name, label(method), words): mean(name, method, metric)
         for name in datasets
         for method in methods
-        for metric, told in METRICS.items()
+        for metric, words in METRICS.items()
         if (name, method, metric) in defined
     }
     display(

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Does a contrast find the subject?
 #
-# The figure shows how often each method gives the subject of a sentence the highest score: once where log p(right verb) minus
-# log p(wrong verb) is explained, once where log p(right verb) alone is.
+# The figure shows how often each method gives the subject of a sentence the highest score, when it explains log p(right verb)
+# minus log p(wrong verb) and when it explains log p(right verb) alone.
 #
 # After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
 # {cite:t}`arras_2025` explain such predictions by a contrast. The sentences are our own, so the truth is known without
@@ -20,18 +20,10 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown, display
 
-from faithbook.results import published
+from faithbook.results import prompted, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import (
-    ALONE,
-    CONTRAST,
-    FEWEST_SENTENCES,
-    NO_OUTPUT,
-    WITHOUT_MODEL,
-    subjects,
-    two_by_method,
-)
+from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 from faithbook.results.report import start_page
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
@@ -48,7 +40,7 @@ else:
 # %% [markdown]
 # ## How often the subject is first
 #
-# *First*: the subject's score is the only largest of the sentence's five words. Only sentences are counted whose right verb
+# *First*: the subject's score is the only largest of the sentence's five words. We count only sentences whose right verb
 # the model finds more probable than the wrong one. Under p(right verb) itself, saliency, input × gradient and occlusion order
 # words as under its logarithm. Attention, rollout and random scores do not depend on the output, so they have one value.
 # Intervals draw triples of subject, preposition and noun, which have four sentences each.
@@ -66,20 +58,15 @@ if there:
     blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
     contrasts = {name: share(name, CONTRAST) for name in methods}
     alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
-    fig, alt = two_by_method(
+    fig, alt = prompted.two_by_method(
         alone,
         contrasts,
         ("log p(right verb), or no output", "contrast"),
         xlabel="share of sentences whose subject is first",
     )
-    display(
-        page.figure(
-            fig,
-            "language_contrast_first",
-            alt=alt,
-            caption="How often the subject has the highest score, with 95 % intervals, on a small model. Chance is one in five.",
-        )
-    )
+    caption = "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M). Chance is one in five."
+    display(page.figure(fig, "language_contrast_first", alt=alt, caption=caption))
+    page.overview((fig, alt), "language_overview", caption=caption)
     page.quote(
         "lm_subject",
         {

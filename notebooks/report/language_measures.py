@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Language models: how much a method marks, and the first token
+# # Language models: do scores reward marking more, and the first token?
 #
-# Two things that a faithfulness score of a language model can measure by mistake. *Amount*: soft metrics drop elements of a
-# word's embedding with a probability that follows its score, so that a method with large scores keeps, or loses, more of the
-# text, whatever its order. Huang & Chan (2026, arXiv 2601.03089) compare methods at the same expected retention instead
-# (pi-Soft). *Sinks*: decoders give most of their attention to the first token of a prompt, whatever it is.
+# A faithfulness score of a language model can measure two things by mistake. *Amount*: soft metrics drop elements of a
+# word's embedding with a probability that follows its score. A method with large scores then keeps, or loses, more of the
+# text, whatever its order. {cite:t}`huang_chan_2026` compare methods at the same expected retention instead (pi-Soft).
+# *Sinks*: decoders give most of their attention to the first token of a prompt, whatever it is.
 #
-# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. A film review in a sentence (SST-2) stands in a prompt that
-# asks for its sentiment; explained is the probability of the predicted word, " positive" or " negative". Words of the review are
+# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. The prompt asks for the sentiment of a one-sentence film
+# review (SST-2). We explain the probability of the predicted word, " positive" or " negative". Words of the review are
 # features. The rules were fixed before any value was computed.
 
 # %% tags=["parameters"]
@@ -80,10 +80,10 @@ if there:
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
-    told = page.speaks()
+    data_used = page.speaks()
 else:
-    told = Markdown(WITHOUT_MODEL)
-told
+    data_used = Markdown(WITHOUT_MODEL)
+data_used
 
 # %%
 if there:
@@ -95,7 +95,7 @@ if there:
             f"of {spoken(rho['soft_ns'], '.2f')}, at equal retention of {spoken(rho['pi_soft_ns'], '.2f')}; Soft-NC has "
             f"{spoken(rho['soft_nc'], '.2f')} and {spoken(rho['pi_soft_nc'], '.2f')}. The first token, a word of the template, takes "
             f"{spoken(share['attention'], '.0%')} of the attention and {spoken(share['input_x_gradient'], '.0%')} of input × "
-            f"gradient. The prompt is answered rightly for {spoken(right, '.0%', n=True)} of the reviews."
+            f"gradient. The model answers correctly for {spoken(right, '.0%', n=True)} of the reviews."
         )
     )
 
@@ -103,9 +103,9 @@ if there:
 # ## Do soft metrics reward large scores?
 #
 # Scores are stretched to [0, 1] in each text; the *amount* of a method is their mean. For each text the methods have a rank by
-# amount and one by metric; the rank correlation of the two is averaged over texts. Above zero: who marks more scores higher. A
-# correlation alone could mean that better methods mark more. So occlusion enters twice more, its importance to the power 1/3
-# and to the power 3: one order, two amounts.
+# amount and one by metric; the rank correlation of the two is averaged over texts. Above zero, methods that mark more score
+# higher. A correlation alone could mean that better methods mark more. So occlusion enters twice more, its importance to the
+# power 1/3 and to the power 3: one order, two amounts.
 #
 # *At equal retention* (pi-Soft-NS, pi-Soft-NC): scores are shifted until every method keeps the same share of the text, a
 # quarter, a half, three quarters; the value is the area over these shares. How the shift is made is our choice
@@ -115,16 +115,9 @@ if there:
 if there:
     rows = {(name, metric): of(metric, name) for name in METHODS for metric in ("amount", *SOFT, *SOFT.values())}
     table = listed(rows, ["method", "metric"])
-    cells = pd.DataFrame(
-        {
-            "method": table.method,
-            "metric": table.metric,
-            "cell": [f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()],
-        }
-    )
-    wide = cells.pivot(index="method", columns="metric", values="cell").loc[
-        list(METHODS), ["amount", *SOFT, *SOFT.values()]
-    ]
+    cells = table.assign(cell=[spoken(one, ".2f") for one in table.itertuples()])
+    wide = cells.pivot(index="method", columns="metric", values="cell")
+    wide = wide.loc[list(METHODS), ["amount", *SOFT, *SOFT.values()]]
     caption = "Methods on a small language model: mean importance, soft metrics as they are and at equal retention (higher is better), with 95 % intervals"
     display(
         page.listing(
@@ -145,9 +138,9 @@ if there:
     for ax in axes[2:]:
         ax.set_xlabel("mean importance of a word", fontsize="small")
     figures.legend(fig, columns=4)
-    said = "; ".join(f"{label(one)} {quantity.ours.point:.2f}" for one, quantity in rho.items())
-    alt = f"Four panels with a dot for each method: its mean importance against Soft-NS and Soft-NC, left as they are, right at equal retention. Mean rank correlation over texts: {said}."
-    caption = "How much a method marks, and what soft metrics say of it, as they are (left) and at equal retention (right). SmolLM2-135M, SST-2."
+    each_metric = "; ".join(f"{label(one)} {quantity.ours.point:.2f}" for one, quantity in rho.items())
+    alt = f"Four panels with a dot for each method: its mean importance against Soft-NS and Soft-NC, left as they are, right at equal retention. Mean rank correlation over texts: {each_metric}."
+    caption = "How much a method marks and its soft metrics, as they are (left) and at equal retention (right). SmolLM2-135M, SST-2."
     display(page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=table))
 
 # %%
@@ -178,10 +171,10 @@ page.parts(amounts, "language_amounts_parts", caption="The parts of these claims
 # %% [markdown]
 # ## What falls on the first token?
 #
-# A decoder's softmax over positions has to put its weight somewhere, and the first token, which every later one sees, is where it
-# goes. Here the whole prompt is explained, token by token. *Share*: what part of the absolute scores the first token has; an
-# even share would be one over the number of tokens. Rollout without the sink sets attention to the first token to zero before
-# it multiplies.
+# A decoder's attention has to go somewhere at every position, and most of it goes to the first token, which all later ones see.
+# For this question the whole prompt is explained, token by token. *Share*: the part of the absolute scores that the first token
+# has; an even share would be one over the number of tokens. Rollout without the sink sets attention to the first token to zero
+# before it multiplies.
 
 # %%
 if there:
@@ -196,14 +189,14 @@ if there:
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of the absolute scores of a prompt", fontsize="small")
     figures.legend(fig)
-    said = "; ".join(f"{label(one.method)} {one.estimate:.0%}" for one in shares.itertuples())
-    alt = f"A dot with an interval for each method: the share of a prompt's scores that its first token has. {said}; an even share is {even.ours.point:.0%}."
+    each_method = "; ".join(f"{label(one.method)} {one.estimate:.0%}" for one in shares.itertuples())
+    alt = f"A dot with an interval for each method: the share of a prompt's scores that its first token has. {each_method}; an even share is {even.ours.point:.0%}."
     caption = f"The first token's share of a prompt's scores. SmolLM2-135M, SST-2, n = {shares.n.min()}."
     display(page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares))
 
 # %% [markdown]
-# What does protecting it change? Now the review comes first in the prompt, so that the first token is one of its words. It is a
-# feature like the others (*open*), or it is protected, and the other words are the features.
+# What does protecting it change? For the next table the review comes first in the prompt, so that the first token is one of its
+# words. Either it is a feature like the others (*open*), or it is protected and only the other words are features.
 
 # %%
 PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")

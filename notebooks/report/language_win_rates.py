@@ -7,13 +7,13 @@
 # %% [markdown]
 # # Language models: which erasure?
 #
-# Is a method better than chance? Basu & Chakraborty (2026, arXiv 2603.18579) ask this of each text: of the words that the method
-# names and of random words of the same number, which matter more to the model? The share of random sets that are beaten is the
-# method's *win rate*; one half is chance. They find that the answer depends on how words are erased, by up to 44 points.
+# Is a method better than chance? {cite:t}`basu_chakraborty_2026` compare, on each text, the words that the method names with
+# random words of the same number: which matter more to the model? The share of random sets that are beaten is the method's *win
+# rate*; one half is chance. They find that the answer depends on how words are erased, by up to 44 percentage points.
 #
-# The model is small: SmolLM2-135M-Instruct with weights of 4 bits, asked for the sentiment of film reviews, sentences of 6 to 16
-# words (SST-2) and excerpts of 40 words in which people marked the reason. A method names the fifth of the words with the highest
-# scores. The rules were fixed before any value was computed.
+# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. Its prompts ask for the sentiment of film reviews: sentences
+# of 6 to 16 words (SST-2), and excerpts of 40 words in which people marked the reason. A method names the fifth of the words with
+# the highest scores. The rules were fixed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -64,16 +64,16 @@ if there:
     texts = page.measure("language_erasures", parts=["texts"], over=["length", "metric"], prepare=by_length)
     wins = page.quantity("method", "erasure", "length", metric=SIDE)
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
-    told = page.speaks()
+    every = list(product((*METHODS, "random"), ERASURES, lengths))
+    page.quote("lm_wins", {", ".join(key): wins(*key) for key in every})
+    data_used = page.speaks()
 else:
-    told = Markdown(WITHOUT_MODEL)
-told
+    data_used = Markdown(WITHOUT_MODEL)
+data_used
 
 # %%
 if there:
-    table = listed(
-        {key: wins(*key) for key in product((*METHODS, "random"), ERASURES, lengths)}, ["method", "erasure", "length"]
-    )
+    table = listed({key: wins(*key) for key in every}, ["method", "erasure", "length"])
     real = table[table.method != "random"]
     gap = real.groupby(["length", "method"], sort=False).estimate.agg(lambda one: one.max() - one.min())
     widest = gap.idxmax()
@@ -87,7 +87,7 @@ if there:
         Markdown(
             f"**What one sees.** On a small model, the mean win rate of five methods is: {rates}. The widest gap between two "
             f"erasures of one method is {gap.max():.0%} ({label(widest[1])}, {widest[0]} texts; the widest of {len(gap)}, so that "
-            f"noise is part of it). The prompt is answered rightly for {right}."
+            f"noise is part of it). The model answers correctly for {right}."
         )
     )
 
@@ -95,18 +95,15 @@ if there:
 # ## Four ways to erase
 #
 # A word is *deleted* (the text closes up), replaced by the *padding token*, *set to zero* (its embedding), or *filled in*: a word
-# of another text, drawn once for each place, replaces it. The last keeps the text one of words, as a model is used to. Attributions
-# are the same in all four; occlusion, which erases words itself, sets them to zero. *Comprehensiveness*: by how much the answer's
-# probability falls without the named words, against random words.
+# of another text, sampled once for each place, replaces it. Only infill leaves a text that consists of words, as the model knows
+# it. Attributions are the same in all four; occlusion, which erases words itself, sets them to zero. *Comprehensiveness* is how far
+# the answer's probability falls without the named words, compared with random words.
 
 # %%
 if there:
-    cells = table.assign(cell=[f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()])
-    wide = (
-        cells.pivot(index=["length", "method"], columns="erasure", values="cell")
-        .loc[lengths, list(ERASURES)]
-        .reset_index()
-    )
+    cells = table.assign(cell=[spoken(one, ".2f") for one in table.itertuples()])
+    wide = cells.pivot(index=["length", "method"], columns="erasure", values="cell")
+    wide = wide.loc[lengths, list(ERASURES)].reset_index()
     sizes = ", ".join(f"{one} {table[table.length == one].n.min()}" for one in lengths)
     caption = (
         f"Win rates over matched random rationales, with 95 % intervals; .5 is chance. A small model; texts: {sizes}"
@@ -119,12 +116,8 @@ if there:
     order = (*METHODS, "random")
     for ax, length in zip(axes, lengths, strict=True):
         for i, (erasure, name) in enumerate(ERASURES.items()):
-            part = (
-                table[(table.length == length) & (table.erasure == erasure)]
-                .set_index("method")
-                .loc[list(order)]
-                .reset_index()
-            )
+            part = table[(table.length == length) & (table.erasure == erasure)]
+            part = part.set_index("method").loc[list(order)].reset_index()
             places = [len(order) - 1 - j + 0.18 * (1.5 - i) for j in range(len(order))]
             figures.dots(ax, part, places, colour=PALETTE[i], width=1.5, label=name, marker="osD^"[i], ms=5)
         ax.axvline(0.5, color=PALETTE[6], ls=":", lw=1)
@@ -132,17 +125,17 @@ if there:
         ax.set_xlabel("win rate over random words", fontsize="small")
     axes[0].set_yticks(range(len(order))[::-1], [label(name) for name in order], fontsize="small")
     figures.legend(fig)
-    said = "; ".join(
+    each_cell = "; ".join(
         f"{label(one.method)}, {ERASURES[one.erasure]}, {one.length} {one.estimate:.2f}" for one in real.itertuples()
     )
-    alt = f"Dots with intervals, one row per method, one colour per erasure: win rate over random words, one half dotted. {said}."
+    alt = f"Dots with intervals, one row per method, one colour per erasure: win rate over random words, one half dotted. {each_cell}."
     caption = "How often the words that a method names beat random words, by what takes the place of an erased word. SmolLM2-135M."
     display(page.figure(fig, "language_win_rates_plot", alt=alt, caption=caption, data=table))
 
 # %% [markdown]
 # ## The claims
 #
-# All four are claims of Basu & Chakraborty (2026) on seven models of 7 billion parameters or so; here they meet one small model. A
+# All four are claims of {cite:t}`basu_chakraborty_2026` about seven language models; here they are tested on one small model. A
 # *configuration* is a method with an erasure and a length. *Plausible*: the average precision of a method's scores for what
 # people marked, on the long texts.
 
@@ -180,8 +173,8 @@ page.parts(
 ) if there else None
 
 # %% [markdown]
-# A win rate of one half means that a method names words as random ones would, under this erasure. It does not say which
-# erasure is right: each asks the model about other texts, and deleted or zeroed words make texts that nobody writes.
+# A win rate of one half means that, under this erasure, the named words matter no more than random ones. It does not say which
+# erasure is right: each gives the model different texts, and deleted or zeroed words make texts that nobody writes.
 
 # %%
 page.finish(note="" if there else "no language model on this machine")

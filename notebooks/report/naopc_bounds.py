@@ -48,7 +48,7 @@ mean = page.quantity("metric")
 methods, datasets = edin_bounds.explained(measured.frame), measured.levels("dataset")
 models = [name for name in page.run.settings["models"] if name in methods]
 together = edin_bounds.together(measured.frame, models)
-asked_on = {dataset: own for own, sets in together for dataset in sets}
+asked_on = {dataset: group_models for group_models, sets in together for dataset in sets}
 LENGTHS, KINDS = ("short", "long"), ("morf", "lerf")
 page.speaks()
 
@@ -58,9 +58,7 @@ def asked(name, over, specifications):
     """What the rule of a claim that {doc}`another page <naopc_released_outputs>` judges says of our models."""
     curve = page.multiverse(name, over, specifications)
     same = "{agreeing} of {specifications}".format(**curve.columns)
-    return (
-        f"By the rule of `{name}`, asked of these models: {badge(curve.frame['word'].iloc[0])} ({same} specifications)."
-    )
+    return f"The rule of `{name}`, applied to these models: {badge(curve.frame['word'].iloc[0])} ({same} analysis variants)."
 
 
 EXACT = ("short",)  # texts whose bounds are exact
@@ -108,10 +106,10 @@ Markdown(
         ["texts"],
         {
             (name,): {
-                f"deviation of upper bounds over {len(own)} models": edin_claims.between_models(
-                    [mean("upper", model=m, length=of, dataset=sets) for m in own]
+                f"deviation of upper bounds over {len(group_models)} models": edin_claims.between_models(
+                    [mean("upper", model=m, length=of, dataset=sets) for m in group_models]
                 )
-                for own, sets in together
+                for group_models, sets in together
             }
             for name, of in TEXTS.items()
         },
@@ -130,18 +128,18 @@ Markdown(
 # %%
 def taus(dataset, length, kind, ranked):
     """Kendall's tau of the two rankings of models within a method, or of methods within a model, on average."""
-    own = asked_on[dataset]
-    groups = [[{"model": m, "method": n} for m in own] for n in (*edin_bounds.common(methods, own), "random")]
+    names_on = asked_on[dataset]
+    groups = [[{"model": m, "method": n} for m in names_on] for n in (*edin_bounds.common(methods, names_on), "random")]
     if ranked == "methods":
-        groups = [[{"model": m, "method": n} for n in (*methods[m], "random")] for m in own]
+        groups = [[{"model": m, "method": n} for n in (*methods[m], "random")] for m in names_on]
 
     def tau(group):
         both = [[mean(f"{score}_{kind}", **one, dataset=dataset, length=length).ours for one in group]
                 for score in ("aopc", "naopc")]  # fmt: skip
         return tau_of(*both)
 
-    found = [tau(group) for group in groups]
-    return paired.Paired(sum(found[1:], found[0]) / len(found))
+    of_groups = [tau(group) for group in groups]
+    return paired.Paired(sum(of_groups[1:], of_groups[0]) / len(of_groups))
 
 
 theirs = published.table("naopc_released_taus")
@@ -166,11 +164,11 @@ page.listing(
 # %%
 def moved(kind, length):
     """How far normalising moves models, mean over the groups of data sets whose models are the same."""
-    found = []
-    for own, sets in together:
-        names = [*edin_bounds.common(methods, own), "random"]
-        found.append(edin_claims.moved(mean, kind, names, own, length=length, dataset=sets))
-    return paired.mean(found)
+    of_groups = []
+    for names_of, sets in together:
+        names = [*edin_bounds.common(methods, names_of), "random"]
+        of_groups.append(edin_claims.moved(mean, kind, names, names_of, length=length, dataset=sets))
+    return paired.mean(of_groups)
 
 
 Markdown(
@@ -260,9 +258,9 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No
 # %%
 scores = {
     (score, name, method): mean(f"{score}_morf", method=method, model=name)
-    for own, _ in together
+    for group_models, _ in together
     for score in ("aopc", "naopc")
-    for name in own
+    for name in group_models
     for method in (*methods[name], "random")
 }
 scores = listed(scores, ["score", "classifier", "method"])
@@ -279,14 +277,14 @@ page.figure(
 # %%
 outside = load("naopc_model_scores", profile).drop_duplicates(["dataset", "classifier", "length", "method", "metric"])
 outside, total = outside.groupby("length").outside.sum(), load("naopc_model_scores", profile).groupby("length").size()
-told = ", ".join(f"{outside[length]} of {total[length]} on {length} texts" for length in LENGTHS)
-told = (
-    f"Random orders get a NAOPC of {spoken(chance, n=True)}. Values outside the bounds before these were widened, in this run: {told} "
+outside_by_length = ", ".join(f"{outside[length]} of {total[length]} on {length} texts" for length in LENGTHS)
+random_orders = (
+    f"Random orders get a NAOPC of {spoken(chance, n=True)}. Values outside the bounds before these were widened, in this run: {outside_by_length} "
     "(exact bounds leave none; a beam can be beaten). "
 )
 of = {(name,): {f"random, {m}": mean("naopc_morf", method="random", model=m, length=of) for m in models}
       for name, of in TEXTS.items()}  # fmt: skip
-Markdown(told + asked("naopc_c05", ["texts"], of))
+Markdown(random_orders + asked("naopc_c05", ["texts"], of))
 
 # %% [markdown]
 # ## Sufficiency in two conventions
@@ -329,11 +327,11 @@ shares = page.measure(
 share = shares.quantity("metric")
 rows = []
 for search in shares.levels("search"):
-    found = {name: mean(name, search=search) for name in ("error_upper", "error_lower", "rows", "rows_exact")}
-    rows.append({"search": search} | row_of(found["error_upper"], "upper_error", "upper_low", "upper_high"))
-    rows[-1] |= row_of(found["error_lower"], "lower_error", "lower_low", "lower_high")
+    means = {name: mean(name, search=search) for name in ("error_upper", "error_lower", "rows", "rows_exact")}
+    rows.append({"search": search} | row_of(means["error_upper"], "upper_error", "upper_low", "upper_high"))
+    rows[-1] |= row_of(means["error_lower"], "lower_error", "lower_low", "lower_high")
     rows[-1] |= {f"{end} off": share(f"off_{end}", search=search).ours.point for end in ("upper", "lower")}
-    rows[-1] |= {name: found[name].ours.point for name in ("rows", "rows_exact")}
+    rows[-1] |= {name: means[name].ours.point for name in ("rows", "rows_exact")}
 beams = pd.DataFrame(rows)
 page.listing(
     beams,

@@ -58,16 +58,16 @@ page.speaks()
 # %%
 def ends(of, *names):
     """A quantity with its interval; a single text has none."""
-    _, *interval = found = ends_of(of, *names)
-    return found if of.n > 1 else found | dict.fromkeys(interval, np.nan)
+    _, *interval = row_values = ends_of(of, *names)
+    return row_values if of.n > 1 else row_values | dict.fromkeys(interval, np.nan)
 
 
 rows = []
 for model, words, search, kind in searches[["model", "words", "search", "kind"]].itertuples(index=False):
-    found = {metric: mean(model, words, search, metric).ours for metric in ("rows", "fewer", "error", "unsure")}
-    rows.append({"classifier": model, "words": words, "search": search, "kind": kind, "n": found["error"].n})
-    rows[-1] |= {"rows": found["rows"].point, "times_fewer": found["fewer"].point}
-    rows[-1] |= ends(found["error"]) | {"unsure": found["unsure"].point}
+    means = {metric: mean(model, words, search, metric).ours for metric in ("rows", "fewer", "error", "unsure")}
+    rows.append({"classifier": model, "words": words, "search": search, "kind": kind, "n": means["error"].n})
+    rows[-1] |= {"rows": means["rows"].point, "times_fewer": means["fewer"].point}
+    rows[-1] |= ends(means["error"]) | {"unsure": means["unsure"].point}
 table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
     table.drop(columns="kind"),
@@ -97,22 +97,22 @@ caption = "What a row buys (bars: 95 % intervals over texts; dotted: an error of
 page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
 
 # %%
-told, asked = [], 0
+outdone, asked = [], 0
 for (model, words), part in table[table.kind.isin(["pruned", "adaptive"])].groupby(["classifier", "words"]):
     asked += "adaptive" in set(part.kind)
-    if found := edin_bounds.outdone(part, "estimate"):
-        own, better = found
-        less = difference(model, words, own.search, "error") - difference(model, words, better.search, "error")
-        less = f"difference {spoken(less, '.4f')} on {own.n} texts" if own.n > 1 else "one text"
-        told.append(
-            f"- {model}, {words} words: *{better.search}* asks for {better.rows:,.0f} rows, not {own.rows:,.0f}, and errs by "
-            f"{better.estimate:.4f}, not {own.estimate:.4f} ({less})"
+    if pair := edin_bounds.outdone(part, "estimate"):
+        adaptive, better = pair
+        less = difference(model, words, adaptive.search, "error") - difference(model, words, better.search, "error")
+        less = f"difference {spoken(less, '.4f')} on {adaptive.n} texts" if adaptive.n > 1 else "one text"
+        outdone.append(
+            f"- {model}, {words} words: *{better.search}* asks for {better.rows:,.0f} rows, not {adaptive.rows:,.0f}, and errs by "
+            f"{better.estimate:.4f}, not {adaptive.estimate:.4f} ({less})"
         )
 head = (
-    f"The adaptive search ran at {asked} pairs of a classifier and a length. At {len(told)} of them a pruned search with one "
+    f"The adaptive search ran at {asked} pairs of a classifier and a length. At {len(outdone)} of them a pruned search with one "
     "width asks for fewer rows and errs less"
 )
-Markdown("\n".join([f"{head}{':' if told else '.'}\n", *told]))
+Markdown("\n".join([f"{head}{':' if outdone else '.'}\n", *outdone]))
 
 # %% [markdown]
 # ## Five times fewer rows?
@@ -144,7 +144,7 @@ page.listing(
 # %%
 if aims.empty:
     word = rules.NOT_TESTED
-    told = f"A beam of width 5 asks for some 30,000 rows of a text of {LONG} words: this profile leaves such texts out."
+    note = f"A beam of width 5 asks for some 30,000 rows of a text of {LONG} words: this profile leaves such texts out."
 else:
     tested = [answer for answer in answers if answer.answer != rules.UNTESTABLE]
     word = rules.NOT_TESTED
@@ -153,19 +153,19 @@ else:
         answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest)
         word = evidence.worded(answer.decision, evidence.OUR_QUESTION)
     reached = aims[aims.reached == evidence.worded(rules.REPRODUCED, evidence.OUR_QUESTION)]
-    told = (
+    note = (
         f"By one search at least, all that were tried taken into account. Each for itself, {len(reached)} of {len(aims)} lines "
         f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."
     )
     if len(reached):
         top = reached.sort_values("times fewer").iloc[-1]
-        told += (
+        note += (
             f" Most is saved by {top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
             f"fewer rows, bounds {top['short of']:.4f} short of the published ones."
         )
     else:
-        told += " Nearest to it come, with 95 % intervals:\n\n- " + "\n- ".join(edin_bounds.nearest(aims, TIMES, CLOSE))
-Markdown(f"{badge(word)} {told}")
+        note += " What each search misses it by is in the table."
+Markdown(f"{badge(word)} {note}")
 
 # %% [markdown]
 # ## What the certificate can and cannot do

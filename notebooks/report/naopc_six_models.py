@@ -69,9 +69,9 @@ def apart(table):
 # %%
 if ran:
     agreed = edin_six.agreement(edin_six.beside_released(measured.frame))
-    told = "None of these texts was released."
+    note = "None of these texts was released."
     caption = "Texts with released values: how near ours are to them"
-    display(page.listing(agreed, "naopc_six_agreement", caption=caption, empty=told))
+    display(page.listing(agreed, "naopc_six_agreement", caption=caption, empty=note))
 
 # %% [markdown]
 # ## Bounds
@@ -106,8 +106,8 @@ if ran:
 if ran:
     rows = []
     for dataset, length, model in cells[cells.length == "long"].itertuples(index=False):
-        own = {"dataset": dataset, "length": length, "model": model}
-        by = {search: {name: measured.mean(**own, method=search, metric=name) for name in ("range", "rows", "width")}
+        labels = {"dataset": dataset, "length": length, "model": model}
+        by = {search: {name: measured.mean(**labels, method=search, metric=name) for name in ("range", "rows", "width")}
               for search in ("beam", "adaptive")}  # fmt: skip
         wider = by["adaptive"]["range"] - by["beam"]["range"]
         rows.append({"dataset": dataset, "model": model, "wider": spoken(wider, ".4f"), "n": wider.ours.n})

@@ -62,8 +62,8 @@ def called(model, item):
         return {"text": text, "model": "our small one", "says": mine.says.iloc[0], "words": mine.word.tolist()}
     n = items.words[(items.model == model) & (items["item"] == item)].iloc[0]
     network, trained = model.split("_")
-    told = {"bert": "BERT", "roberta": "RoBERTa"}[network], {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}[trained]
-    return {"text": f"SST-2, text {item} ({n} words)", "model": f"{told[0]} trained on {told[1]}", "says": "positive"}
+    names = {"bert": "BERT", "roberta": "RoBERTa"}[network], {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}[trained]
+    return {"text": f"SST-2, text {item} ({n} words)", "model": f"{names[0]} trained on {names[1]}", "says": "positive"}
 
 
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
@@ -82,8 +82,8 @@ def curve(item, scale, order):
 def drawn(ax, item, scale, unit):
     """The answers along five orders, the best and the worst; what this shows, in words."""
     for number, (name, found) in enumerate(item["orders"].items()):
-        told = f"{name}, {found['aopc']:.2f}"
-        ax.plot(curve(item, scale, found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=told)
+        curve_label = f"{name}, {found['aopc']:.2f}"
+        ax.plot(curve(item, scale, found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=curve_label)
     for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
         along = curve(item, scale, item[end])
         assert abs((along[0] - along[1:]).mean() - item[value]) < 1e-4
@@ -92,11 +92,11 @@ def drawn(ax, item, scale, unit):
     ax.set_xlabel(f"{unit}s gone")
     ax.set_ylabel(f"probability of {item['says']}")
     ax.legend(fontsize="small", title="AOPC of the order of", loc="center left", bbox_to_anchor=(1, 0.5))
-    told = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in item["orders"].items())
+    each_order = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in item["orders"].items())
     return (
         f"Probability of {item['says']} for {item['text']} while its {item['n']} {unit}s go one after the other, in the "
         f"best of all orders (AOPC {item['upper']:.2f}), in the worst ({item['lower']:.2f}) and in those of five "
-        f"attributions: {told}."
+        f"attributions: {each_order}."
     )
 
 
@@ -113,10 +113,10 @@ page.figure(
 # %%
 played = orders.merge(items[["model", "item", "lower", "upper", "chance"]], on=["model", "item"])
 below = int((played.aopc < played.chance).sum())
-told = pd.DataFrame([named[key] for key in played[["model", "item"]].itertuples(index=False, name=None)])
+item_facts = pd.DataFrame([named[key] for key in played[["model", "item"]].itertuples(index=False, name=None)])
 numbers = played[["aopc", "naopc", "lower", "upper", "chance"]].rename(columns={"aopc": "AOPC", "naopc": "NAOPC"})
 page.listing(
-    told[["model", "text"]].join(played.method).join(numbers),
+    item_facts[["model", "text"]].join(played.method).join(numbers),
     "play_orders",
     caption="Orders of five attributions on every sentence of the game, under every model: AOPC and NAOPC (higher is "
     "better), both bounds of AOPC, and what a random order gets of it on average (chance)",

@@ -275,8 +275,8 @@ main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"
 maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random")]
 lost = wu.constant_maps(maps, ["dataset", "method"])
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
-said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
-Markdown(f"Constant maps, all models and images: {said or 'none'}.")
+flat = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
+Markdown(f"Constant maps, all models and images: {flat or 'none'}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
@@ -317,9 +317,9 @@ signs = (
 clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepare=clamping)
 rows = []
 for method in [name for name in (*METHODS, LAST, "random") if name in signs.index]:
-    found = clamped.mean(method=method)
+    change = clamped.mean(method=method)
     rows.append({"method": method, "maps": signs.maps[method], "below zero": signs.below[method]})
-    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped"), "n": found.ours.n}
+    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(change, "clamped"), "n": change.ours.n}
 caption = "S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this " \
     "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n images"  # fmt: skip
 page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
@@ -399,9 +399,9 @@ shown("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")
 in_bfloat16 = alone[alone.setting == "bfloat16"].set_index("method").estimate
 if len(in_bfloat16):
     judged = pd.DataFrame(
-        {"method": method, "n": own.n, **ends_of(own), "effect": in_bfloat16[method]}
+        {"method": method, "n": in_float32.n, **ends_of(in_float32), "effect": in_bfloat16[method]}
         for method in METHODS
-        for own in [value(BASE["bfloat16"], "saco", method).ours]
+        for in_float32 in [value(BASE["bfloat16"], "saco", method).ours]
     )
     judged["of the interval"] = judged.effect.abs() / (judged.high - judged.low)
     caption = "SaCo of each method in float32, what bfloat16 adds to it, and how large a part of the interval that is"

@@ -7,18 +7,14 @@
 # %% [markdown]
 # # Do other metrics agree with SaCo? (Figures 1–4)
 #
-# {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot tell a good explanation of a
+# {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot separate a good explanation of a
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
 # to four older metrics, one image in detail, and all methods under all metrics.
 #
-# At every profile but `paper` the models are not the paper's. Where photographs of CIFAR-10 or CIFAR-100 were measured,
-# numbers and verdicts here are about these, with one smaller pretrained model in several trainings. Otherwise they are about
-# {term}`substitute data`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
-# stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The image that Figures 1 and 3 are drawn from
-# is one that may be shown to everybody; {doc}`photographs with their maps <saco_photographs>` are drawn in a reader's own
-# run alone.
+# Our models are smaller than the paper's. The data sets are listed under *Data used*; {doc}`one page <saco_stand_ins>` compares
+# photographs with {term}`substitute data`. Figures 1 and 3 use an image that may be shown to everybody.
 #
-# Four metrics beside SaCo: AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
+# The four other metrics are AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
 # MoRF (mean loss of probability on the same path; higher is better), LOdds (mean log ratio of the probability on the
 # same path; lower is better), and AOPC, LeRF (mean loss when the *least* relevant pixels go first; lower is better).
 # The paper calls the last one "Comprehensiveness". It is the opposite of ERASER's, which removes what is most relevant.
@@ -73,7 +69,7 @@ page.figure(
     fig,
     "saco_figure1_maps",
     alt=alt,
-    caption=f"The explanations of one answer: {picture.told}. Dark to bright: maps without negative scores. Blue to red: "
+    caption=f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
     "signed maps, white is 0. Colours end where 99 % of the pixels do.",
 )
 
@@ -201,7 +197,7 @@ page.figure(
     fig,
     "saco_figure3",
     alt=alt,
-    caption=f"Case study on {picture.told} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
+    caption=f"Case study on {picture.described} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
     "Dotted: .9, which the paper's cumulative losses stay above from the third group on.",
 )
 
@@ -273,9 +269,6 @@ settings = sorted(zero.levels("setting"), key=lambda name: name != "main, all mo
 tried = {(name,): wu.random_is_zero(zero.quantity("method", setting=name, dataset=on)) for name in settings}
 c05 = page.multiverse("saco_c05", ["setting"], tried)
 page.curve(c05, "saco_c05_curve", caption="Mean SaCo of random scores by setting; it should lie near zero.")
-
-# %%
-Markdown(wu.tried_on(zero.frame, on))
 
 # %%
 over = ["dataset", "model", "metric", "method", "ties"]

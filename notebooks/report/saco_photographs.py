@@ -122,7 +122,7 @@ if by_picture:
         page.figure(
             fig,
             "saco_photographs_ends",
-            alt=f"Two rows of images in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
+            alt=f"Two rows of images in grey with a map over each, one column per metric. {'; '.join(spoken)}.",
             caption="The map that each metric rates highest (above) and lowest (below), with its value.",
         )
     )
@@ -140,12 +140,12 @@ if by_picture:
     beside = {
         "manners": (
             wu_figures.two_manners,
-            f"The two ways of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
+            f"The two ways of erasing, {first_one.described}, groups by {label(first_one.erased_by)} (group 1 is the most "
             "salient). Numbers: the probability of the class predicted for the whole image.",
         ),
         "case": (
             wu_figures.case_study,
-            f"The case study, {first_one.told}. Dotted: .9, which the paper's losses stay above from the third group on.",
+            f"The case study, {first_one.described}. Dotted: .9, which the paper's losses stay above from the third group on.",
         ),
     }
     for name, (drawn, caption) in beside.items():

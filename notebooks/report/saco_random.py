@@ -95,8 +95,8 @@ page.figure(
 
 # %%
 counts = {m: (int((part["gap low"] > 0).sum()), int((part["gap high"] < 0).sum())) for m, part in by_metric}
-said = "; ".join(f"{label(m)} puts {up} above random scores and {down} below" for m, (up, down) in counts.items())
-Markdown(f"Of {len(methods)} methods, by the interval of the gap: {said}.")
+counted = "; ".join(f"{label(m)} puts {up} above random scores and {down} below" for m, (up, down) in counts.items())
+Markdown(f"Of {len(methods)} methods, by the interval of the gap: {counted}.")
 
 # %% [markdown]
 # A method below random scores is not a failure of the metric: the method may point at the wrong pixels. And a method
@@ -120,12 +120,12 @@ Markdown(f"Of {len(methods)} methods, by the interval of the gap: {said}.")
 rows = []
 for metric, mean, square in (*((name, "gap", "square") for name in SIGN), ("saco", "value", "value_square")):
     for method in methods:
-        found = needed.effect(at(mean, metric, method), at(square, metric, method))
+        effect_size = needed.effect(at(mean, metric, method), at(square, metric, method))
         against = "a random map" if mean == "gap" else "zero"
-        rows.append({"metric": metric, "against": against, "method": method, "effect": found.ours.point})
+        rows.append({"metric": metric, "against": against, "method": method, "effect": effect_size.ours.point})
         sign_test = needed.sign_test_needed(at("win", metric, method).ours.point, at("tie", metric, method).ours.point)
-        rows[-1] |= needed.needed_row(found) | {"sign test": np.ceil(sign_test) if mean == "gap" else np.nan}
-        rows[-1] |= {"n": found.ours.n}
+        rows[-1] |= needed.needed_row(effect_size) | {"sign test": np.ceil(sign_test) if mean == "gap" else np.nan}
+        rows[-1] |= {"n": effect_size.ours.n}
 pictures = pd.DataFrame(rows)
 caption = "Images needed to separate a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
     "n images we have; inf: the method is not ahead, or may not be. Effect: mean difference over its standard " \
@@ -167,11 +167,11 @@ page.figure(
 
 # %%
 median = pictures.groupby(["metric", "against"], sort=False).estimate.median()
-told = "; ".join(
+medians = "; ".join(
     f"{label(metric)} against {against} {'no number' if np.isinf(n) else f'{n:.0f}'}"
     for (metric, against), n in median.items()
 )
-Markdown(f"Pictures that a typical method needs (median over {len(methods)} methods): {told}.")
+Markdown(f"Pictures that a typical method needs (median over {len(methods)} methods): {medians}.")
 
 # %% [markdown]
 # ## The noise of random SaCo
@@ -236,14 +236,14 @@ page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
 APART = 2 / np.sqrt(np.pi * (wu.MID - 1))
 loose = nudged[nudged["moved low"] > APART / 2]
 printed = published.table("saco_table2").astype({"k": int}).query("k == @wu.MID").set_index("method").value
-told = ", ".join(
+each_method = ", ".join(
     f"{label(row.method)} ({row.moved:.2f}; the paper prints a mean SaCo of {printed[row.method]:.2f})"
     for row in loose.itertuples()
 )
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
     f"Methods whose SaCo of an image moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
-    f"interval: {told or 'none'}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
+    f"interval: {each_method or 'none'}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
     f"{', '.join(moved.levels('dataset'))})"
 )
 

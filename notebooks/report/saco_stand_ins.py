@@ -115,11 +115,11 @@ page.figure(
 
 # %%
 printed = [float(both.set_index("method").published[method]) for method in METHODS]
-told = []
+taus = []
 for name, at in saco.items():
     tau = tau_of([at(method).ours for method in METHODS], printed)
-    told.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
-Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
+    taus.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
+Markdown(f"Kendall's tau with the printed order: {'; '.join(taus)}.")
 
 # %% [markdown]
 # ## The claims, on each kind of image
@@ -145,9 +145,16 @@ curves = {
     name: page.multiverse(name, ["pictures"], {(which,): of[name] for which, of in parts.items()})
     for name in sorted(next(iter(parts.values())))
 }
-said = published.column("claim")
-judged = pd.concat([curve.frame.assign(claim=said[name]) for name, curve in curves.items()], ignore_index=True)
-judged = judged.rename(columns={"word": "decision", "part": "the part that decides"})
+claim_of = published.column("claim")
+
+
+def specified(curves):
+    """All specifications of some curves, with the claims that they are of."""
+    frames = [curve.frame.assign(claim=claim_of[name]) for name, curve in curves.items()]
+    return pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
+
+
+judged = specified(curves)
 page.listing(
     judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
@@ -201,13 +208,9 @@ if of_network is not None:
         name: page.multiverse(name, ["model"], {("a convolutional network",): part})
         for name, part in network_claims.items()
     }
-    judged_network = pd.concat(
-        [curve.frame.assign(claim=said[name]) for name, curve in curves.items()], ignore_index=True
-    )
-    judged_network = judged_network.rename(columns={"word": "decision", "part": "the part that decides"})
     caption = "The claims that name no transformer, judged with a convolutional network on ImageNet: the decision and the part that decides"
     columns = ["claim", "model", "decision", "the part that decides", "estimate", "low", "high", "n"]
-    display(page.listing(judged_network[columns], "saco_stand_ins_network_claims", caption=caption, digits=2))
+    display(page.listing(specified(curves)[columns], "saco_stand_ins_network_claims", caption=caption, digits=2))
 
 # %% [markdown]
 # ## Figures 2 and 4, on small images
@@ -269,10 +272,10 @@ for name, datasets in ON.items():
     for setting in [one for one in SETTINGS if one in set(there.setting)]:
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
-            found = paired.mean([at[method] for method in members]).ours
+            mean_change = paired.mean([at[method] for method in members]).ours
             labels = {"pictures": name, "data sets": ", ".join(map(label, have)), "change": SETTINGS[setting]}
-            labels |= {"family": f"{family}-based", "n": found.n}
-            rows.append(labels | ends_of(found))
+            labels |= {"family": f"{family}-based", "n": mean_change.n}
+            rows.append(labels | ends_of(mean_change))
 page.listing(
     pd.DataFrame(rows),
     "saco_stand_ins_changes",

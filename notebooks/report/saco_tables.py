@@ -156,9 +156,6 @@ page.plot(
 # images many are open.
 
 # %%
-Markdown(wu.tried_on(varied.frame, tested_on))
-
-# %%
 page.curve(
     curves["saco_c03"],
     "saco_c03_curve",
@@ -266,8 +263,8 @@ page.listing(
 # %%
 maps = measured.frame[(measured.frame.k == MID) & measured.frame.method.isin([*METHODS, LAST])]
 lost = wu.constant_maps(maps, ["method"])
-said = "; ".join(f"{short(r.method)} {r.constant} of {r.maps}" for r in lost.itertuples() if r.constant) or "none"
-Markdown(f"Constant maps: {said}. In all, {lost['maps'].sum()} maps of {len(lost)} methods were made.")
+flat = "; ".join(f"{short(r.method)} {r.constant} of {r.maps}" for r in lost.itertuples() if r.constant) or "none"
+Markdown(f"Constant maps: {flat}. In all, {lost['maps'].sum()} maps of {len(lost)} methods were made.")
 
 # %% [markdown]
 # ### The published tables, read again

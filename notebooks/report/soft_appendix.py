@@ -63,7 +63,7 @@ measured = page.measure(
     bounds=(0, 1),
     firmest=True,
 )
-found = page.quantity("metric", "perturbation", variance=0.0, shows=POWER)
+won = page.quantity("metric", "perturbation", variance=0.0, shows=POWER)
 variances = sorted(value for value in measured.levels("variance") if value > 0)
 noises = [name for name in NAMES if name.startswith("gaussian")]
 alternatives = [("attention_mask", 0.0), *((name, variance) for name in noises for variance in variances)]
@@ -86,7 +86,7 @@ page.speaks()
 # %%
 rows = [
     {"shows": shows, "metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan}
-    | row_of(found(metric, name, variance=variance, shows=shows))
+    | row_of(won(metric, name, variance=variance, shows=shows))
     for shows, metric, (name, variance) in product((POWER, SCORE), METRICS, [("dropout", 0.0), *alternatives])
 ]
 drawn = pd.DataFrame(rows)
@@ -114,13 +114,13 @@ page.figure(
 leads, rows = {}, []
 for metric in METRICS:
     for name, variance in alternatives:
-        lead = found(metric, "dropout") - found(metric, name, variance=variance)
+        lead = won(metric, "dropout") - won(metric, name, variance=variance)
         says = NAMES[name] + (f", variance {variance:g}" if variance else "")
         leads[f"{label(metric)}: dropout minus {says}"] = lead
         there = (measured.frame[["metric", "perturbation", "variance"]] == [metric, name, variance]).all(axis=1)
         scores = measured.frame[there & (measured.frame.shows == SCORE)].value
         rows.append({"metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan, **row_of(lead)})
-        outside = found(metric, name, variance=variance, shows=OUTSIDE).ours.point
+        outside = won(metric, name, variance=variance, shows=OUTSIDE).ours.point
         rows[-1] |= {"spread of scores": scores.std(), "outside": outside}
 gaps = pd.DataFrame(rows)
 page.listing(
@@ -131,9 +131,9 @@ page.listing(
 )
 
 # %%
-said = [NAMES[name] + (f", {variance:g}" if variance else "") for name, variance in alternatives]
+alternatives_named = [NAMES[name] + (f", {variance:g}" if variance else "") for name, variance in alternatives]
 layout = Layout(panel="metric", names={metric: label(metric) for metric in METRICS}, mark=0.0)
-fig, alt = dot_plot(gaps.assign(row=said * len(METRICS)), "dropout minus alternative", layout=layout)
+fig, alt = dot_plot(gaps.assign(row=alternatives_named * len(METRICS)), "dropout minus alternative", layout=layout)
 page.figure(
     fig,
     "soft_appendix_gaps_plot",

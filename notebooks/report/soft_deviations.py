@@ -26,24 +26,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_figures
+from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import diagnosticity, evidence, published, quantities, rules
-from faithbook.results.diagnosticity import (
-    AFTER,
-    BEFORE,
-    EVERYTHING,
-    FLIP,
-    LIMIT,
-    METHODS,
-    ONE_SIDED,
-    OUTSIDE,
-    REAL_ALONE,
-    SCORE,
-    TIE,
-    WIN,
-    Reading,
-)
+from faithbook.results import evidence, published, quantities, rules
 from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.labels import label, labels
 from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
@@ -118,14 +105,14 @@ page.speaks()
 # random scores beside it are min-max scaled.
 
 # %%
-told = []
+each_metric = []
 for metric in SOFT:
     best = max(METHODS, key=lambda name, metric=metric: power(metric, method=name).ours.point)
-    told.append(
-        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=EVERYTHING), n=True)}, the best real "
+    each_metric.append(
+        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=diagnosticity.EVERYTHING), n=True)}, the best real "
         f"attribution, {label(best)}, on {spoken(power(metric, method=best), n=True)}"
     )
-Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(told)}.")
+Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(each_metric)}.")
 
 # %% [markdown]
 # Real attributions differ in amount as well, only less. Min-max scaling sends the lowest score of a text to 0 and the
@@ -179,7 +166,10 @@ page.figure(
 
 # %%
 gains = {metric: exchanged(RANKS, metric) - exchanged(RANKS, metric, shows=BEFORE) for metric in SOFT}
-alone = {metric: exchanged(REAL_ALONE, metric) - exchanged(REAL_ALONE, metric, shows=BEFORE) for metric in SOFT}
+alone = {
+    metric: exchanged(diagnosticity.REAL_ALONE, metric) - exchanged(diagnosticity.REAL_ALONE, metric, shows=BEFORE)
+    for metric in SOFT
+}
 decision = rules.k_of([gain.ours for gain in gains.values()], "all")
 Markdown(
     f"{badge(evidence.worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
@@ -229,18 +219,18 @@ def effect(variant, metric, touched):
         return exchanged(variant, metric, method=touched, shows=shows)
 
     score = moved.mean(variant=variant, metric=metric, method=touched)
-    found = {"choice": NAMES[variant], "metric": metric}
-    found |= {"diagnosticity": of(BEFORE).ours.point, "other choice": of(AFTER).ours.point}
-    found |= ends_of(of(AFTER) - of(BEFORE), "change", "low", "high") | ends_of(score, "score")
-    shares = {"flips": FLIP, "outside": OUTSIDE, "one side only": ONE_SIDED}
-    return found | {name: of(shows).ours.point for name, shows in shares.items()} | {"n": of(AFTER).ours.n}
+    effect_row = {"choice": NAMES[variant], "metric": metric}
+    effect_row |= {"diagnosticity": of(BEFORE).ours.point, "other choice": of(AFTER).ours.point}
+    effect_row |= ends_of(of(AFTER) - of(BEFORE), "change", "low", "high") | ends_of(score, "score")
+    shares = {"flips": FLIP, "outside": diagnosticity.OUTSIDE, "one side only": diagnosticity.ONE_SIDED}
+    return effect_row | {name: of(shows).ours.point for name, shows in shares.items()} | {"n": of(AFTER).ours.n}
 
 
-own = tried.material.units
-own = own[own.variant.isin(NAMES) & own.method.isin(METHODS)]
-asked, rows = [name for name in NAMES if name in set(own.variant)], []
+varied = tried.material.units
+varied = varied[varied.variant.isin(NAMES) & varied.method.isin(METHODS)]
+asked, rows = [name for name in NAMES if name in set(varied.variant)], []
 for variant in asked:
-    touched = own[own.variant == variant]
+    touched = varied[varied.variant == variant]
     for metric in [name for name in METRICS if name in set(touched.metric)]:
         of = [name for name in METHODS if name in set(touched[touched.metric == metric].method)]
         rows.append({"variant": variant, **effect(variant, metric, of)})
@@ -370,7 +360,7 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 # %%
 rows = []
 for dataset, metric in product(tasks, METRICS):
-    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, LIMIT))
+    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, diagnosticity.LIMIT))
     rows.append({"dataset": dataset, "metric": metric, "strict": won.point, "ties": tied.point})
     fair = Reading(tied=0.5).share(power, metric, dataset=dataset)
     rows[-1] |= {"at the limit": limit.point, **ends_of(fair, "half", "low", "high")}
@@ -462,7 +452,7 @@ Markdown(
 table3 = published.table("soft_table3")
 overall = table3[table3.dataset == "average"].set_index("metric").value
 under = [f"{label(metric)} {value:.3f}" for metric, value in overall.items() if value < 0.5]
-told = [
+below_half = [
     f"{label(metric)} on {', '.join(map(label, low.dataset))}"
     for metric in METRICS
     if len(low := strict[(strict.metric == metric) & (strict.reading == "random preferred")])
@@ -470,7 +460,7 @@ told = [
 Markdown(
     f"Published averages below one half: {', '.join(under) or 'none'}. Ours of the data sets shown on this page "
     f"({', '.join(map(label, tasks))}), ties as half a win and the whole interval below one half: "
-    f"{'; '.join(told) or 'none'}."
+    f"{'; '.join(below_half) or 'none'}."
 )
 
 # %% [markdown]

@@ -35,17 +35,18 @@ KINDS = {"nc": "soft_nc", "ns": "soft_ns"}
 WIN, SOFT_ALONE, HARD_ALONE, LARGER = "win", "soft alone", "hard alone", "soft gap larger"
 
 
-def over_lengths(units):
-    """One value an input, method and metric: of the hard metrics the mean over rationale lengths."""
-    of_input = ["dataset", "id", "cluster", "seed", "method", "metric"]
-    values = units[units.metric.isin(METRICS)].groupby(of_input, observed=True, sort=False).value
+def over_lengths(scores, of_input):
+    """One value per input, method and metric: of the hard metrics the mean over rationale lengths."""
+    values = scores.groupby([*of_input, "method", "metric"], observed=True, sort=False).value
     return values.agg(lambda lengths: lengths.mean(skipna=False)).reset_index()
 
 
 def prepared(units):
     """Of each input and method: whether a metric prefers it to the random attribution, and on which of them the two
     kinds of metric disagree."""
-    wins = quantities.against_random(over_lengths(of_largest(units)), on=["dataset", "seed", "id", "metric"])
+    asked = of_largest(units)
+    scores = over_lengths(asked[asked.metric.isin(METRICS)], ["dataset", "id", "cluster", "seed"])
+    wins = quantities.against_random(scores, on=["dataset", "seed", "id", "metric"])
     keys = ["dataset", "id", "cluster", "seed", "method"]
     wide = wins.set_index([*keys, "metric"])[["win", "gap"]].unstack("metric")
     parts = [wins.assign(value=wins.win, shows=WIN)]
@@ -98,9 +99,9 @@ for metric in KINDS:
     equal += int((both.A == both.B).all())
     rows.append({"metric": metric, "A": both.A.iloc[0], "B": both.B.iloc[0]})
 for metric in KINDS.values():
-    found = soft[soft.metric == metric].iloc[0]
-    ends = {"low": found.gap - 1.96 * found.error, "high": found.gap + 1.96 * found.error}
-    rows.append({"metric": metric, "A": found.A, "B": found.B} | ends)
+    soft_row = soft[soft.metric == metric].iloc[0]
+    ends = {"low": soft_row.gap - 1.96 * soft_row.error, "high": soft_row.gap + 1.96 * soft_row.error}
+    rows.append({"metric": metric, "A": soft_row.A, "B": soft_row.B} | ends)
 toy = pd.DataFrame(rows)
 toy.insert(3, "A minus B", toy.A - toy.B)
 apart = int(((toy.low > 0) | (toy.high < 0)).sum())
@@ -174,7 +175,8 @@ Markdown(
 
 # %%
 EXCERPT = 60
-examples, values = load("soft_examples", profile), quantities.over_lengths(load("soft_scores", profile))
+examples = load("soft_examples", profile)
+values = over_lengths(load("soft_scores", profile), ["dataset", "model_seed", "input"])
 printed = published.table("soft_table4_examples")
 paper_method = printed[printed.method != "random"].groupby("dataset", sort=False).method.first()
 own_last = sorted(dict.fromkeys(examples.dataset), key=lambda name: name not in STAND_INS)  # the paper's own data win

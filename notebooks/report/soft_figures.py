@@ -24,10 +24,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import SCORE, limited, rises, slope
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.results import diagnosticity, evidence, paired, published, quantities
-from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
+from faithbook.results import evidence, paired, published, quantities
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed
@@ -212,11 +213,11 @@ page.listing(pd.DataFrame(rows), "soft_figure3_ties", caption=caption)
 # %%
 def gains(reading=AS_OURS):
     """Soft minus hard on each long task, as the reading has the metrics and counts ties."""
-    found = {}
+    by_task = {}
     for dataset in long:
         both = reading.gains(of_model, PAIRS, dataset=dataset, model=shared(measured.frame, [dataset])[0])
-        found |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
-    return found
+        by_task |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
+    return by_task
 
 
 read = {options: gains(reading) for options, reading in diagnosticity.readings(RATIOS).items()}

@@ -23,12 +23,13 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import claims, limited, rises
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_figures import from_theirs
 from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed, wins_and_ties
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each, shared
-from faithbook.results import diagnosticity, exhibits, judged, published
-from faithbook.results.diagnosticity import METHODS, TIE, WIN
+from faithbook.results import exhibits, judged, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page

@@ -25,16 +25,17 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-import numpy as np
 import pandas as pd
+import scipy.stats
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
+from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
-from faithbook.results import diagnosticity, evidence, published, rank_tests
-from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
+from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
+from faithbook.results import evidence, published
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
@@ -95,17 +96,14 @@ caption = "Data and classifiers, ours with the published value in brackets. F1 i
 page.listing(table1, "soft_table1", caption=caption)
 
 # %%
-own = [name for name in tasks if name not in stands]
+papers_own = [name for name in tasks if name not in stands]
 theirs = published.table("soft_table1").set_index(["dataset", "metric", "split"]).value
 parts1 = {
     f"{name}, {split}": Printed(sizes[name, split], f"{theirs[name, 'size', split]:.0f}", measured.evidence([name]))
-    for name, split in product(own, SPLITS)
+    for name, split in product(papers_own, SPLITS)
 }
 first = page.test({"soft_table1": parts1})
 page.verdicts(first)
-
-# %%
-Markdown(wrong_sizes(sizes, own))
 
 # %% [markdown]
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data. Our SST is the
@@ -137,22 +135,22 @@ def cell(row):
 def ours_named(name):
     """A published table with our data sets instead of those that they replace, without data sets that we lack, once for
     each of our models."""
-    found = published.table(name)
-    if "dataset" in found:
-        found = found.assign(dataset=[task_of.get(one, one) for one in found.dataset])
-        found = found[found.dataset.isin([*tasks, "average"])]
-    return found.merge(pd.DataFrame({"model": models}), how="cross")
+    named_table = published.table(name)
+    if "dataset" in named_table:
+        named_table = named_table.assign(dataset=[task_of.get(one, one) for one in named_table.dataset])
+        named_table = named_table[named_table.dataset.isin([*tasks, "average"])]
+    return named_table.merge(pd.DataFrame({"model": models}), how="cross")
 
 
 def compared(name, caption, rows, columns, digits=3):
     """One of Tables 2, 3 and 6 with a row for each of our models."""
-    told = (
+    averages_over = (
         ""
         if WHOLE or name == "soft_table6"
         else f"; published and ours are averages over {listing}, the published ones by Table 6"
     )
     return page.table(
-        name, cell, rows=rows, columns=columns, digits=digits, printed=ours_named(name), caption=caption + told
+        name, cell, rows=rows, columns=columns, digits=digits, printed=ours_named(name), caption=caption + averages_over
     )
 
 
@@ -252,10 +250,10 @@ Markdown(
 # alone) are not printed and ours.
 
 # %%
-training, here = find_profile("paper").settings["soft"]["training"], page.run.settings["training"]
+training, trained_with = find_profile("paper").settings["soft"]["training"], page.run.settings["training"]
 rows = []
 for r in published.table("soft_table5").itertuples():
-    block, ours = training[r.dataset], here.get(task_of.get(r.dataset, r.dataset), {})
+    block, ours = training[r.dataset], trained_with.get(task_of.get(r.dataset, r.dataset), {})
     same = float(block[r.setting]) == float(r.value) and block["model"].rpartition("/")[2] == r.model
     rows.append({"data set": r.dataset, "setting": r.setting.replace("_", " "), "model": r.model})
     rows[-1] |= {"published": f"{float(r.value):g}", "paper profile": f"{block[r.setting]:g}"}
@@ -326,8 +324,10 @@ printed6 = table6.set_index(["dataset", "method", "metric"]).value.unstack("metr
 ranked = []
 for kind, of in (("published", printed6), ("ours", {m: [cell.ours.point for cell in cells[m]] for m in METRICS})):
     for hard, soft in PAIRS.items():
-        found = rank_tests.rank_sum(np.array(of[soft]), np.array(of[hard]))
-        ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {found.p:.2g}, effect {found.effect:.2f}")
+        first, second = (pd.Series(of[name]).dropna() for name in (soft, hard))
+        test = scipy.stats.mannwhitneyu(first, second)
+        effect = 2 * test.statistic / (len(first) * len(second)) - 1  # Cliff's delta
+        ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {effect:.2f}")
 second = page.test(
     {
         "soft_table2": average,
@@ -349,8 +349,8 @@ Markdown(
 )
 
 # %%
-told = "Diagnosticity: soft − hard, on average, by method, and by task. To the right of zero soft is better."
-page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=told)
+gains_caption = "Diagnosticity: soft − hard, on average, by method, and by task. To the right of zero soft is better."
+page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=gains_caption)
 
 # %%
 page.curve(curve1, "soft_c01_curve", caption=f"Soft − hard on average (all variants except one: {few}).")

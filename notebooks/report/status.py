@@ -13,18 +13,32 @@
 profile = "laptop"
 
 # %%
+import json
+
+import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load_manifests
-from faithbook.results import published, ran
+from faithbook.paths import reference_dir
+from faithbook.results import published
 from faithbook.results.report import start_page
 
 page = start_page("status", profile, paper=published.OUR_OWN)
-manifests = load_manifests(profile)
+NOTED = ["dataset", "seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "dtype", "peak_bytes"]
+runs = load_manifests(profile)
+runs = runs.reindex(columns=list(dict.fromkeys([*runs.columns, *NOTED])))  # what no run noted is missing
+computed = runs[runs["kind"] == "compute"]
 
 # %%
-Markdown(f"Profile `{profile}`: {find_profile(profile).about}\n\n{ran.in_words(manifests)}")
+hours, minutes = divmod(round(runs["seconds"].sum() / 60), 60)
+asked, run = (pd.to_numeric(computed[name], errors="coerce").sum() for name in ("rows_asked", "rows_run"))
+Markdown(
+    f"Profile `{profile}`: {find_profile(profile).about}\n\n"
+    f"{len(runs)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time in all (several may "
+    f"run at once); the core was asked for {asked:,.0f} model rows and ran {run:,.0f}."
+)
 
 # %% [markdown]
 # ## What the numbers of the book took
@@ -33,8 +47,14 @@ Markdown(f"Profile `{profile}`: {find_profile(profile).about}\n\n{ran.in_words(m
 # several machines; on a processor each used one thread. Runs that later ones replaced are not counted.
 
 # %%
+committed = reference_dir() / MANIFEST
+kept = json.loads(committed.read_text(encoding="utf-8"))["runs"] if committed.is_file() else []
+kept = pd.DataFrame(kept, columns=["kind", "device", "seconds"])
+by_device = kept[kept["kind"] == "compute"].groupby("device")["seconds"].agg(["size", "sum"])
+by_device.loc["all"] = by_device.sum()
+by_device = by_device.assign(hours=by_device["sum"] / 3600).rename(columns={"size": "runs"}).astype({"runs": int})
 caption = "Computations of the full run by device, and their hours of notebook time; trainings are not among them"
-page.listing(ran.hours_by_device(ran.reference_runs()), "status_reference_hours", caption=caption, digits=1)
+page.listing(by_device[["runs", "hours"]].reset_index(), "status_reference_hours", caption=caption, digits=1)
 
 # %% [markdown]
 # ## Computations
@@ -44,15 +64,29 @@ page.listing(ran.hours_by_device(ran.reference_runs()), "status_reference_hours"
 # wanted; rows *run* went through the model, the others had been answered before.
 
 # %%
-computed = ran.computations(manifests)
-page.run.save(computed, "status_compute", format="csv")
-page.findable(computed, "status_compute", caption="Every computation of this profile", data="status_compute.csv")
+WHOLE = ["seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "peak MiB"]
+NAMES = {"rows_asked": "rows asked", "rows_run": "rows run", "dtype": "precision"}
+COLUMNS = ["notebook", "dataset", "models", *WHOLE[:-1], "dtype", "device", "seconds", "peak MiB"]
+
+
+def models_of(declared):
+    """The models among what a run declares to load, as people call them; a folder by its name."""
+    hubs = [name.partition(":")[2] for name in declared if name.startswith(("local:", "hf:", "timm:"))]
+    return ", ".join(dict.fromkeys([*hubs, *(name.rpartition("/")[2] for name in declared if name.startswith("/"))]))
+
+
+shown = computed.assign(models=computed["declared"].map(models_of), seconds=computed["seconds"].round(1))
+shown["peak MiB"] = (pd.to_numeric(shown["peak_bytes"], errors="coerce") / 2**20).round()
+shown[WHOLE] = shown[WHOLE].apply(pd.to_numeric, errors="coerce").astype("Int64")
+shown = shown[COLUMNS].rename(columns=NAMES)
+page.run.save(shown, "status_compute", format="csv")
+page.findable(shown, "status_compute", caption="Every computation of this profile", data="status_compute.csv")
 
 # %% [markdown]
 # ## Pages
 
 # %%
-made = ran.pages(manifests)
+made = runs[runs["kind"] == "report"].reindex(columns=["notebook", "seconds", "started"])
 page.run.save(made, "status_pages", format="csv")
 page.findable(made, "status_pages", caption="Every page made from a notebook", data="status_pages.csv")
 
@@ -60,8 +94,12 @@ page.findable(made, "status_pages", caption="Every page made from a notebook", d
 # ## Environment
 
 # %%
+facts = runs[["commit", "device", "processor", "cores", "threads", "dtype"]]
+facts = facts.rename(columns={"threads": "threads of a notebook", "dtype": "precision"})
+facts = facts.join(pd.DataFrame(list(runs["versions"]), index=runs.index))
+values = [", ".join(dict.fromkeys(facts[name].dropna().map(str))) or "not noted" for name in facts]
 caption = "Machine and versions, over all runs (several values: not all ran on the same)"
-page.listing(ran.environment(manifests), "status_environment", caption=caption)
+page.listing(pd.DataFrame({"what": list(facts), "value": values}), "status_environment", caption=caption)
 
 # %%
 page.finish()

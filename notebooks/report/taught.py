@@ -20,9 +20,10 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, WIN
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each
-from faithbook.results import diagnosticity, findings, published, scoreboard, taught
-from faithbook.results.diagnosticity import METHODS, WIN
+from faithbook.results import findings, published, scoreboard, taught
 from faithbook.results.report import start_page
 from faithbook.results.sentences import Results, values
 

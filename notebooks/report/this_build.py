@@ -26,8 +26,8 @@ from faithbook.results.report import start_page
 
 page = start_page("this_build", profile, paper=published.OUR_OWN)
 pairs = builds.pairs_of_units(page.run)
-beside = [builds.cells_beside(*both).assign(values=name) for name, both in pairs.items()]
-cells = pd.concat(beside, ignore_index=True) if beside else pd.DataFrame(columns=["values", "away"])
+compared = [builds.cells_beside(*both).assign(values=name) for name, both in pairs.items()]
+cells = pd.concat(compared, ignore_index=True) if compared else pd.DataFrame(columns=["values", "away"])
 page.listing(
     builds.in_short(pairs, cells),
     "this_build",

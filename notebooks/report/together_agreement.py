@@ -24,29 +24,19 @@ import numpy as np
 import seaborn as sns
 from IPython.display import Markdown, display
 
-from faithbook.results import pointed, published
+from faithbook.results import pointed, published, side_by_side
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
-from faithbook.results.side_by_side import (
-    ALIKE,
-    FAMILY_OF,
-    INSIDE,
-    PHOTOGRAPHS,
-    REST,
-    Clusters,
-    agreements,
-    by_cell,
-    correlations,
-    pair_contrasts,
-    turned,
-)
+from faithbook.results.side_by_side import REST, Clusters, agreements, by_cell, correlations
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
 page = start_page("together_agreement", profile, paper=published.OUR_OWN)
 PAIR = ["modality", "first", "second"]
 measured = page.measure("together_matrix", over=PAIR, prepare=agreements, rows=correlations, bounds=(-1, 1))
-contrasts = page.measure("together_matrix", over=PAIR[:2], prepare=agreements, rows=pair_contrasts, bounds=(-2, 2))
+contrasts = page.measure(
+    "together_matrix", over=PAIR[:2], prepare=agreements, rows=side_by_side.pair_contrasts, bounds=(-2, 2)
+)
 modalities = measured.levels("modality")
 asking = [name for name in FAITHFULNESS if name in set(measured.levels("first"))]
 page.speaks()
@@ -61,7 +51,9 @@ page.speaks()
 
 # %%
 LABELS = ["modality", "dataset", "method", "metric"]
-scores = page.measure("together_matrix", over=LABELS, prepare=lambda units: turned(units).dropna(subset=["value"]))
+scores = page.measure(
+    "together_matrix", over=LABELS, prepare=lambda units: side_by_side.turned(units).dropna(subset=["value"])
+)
 matrix = listed(by_cell(scores, LABELS), LABELS)
 # Turned back: what is shown is the metric as it is defined.
 lower = matrix.metric.map(METRICS) == "lower"
@@ -75,7 +67,7 @@ def means_of(modality):
     """Means over the data sets of a modality, one row per method, one column per metric."""
     part = matrix[matrix.modality == modality]
     wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
-    order = [name for name in FAMILY_OF if name in wide.columns]
+    order = [name for name in side_by_side.FAMILY_OF if name in wide.columns]
     arrows = {name: f"{label(name)} {'↓' if METRICS[name] == 'lower' else '↑'}" for name in order}
     n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
     fewest = ", ".join(label(name) for name in n.index[n == n.min()]) if n.min() < n.max() else ""
@@ -119,10 +111,10 @@ def map_of(modality):
     """The agreement of a modality as an image, metrics in the order of the tree."""
     part = table[table.modality == modality]
     shown = part.pivot(index="first", columns="second", values="estimate")
-    said = [
+    texts = [
         f"{x:.3f} ({a:.3f} to {z:.3f}), n = {n}" for x, a, z, n in zip(*(part[name] for name in COLUMNS), strict=True)
     ]
-    spoken = part.assign(said=said).pivot(index="first", columns="second", values="said")
+    spoken = part.assign(said=texts).pivot(index="first", columns="second", values="said")
     rows = [*clusters.order, *(name for name in FAMILIES["plausibility"].directions if name in shown.index)]
     names = [label(name) for name in rows]
     fig, ax = plt.subplots(figsize=(9.5, 8))
@@ -138,11 +130,11 @@ def map_of(modality):
                 ax.add_patch(plt.Rectangle((start, start), size, size, fill=False, ec="black", **line))
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize=8)
-    told = f"Clusters over all modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
+    named = f"Clusters over all modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
     return page.figure(
         fig,
         f"together_map_{modality}",
-        alt=f"Heat map of agreement of {len(rows)} metrics, {modality}. {told}",
+        alt=f"Heat map of agreement of {len(rows)} metrics, {modality}. {named}",
         caption=f"{modality}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
         f"averaged over the cluster and all modalities, is above {CLOSE}; dashed: above {CLOSER}.",
     )
@@ -177,9 +169,9 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # Photographs are in the tables only.
 
 # %%
-asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
+asked_of = [modality for modality in modalities if modality != side_by_side.PHOTOGRAPHS]
 q1 = {
-    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=INSIDE)
+    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=side_by_side.INSIDE)
     for modality in asked_of
 }
 q2 = {
@@ -188,7 +180,7 @@ q2 = {
     if name != "saco" and modality in asked_of and (modality, "saco") in rest
 }
 q10 = {
-    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=ALIKE)
+    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=side_by_side.ALIKE)
     for modality in asked_of
 }
 tested = page.test({"together_q1": q1, "together_q2": q2, "together_q10": q10})

@@ -25,26 +25,12 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.papers import wu
-from faithbook.results import published, rules
+from faithbook.results import published, rules, side_by_side
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
-from faithbook.results.side_by_side import (
-    CHANCE,
-    FAMILY_OF,
-    ITSELF,
-    PHOTOGRAPHS,
-    RANKS,
-    SOFT,
-    TEXT,
-    TIES,
-    answer,
-    by_cell,
-    inputs_needed,
-    preferred_to_chance,
-    prices_of,
-)
+from faithbook.results.side_by_side import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
@@ -52,7 +38,7 @@ measured = page.measure(
     "together_matrix",
     parts=["", "controls"],
     over=["modality", "against", "method", "metric"],
-    prepare=preferred_to_chance,
+    prepare=side_by_side.preferred_to_chance,
     bounds=(0, 1),
 )
 mirrored = page.measure(
@@ -74,17 +60,17 @@ page.speaks()
 # %%
 BOTH = ["modality", "metric"]
 EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
-found = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
+preferred = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
 of_what = ["what", "methods", "dataset", "modality"]
 prices = load("together_costs", profile).groupby(of_what, sort=False).sum(min_count=1, numeric_only=True).reset_index()
-rows_of = prices_of(measured, prices)
-table = listed(found, BOTH)
+rows_of = side_by_side.prices_of(measured, prices)
+table = listed(preferred, BOTH)
 table["family"] = table.metric.map(FAMILY_OF)
-table["ties"] = [measured.mean(modality=a, metric=b, against=TIES).ours.point for a, b in found]
-table["above chance"] = [answer(pair.ours, 0.5) for pair in found.values()]
-table["inputs needed"] = [inputs_needed(pair.ours, 0.5) for pair in found.values()]
-table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in found.values()]
-table["model calls per input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
+table["ties"] = [measured.mean(modality=a, metric=b, against=side_by_side.TIES).ours.point for a, b in preferred]
+table["above chance"] = [answer(pair.ours, 0.5) for pair in preferred.values()]
+table["inputs needed"] = [side_by_side.inputs_needed(pair.ours, 0.5) for pair in preferred.values()]
+table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in preferred.values()]
+table["model calls per input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in preferred]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are of " \
@@ -136,15 +122,17 @@ if page.has("saco_imagenet"):
         "saco_imagenet", over=["method", "metric"], prepare=wu.preferred_to_random, bounds=(0, 1), n_resamples=1999
     )
     of_network = {(metric,): network.mean(metric=metric) for metric in network.levels("metric")}
-    beside = listed(of_network, ["metric"]).drop(columns="published", errors="ignore")
-    for modality in (one for one in modalities if one != TEXT):
-        there = {metric for kind, metric in found if kind == modality}
-        beside[modality] = [found[modality, one].ours.point if one in there else np.nan for one in beside.metric]
+    net_table = listed(of_network, ["metric"]).drop(columns="published", errors="ignore")
+    for modality in (one for one in modalities if one != side_by_side.TEXT):
+        there = {metric for kind, metric in preferred if kind == modality}
+        net_table[modality] = [
+            preferred[modality, one].ours.point if one in there else np.nan for one in net_table.metric
+        ]
     caption = (
         "Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "
         "it classifies as it should; beside it that with transformers on small images and on photographs, over their methods"
     )
-    display(page.listing(beside, "together_diagnosticity_network", caption=caption, digits=2))
+    display(page.listing(net_table, "together_diagnosticity_network", caption=caption, digits=2))
 else:
     display(Markdown("*No image of ImageNet was measured.*"))
 
@@ -160,7 +148,7 @@ else:
 
 # %%
 AGAINST = ["modality", "metric", "against"]
-freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, RANKS])
+freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, side_by_side.RANKS])
 control = listed(freed, AGAINST).assign(answer=[answer(pair.ours, 0.5) for pair in freed.values()])
 page.run.save(control, "amounts_controlled")
 page.listing(
@@ -176,10 +164,10 @@ controls = load("together_controls", profile)
 scored = controls[(controls.control == "shuffled") & (controls.metric == SOFT[0])]
 density = scored.groupby(["modality", "method"], sort=False).density.agg(density="mean", texts="size").reset_index()
 methods = by_cell(measured, ["modality", "method", "against"], metric=SOFT[0], against=[CHANCE, ITSELF])
-told = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"], how="left")
-told = told.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
+with_density = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"], how="left")
+with_density = with_density.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
 page.listing(
-    told,
+    with_density,
     "together_density_methods",
     digits=2,
     caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
@@ -219,11 +207,11 @@ HARD_OF = {"soft_ns": "ns", "soft_nc": "nc"}
 asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
 q3 = {
     f"{label(metric)}, {modality}": pair
-    for (modality, metric), pair in found.items()
+    for (modality, metric), pair in preferred.items()
     if metric in FAITHFULNESS and modality in asked_of
 }
 q4 = {
-    f"{label(soft)} minus {label(hard)}, {modality}": found[modality, soft] - found[modality, hard]
+    f"{label(soft)} minus {label(hard)}, {modality}": preferred[modality, soft] - preferred[modality, hard]
     for modality in asked_of
     for soft, hard in HARD_OF.items()
 }

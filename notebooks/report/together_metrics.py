@@ -41,9 +41,10 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.results import evalxnlp, figures, published
+from faithbook.papers import evalxnlp
+from faithbook.papers.evalxnlp import rationale, span_f1, spans
+from faithbook.results import figures, published
 from faithbook.results.cells import Cells
-from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken
@@ -221,9 +222,9 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):
     for c, method in enumerate(METHODS):
         part = points[(points.metric == metric) & (points.method == method)]
-        beside = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
+        shifted = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
         at, look = [f"{share:.0%}" for share in part.share], {"marker": "os"[c], "ms": 5, "ls": ("-", "--")[c]}
-        figures.curve(ax, beside, part, label(method), colour=PALETTE[c], at=at, bars=True, **look)
+        figures.curve(ax, shifted, part, label(method), colour=PALETTE[c], at=at, bars=True, **look)
     ax.set_title(f"{label(metric)}: up to {shares[-1]:.0%} of the words")
     ax.set_xlabel("share of words masked")
     ax.set_ylim(-0.03, 1.05)
@@ -278,8 +279,8 @@ ranked = pd.DataFrame({"rank": np.arange(1, n + 1), "word": np.array(words)[orde
 ranked["in P"], ranked["in G"] = (np.where(which[order], "yes", "") for which in (predicted, marks))
 ranked["precision so far"] = marks[order].cumsum() / ranked["rank"]
 ranked["recall so far"] = marks[order].cumsum() / marks.sum()
-told = f"K = {K}, for the {len(texts)} texts have {marked_each:.2f} marked wordpieces on average"
-display(page.listing(ranked, "together_metrics_ranked", caption=f"The example's words by score; {told}", digits=4))
+why_k = f"K = {K}, for the {len(texts)} texts have {marked_each:.2f} marked wordpieces on average"
+display(page.listing(ranked, "together_metrics_ranked", caption=f"The example's words by score; {why_k}", digits=4))
 Markdown(
     f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision "
     f"{hits / predicted.sum():.3f}, recall {hits / marks.sum():.3f}, $F_1$ = {by_hand['token_f1']:.4f} (`evaluate`: "

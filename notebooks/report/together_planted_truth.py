@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Do metrics find the truth?
 #
-# Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. Here it is
-# known. **Planted texts**: trigger words (metals, fruits) stand at random places of film reviews; the class is that of
-# the trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes stand on images of clothes.
+# Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. On this page it
+# is known. **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
+# trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
 #
 # Five models of each kind:
 #
@@ -34,30 +34,19 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import overviews, pointed, published
+from faithbook.results import overviews, pointed, published, side_by_side
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
-from faithbook.results.side_by_side import (
-    FOLLOWS,
-    OPPOSITE,
-    RUNGS,
-    SHUFFLED,
-    TRUE,
-    answer,
-    by_cell,
-    followed_truth,
-    not_worse_misled,
-    preferred_truth,
-)
+from faithbook.results.side_by_side import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
 
 page = start_page("together_planted_truth", profile, paper=published.OUR_OWN)
 CELLS = ["modality", "model", "erase", "metric", "against"]
 # A claim of 495 parts is refuted by its lowest p-value times 495, which has to be small enough to count.
 more = {"bounds": (0, 1), "n_resamples": 19_999}
-measured = page.measure("together_planted", over=CELLS, prepare=preferred_truth, **more)
-followed = page.measure("together_planted", over=["asked", *CELLS], prepare=followed_truth, bounds=(-1, 1))
+measured = page.measure("together_planted", over=CELLS, prepare=side_by_side.preferred_truth, **more)
+followed = page.measure("together_planted", over=["asked", *CELLS], prepare=side_by_side.followed_truth, bounds=(-1, 1))
 modalities, models = measured.levels("modality"), measured.levels("model")
 KNOWN = ["linear", "detector"]
 TRAINED = [name for name in models if name not in KNOWN]
@@ -145,7 +134,7 @@ page.listing(listed(ways, ["modality", "model", "erase"]), "together_by_erasure"
 # scores against what was planted.
 
 # %%
-how_true = by_cell(followed, ["modality", "model", "against"], asked=TRUE, model=TRAINED)
+how_true = by_cell(followed, ["modality", "model", "against"], asked=side_by_side.TRUE, model=TRAINED)
 true = listed(how_true, ["modality", "model", "method"])
 true = true.sort_values(["modality", "model", "estimate"], ascending=[True, True, False])
 caption = "How true explanations are: AUPRC against what was planted, with 95 % intervals over n inputs"
@@ -160,7 +149,7 @@ FOLLOWING = ["modality", "model", "metric"]
 follows = {
     (modality, model, metric): pair
     for (modality, model, erase, metric), pair in by_cell(
-        followed, ["modality", "model", "erase", "metric"], asked=FOLLOWS, model=TRAINED
+        followed, ["modality", "model", "erase", "metric"], asked=side_by_side.FOLLOWS, model=TRAINED
     ).items()
     if erase == MAIN[modality]
 }
@@ -203,7 +192,7 @@ page.overview(
 # %% [markdown]
 # ## Answers
 #
-# There is one model a condition: whatever is said of *trained* or *misled* models is said of these, and another training
+# There is one model per condition: statements on *trained* or *misled* models are about these, and another training
 # run of the same kind may differ. The second and third question were reworded after a first run was seen; their rules are
 # dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of images
 # that is NAOPC.
@@ -212,7 +201,7 @@ page.overview(
 q5 = {
     f"{label(metric)}, {modality}, {model}, truth against {rung}": pair
     for (modality, model, erase, metric, rung), pair in to_rungs.items()
-    if model in KNOWN and rung in (SHUFFLED, OPPOSITE) and erase == MAIN[modality]
+    if model in KNOWN and rung in (SHUFFLED, side_by_side.OPPOSITE) and erase == MAIN[modality]
 }
 q6 = {
     f"{label(metric)}, {modality}, {model}, truth against {label(method)}, minus one half": pair - 0.5
@@ -245,7 +234,9 @@ page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
 known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] and key[4] == SHUFFLED}
 right = listed({(modality, model, metric): pair for (modality, model, _, metric, _), pair in known.items()}, FOLLOWING)
 page.run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
-lost_table = listed(lost, ["modality", "metric"]).assign(answer=[not_worse_misled(pair.ours) for pair in lost.values()])
+lost_table = listed(lost, ["modality", "metric"]).assign(
+    answer=[side_by_side.not_worse_misled(pair.ours) for pair in lost.values()]
+)
 page.run.save(lost_table, "truth_lost")
 page.listing(
     lost_table.rename(columns={"answer": "not worse after misleading"}),

@@ -46,9 +46,9 @@ def found(notebook, metrics):
 
 def show(table, metrics, called):
     """A table for each data set, `called` so."""
-    told = "mean with 95 % interval, n, and how that stands to random scores (better, worse, open)"
+    in_cells = "mean with 95 % interval, n, and how that stands to random scores (better, worse, open)"
     for name, part in table.groupby("dataset", sort=False):
-        display(page.listing(wide(part, metrics), f"{called}_{name}", caption=f"{label(name)}: {told}"))
+        display(page.listing(wide(part, metrics), f"{called}_{name}", caption=f"{label(name)}: {in_cells}"))
 
 
 # %% [markdown]
@@ -63,14 +63,14 @@ def show(table, metrics, called):
 # %%
 table = found("together_objects", OBJECTS) if page.has("together_objects") else None
 if table is None:
-    said = (
+    data_used = (
         "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model that "
         "learnt from them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
     )
 else:
     table.to_csv(page.run.path("together_pointing.csv"), index=False)
-    said = page.speaks()
-display(Markdown(said) if table is None else said)
+    data_used = page.speaks()
+display(Markdown(data_used) if table is None else data_used)
 
 # %%
 looked = load("objects_looked_at", profile).groupby("dataset", sort=False) if ran else ()

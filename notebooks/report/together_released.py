@@ -20,8 +20,9 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.results import evalxnlp, published
-from faithbook.results.evalxnlp import TOGETHER
+from faithbook.papers import evalxnlp
+from faithbook.papers.evalxnlp import TOGETHER
+from faithbook.results import published
 from faithbook.results.report import start_page
 
 page = start_page("together_released", profile, paper=published.OUR_OWN)
@@ -96,13 +97,13 @@ Markdown(
 read = load("by_hand_released_ids", profile)
 answers = load("by_hand_released_soft", profile)
 blank = answers.p[(answers.what == "blank") & (answers.text == 0)].item()
-said = (
+sentence = (
     f"In the example `[CLS]` scores {example.cls:+.3f} and `[SEP]` {example.sep:+.3f}; the highest word has {a.max():.3f}. "
     f"The model has {example.hidden_units} hidden units, and of as many first entries of its vocabulary "
     f"{example.words_below} are words: whatever a draw keeps, the model reads none of them. With every id at 0 it still "
     f"says *yes* with p = {blank:.3f} (features at zero embedding: {p_empty:.3f}); the query is still there."
 )
-display(Markdown(said))
+display(Markdown(sentence))
 ids = pd.DataFrame({"token": read.token, "score": read.score, "kept": np.where(read.kept, "yes", ""), "id": read.id})
 caption = "One draw of soft sufficiency, as the released code does it: what becomes of the example's tokens"
 page.listing(ids.assign(**{"what the model reads": read["read"]}), "together_metrics_released_ids", caption=caption)
@@ -113,7 +114,7 @@ ours = (
 )
 asked = load("by_hand_released_curves", profile)
 so = evalxnlp.as_released(each, texts.p_full, ours, answers, asked)
-released, told = evalxnlp.released_table(so, METRICS)
+released, directions = evalxnlp.released_table(so, METRICS)
 page.listing(
     released,
     "together_metrics_released",
@@ -126,8 +127,8 @@ page.listing(
 # %%
 nothing = (asked.metric == "autpc") & (asked.change == TOGETHER) & (asked.percent == 0) & (asked.text > 0)
 Markdown(
-    f"With everything together the mean over the set goes up, by an interval without zero, for {told['up']}; it "
-    f"goes down for {told['down']}. For {told['open']} the set is too small to tell. AUPRC as released differs from ours by "
+    f"With everything together the mean over the set goes up, by an interval without zero, for {directions['up']}; it "
+    f"goes down for {directions['down']}. For {directions['open']} the set is too small to tell. AUPRC as released differs from ours by "
     f"{so.moved[(so.metric == 'auprc') & (so.change == 'as released')].abs().max():.0e} at most. With the ends twice and "
     f"*nothing* masked, the model says *yes* to {(asked.p[nothing] > 0.5).sum()} of {EXCERPTS} excerpts, all of which it answers "
     "with *yes* as they are."

@@ -181,13 +181,13 @@ if there:
 # %%
 def against_floor(name, metric):
     """Which methods are clearly better than random scores, which clearly worse."""
-    found = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
+    counts_row = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
     floor = mean(name, FLOOR, metric)
     for method in table[(table.dataset == name) & (table.metric == metric) & (table.method != FLOOR)].method:
         ends = (mean(name, method, metric) - floor).interval()
         low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
-        found["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
-    return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in found.items()}
+        counts_row["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
+    return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in counts_row.items()}
 
 
 if there:

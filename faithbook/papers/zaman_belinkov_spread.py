@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Drawn, Quantity
-from faithbook.results.resampling import defined_mean
+from faithbook.results.p_values import defined_mean
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
