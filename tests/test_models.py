@@ -31,12 +31,6 @@ ENCODERS = ("minilm", "minilm-l3", "mpnet", "e5", "e5-six", "e5-whole", "e5-whol
 ADAPTERS = [name for name in models.local_checkpoints() if name.startswith("text/")]
 
 
-def test_there_are_three_seeds_of_every_task():
-    assert {f"text/{task}-seed{seed}" for task in ("movie", "bbc", "section", "pair") for seed in range(3)} <= set(
-        ADAPTERS
-    )
-
-
 @pytest.mark.parametrize("name", [name for name in ADAPTERS if name.endswith("seed0")])
 def test_an_adapter_reaches_what_its_card_says(name):
     classifier = models.load_model(f"local:{name}")
@@ -55,16 +49,16 @@ def test_an_adapter_reaches_what_its_card_says(name):
     assert classifier.label_names == data.label_names
 
 
-def test_floors_that_the_study_needs():
-    cards = model_cards.cards().query("classifier == ''").set_index("dataset")
-    assert cards.loc["movie", "accuracy"].min() >= 0.85
-    assert cards.loc["bbc", "accuracy"].min() >= 0.93
-
-
-def test_no_class_is_given_up():
-    """A classifier that never answers one of its classes can still have a fair accuracy; its F1 cannot."""
-    for card in model_cards.cards().itertuples():
-        assert card.macro_f1 > card.accuracy - 0.03, (card.dataset, card.seed)
+def test_what_is_shipped_is_good_enough_for_the_studies():
+    """Also in F1: a classifier that never answers one of its classes can still have a fair accuracy."""
+    assert {f"text/{task}-seed{seed}" for task in ("movie", "bbc", "section", "pair") for seed in range(3)} <= {
+        *ADAPTERS
+    }
+    cards = model_cards.cards()
+    plain = cards.query("classifier == ''").set_index("dataset")
+    assert plain.loc["movie", "accuracy"].min() >= 0.85
+    assert plain.loc["bbc", "accuracy"].min() >= 0.93
+    assert (cards.macro_f1 > cards.accuracy - 0.03).all()
 
 
 def test_nothing_of_this_machine_is_in_a_checkpoint():
@@ -231,6 +225,9 @@ def test_a_damaged_checkpoint_is_refused_with_its_file_and_what_to_do(spec, copi
         with pytest.raises(DataError, match=r"safetensors is missing, damaged or cut short.*get it again") as raised:
             models.load_model(spec.format(copied))
         assert str(path) in str(raised.value)
+        if spec.startswith("hf:"):
+            with pytest.raises(DataError, match=r"own-seed0/model\.safetensors is missing, damaged or cut short"):
+                encoders.load_encoder(f"hf:{path.parent}")
 
 
 @pytest.mark.parametrize("spec", [spec for spec in WEIGHTS if not spec.startswith("hf:")])
@@ -260,13 +257,6 @@ def test_a_damaged_description_is_refused_by_name(spec, file, copied):
         path.write_text(damaged)
         with pytest.raises(DataError, match=f"{file} (cannot be read|holds list).*get it again"):
             models.load_model(spec)
-
-
-def test_an_encoder_of_ones_own_that_is_damaged_is_refused(copied):
-    path = copied / WEIGHTS["hf:{}/paper/own-seed0"]
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(DataError, match=r"own-seed0/model\.safetensors is missing, damaged or cut short"):
-        encoders.load_encoder(f"hf:{path.parent}")
 
 
 def test_cards_are_found_wherever_they_lie(copied):

@@ -164,15 +164,6 @@ def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytes
     assert changed(before) == {"multirc"}
 
 
-def test_a_study_that_trains_nothing_is_no_error_where_what_is_missing_is_asked_for(
-    begun: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", "--profile", "smoke", "--study", "book", "--missing"]) == 0  # as `make paper STUDY=book` asks
-    assert "the profile smoke trains nothing for the study book" in capsys.readouterr().out
-    assert main(["train", "--profile", "smoke", "--study", "book"]) == 1
-    assert begun == []
-
-
 def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
     jobs = trainings("laptop", "saco")
     before = {job.label: [one.label for one in waits_for(job, jobs)] for job in jobs}
@@ -182,7 +173,9 @@ def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
     assert not any(waits_for(job, papers) for job in papers if job.notebook == "text_classifiers")
 
 
-def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_trained_is_said(home: Path, begun: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--profile", "smoke", "--study", "tiny", "--missing"]) == 0  # as `make paper STUDY=book` asks
+    assert "the profile smoke trains nothing for the study tiny" in capsys.readouterr().out
     assert main(["train", "--profile", "smoke"]) == 1
     assert "trains nothing" in capsys.readouterr().err
     path = home / "notebooks" / "profiles.yaml"
@@ -232,14 +225,10 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
 
 
 @pytest.mark.usefixtures("nothing")
-def test_what_a_notebook_goes_on_without_stops_nothing() -> None:
-    states = {need.name: need.state for need in needs_of("laptop", "crosslingual")}
-    assert (states["rwth"], states["xlwa"]) == (WITHOUT, WITHOUT)
-
-
-@pytest.mark.usefixtures("nothing")
 def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixture[str]) -> None:
     check("laptop")
+    states = {need.name: need.state for need in needs_of("laptop", "crosslingual")}
+    assert (states["rwth"], states["xlwa"]) == (WITHOUT, WITHOUT)  # without which a notebook goes on
     said = capsys.readouterr().out
     assert "nothing is missing" in said
     assert "GB of disk free" in said
@@ -273,14 +262,10 @@ def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     assert "make room" in short.note
     assert not list(_room([replace(need, bytes=10)]))
     assert not list(_room([replace(need, state=HERE)]))
-
-
-def test_a_disk_that_is_too_full_for_checkpoints_to_be_trained_is_missing_room() -> None:
-    start = Need("hf:lab/huge", "hub", HERE, "in the cache", bytes=10**17)
-    made = [Need(f"hf:{name}", "checkpoint", TRAINED, "is not there", starts=("hf:lab/huge", "sst")) for name in "ab"]
+    start = replace(need, state=HERE, bytes=10**17)
+    made = [Need(f"hf:{name}", "checkpoint", TRAINED, "is not there", starts=(start.name, "sst")) for name in "ab"]
     (short,) = _room([start, *made])
     assert "500000000.0 GB are to be written by trainings" in short.note  # two, and the state beside one
-    assert not list(_room([start]))
 
 
 @pytest.mark.parametrize("study", [None, *find_profile("paper").trains])

@@ -36,15 +36,6 @@ def ids(profile: str = "smoke") -> dict[str, str]:
     return {job.label: job.run_id for job in plan(profile)}
 
 
-# --- the repository's own table --------------------------------------------------------------------------------------
-
-
-def test_the_profiles_of_the_repository_are_valid() -> None:
-    assert {"smoke", "laptop", "full", "paper"} <= set(table().profiles)
-    for name in table().profiles:
-        assert settings_of("soft_metrics", name)["inputs"]
-
-
 # --- profiles and settings -------------------------------------------------------------------------------------------
 
 
@@ -106,10 +97,6 @@ def test_parameters_are_those_of_the_notebook(home: Path) -> None:
         make_job(source, "smoke", {"datset": "bbc"})
     with pytest.raises(InputError, match=r"the parameter seed is a int \(default 0\), but 'one' is a str"):
         make_job(source, "smoke", {"seed": "one"})
-
-
-def test_a_computed_parameter_is_refused(home: Path) -> None:
-    source = home / "notebooks" / "compute" / "count.py"
     edit(source, "seed = 0\n", "seed = 1 + int(2)\n")
     with pytest.raises(InputError, match="plain literal"):
         notebook_parameters(source)
@@ -130,20 +117,13 @@ def test_a_plan_of_one_study_has_what_it_reads_of_others(home: Path) -> None:
     edit(
         home / "notebooks" / "profiles.yaml",
         "reads: [count]}",
-        "reads: [count]}\n  other:\n    report:\n      last: {reads: [count]}",
+        'reads: [count]}\n  other:\n    report:\n      last: {reads: ["*"]}',
     )
     assert [job.notebook for job in plan("laptop", "tiny")] == [*["count"] * 4, "report"]
-    assert [job.notebook for job in plan("laptop", "other")] == [*["count"] * 4, "last"]
+    assert [job.notebook for job in plan("laptop", "other")] == [*["count"] * 4, "report", "last"]  # * is all others
     assert len(plan("laptop")) == 6
     with pytest.raises(UnknownNameError, match="unknown study 'tine': did you mean 'tiny'"):
         plan("laptop", "tine")
-
-
-def test_star_reads_everything_without_a_star(home: Path) -> None:
-    (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
-    edit(home / "notebooks" / "profiles.yaml", "reads: [count]}", 'reads: [count]}\n      last: {reads: ["*"]}')
-    last = plan("smoke")[-1]
-    assert [job.label for job in last.upstream] == ["count movie 0", "count bbc 0", "report"]
 
 
 def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: Path) -> None:
@@ -369,12 +349,6 @@ def test_a_grid_s_lists_may_say_how_many_inputs_each_value_has(home: Path) -> No
         ids()
 
 
-def test_the_encoder_of_an_adapter_counts_too(home: Path) -> None:
-    declared(home, "['local:text/movie-seed0']")
-    (home / "data" / "checkpoints" / "text" / "movie-seed0" / "card.json").write_text('{"encoder": "texts"}')
-    assert list(plan("smoke")[0].loads) == ["local:text/movie-seed0", "words", "data/a.txt"]
-
-
 @pytest.mark.parametrize(
     ("loads", "models", "error", "message"),
     [
@@ -402,12 +376,13 @@ def test_what_is_not_there_is_named(home: Path, loads: str, models: str, error: 
         plan("smoke")
 
 
-def test_settings_of_another_notebook_and_alternatives(home: Path) -> None:
+def test_settings_of_another_notebook_alternatives_and_the_encoder_of_an_adapter_count(home: Path) -> None:
     declared(home, "['models.section|models.movie', count.inputs]")
-    (home / "notebooks" / "profiles.yaml").write_text(
-        (home / "notebooks" / "profiles.yaml").read_text().replace("inputs: 3}", "inputs: texts}")
-    )
-    assert list(plan("smoke")[0].loads) == ["local:text/movie-seed0", "words", "data/a.txt"]
+    edit(home / "notebooks" / "profiles.yaml", "inputs: 3}", "inputs: minilm}")
+    edit(home / "notebooks" / "profiles.yaml", "data:\n", "data:\n  minilm: [others]\n")
+    card = home / "data" / "checkpoints" / "text" / "movie-seed0" / "card.json"
+    card.write_text('{"encoder": "texts"}')
+    assert list(plan("smoke")[0].loads) == ["local:text/movie-seed0", "words", "data/a.txt", "others"]
 
 
 def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -602,6 +577,8 @@ def test_load_reads_whole_runs_of_the_plan_only(home: Path) -> None:
     frame = load("counts", "smoke")
     assert frame["value"].tolist() == [1]
     assert frame["run_id"].tolist() == [movie.run_id]
+    with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
+        load("cuonts", "smoke")
 
 
 def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None:
@@ -621,12 +598,6 @@ def test_load_by_hand_prefers_what_was_computed_to_a_page_s_table_of_that_name(h
     assert load("counts", "smoke")["value"].tolist() == [2]
     finish(movie, counts=pd.DataFrame({"value": [1]}))
     assert load("counts", "smoke")["value"].tolist() == [1]
-
-
-def test_load_says_what_there_is(home: Path) -> None:
-    finish(plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
-    with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
-        load("cuonts", "smoke")
 
 
 # --- laying out the book ---------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from sphinx.util.docutils import SphinxDirective
 
 def modules(name: str) -> list[str]:
     """The module of that name, or the package and every public module below it."""
-    found = importlib.import_module(name)
-    below = pkgutil.walk_packages(getattr(found, "__path__", ()), f"{name}.")
+    module = importlib.import_module(name)
+    below = pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}.")
     return [name, *(each.name for each in below if not each.name.rpartition(".")[2].startswith("_"))]
 
 

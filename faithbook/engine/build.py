@@ -83,8 +83,8 @@ def run_job(job: Job) -> bool:
     with locked(parent / f".{job.folder.name}.lock"):
         if job.manifest.is_file():  # another process made it while this one waited
             return False
-        for left in _unfinished(job):  # by a process that was killed: the lock says it is not alive
-            shutil.rmtree(left, ignore_errors=True)
+        for unfinished in _unfinished(job):  # by a process that was killed: the lock says it is not alive
+            shutil.rmtree(unfinished, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{job.folder.name}.", suffix=".tmp", dir=parent))
         try:
             _execute(job, folder)
@@ -97,8 +97,8 @@ def run_job(job: Job) -> bool:
         finally:
             _stop_children()  # where this process was told to stop, its kernel may still compute
             shutil.rmtree(folder, ignore_errors=True)
-    for left in parent.glob(f"{job.slug}-*.failed.*"):
-        left.unlink()
+    for earlier_failure in parent.glob(f"{job.slug}-*.failed.*"):
+        earlier_failure.unlink(missing_ok=True)  # another process may take it away too
     return True
 
 
@@ -153,11 +153,11 @@ def _execute(job: Job, folder: Path) -> None:
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
-    told = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
+    run_as_json = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
     executed, began = folder / NOTEBOOK, time.time()
     with (
         devices.held(wanted=job.kind != "report") as seen,
-        _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}),
+        _environment({RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}),
     ):
         try:
             _to_its_end(notebook, executed, job)
@@ -191,7 +191,7 @@ def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
     meanwhile: a kernel that ends before its first answer has run nothing, and is started again."""
     import papermill
 
-    for left in reversed(range(_STARTS)):
+    for starts_left in reversed(range(_STARTS)):
         try:
             papermill.execute_notebook(
                 notebook,
@@ -204,7 +204,7 @@ def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
             )
             return
         except RuntimeError as error:
-            if not left or _NOT_STARTED not in str(error):
+            if not starts_left or _NOT_STARTED not in str(error):
                 raise
 
 
@@ -309,13 +309,15 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
     log = folder / "snakemake.log"
     is_local = not any(word.partition("=")[0] in _ELSEWHERE for word in extra)
     cores = cores or len(os.sched_getaffinity(0))
+    # All jobs have one precision, on whichever machine, and of the hub what its cache holds: one commit of a model.
+    of_all_jobs = {machine.PRECISION: machine.precision(), "HF_HUB_OFFLINE": "1"}
     with log.open("wb") as stream, warm.warmed(len(todo) if is_local else 0, kernel_environment()) as started:
         process = subprocess.Popen(
             [*_snakemake(folder, planned), *(_on_this_machine(cores) if is_local else ()), *extra],
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=root(),
-            env={**os.environ, **_for_all_jobs(), **(devices.shared() if is_local else {}), **started},
+            env={**os.environ, **of_all_jobs, **(devices.shared() if is_local else {}), **started},
         )
         try:
             _watch(process, todo, began, cores if is_local else len(todo), console)
@@ -372,12 +374,6 @@ def _snakemake(folder: Path, planned: Path) -> list[str]:
     return [*line, "--directory", str(folder), "--config", f"plan={planned}", "--keep-going", *_FORGETTING]
 
 
-def _for_all_jobs() -> dict[str, str]:
-    """What all jobs find around them, on whichever machine: one precision, and of the hub what its cache holds, so that
-    all read one commit of a model."""
-    return {machine.PRECISION: machine.precision(), "HF_HUB_OFFLINE": "1"}
-
-
 def _on_this_machine(cores: int) -> list[str]:
     gpus = devices.visible()
     return ["--cores", str(cores), "--quiet", "all", *(["--resources", f"gpu={len(gpus)}"] if gpus else [])]
@@ -390,7 +386,7 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
-            for job in [one for one in waiting if one.done or _has_failed(one, began)]:
+            for job in [one for one in waiting if one.done or _complaint_since(one, began)]:
                 waiting.remove(job)
                 left = time_left([earlier_seconds(one) for one in waiting], at_once)
                 word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
@@ -422,33 +418,30 @@ def time_left(expected: Sequence[float | None], at_once: int) -> str:
     """What jobs still take, of which so many run at once, in words. Jobs of which nothing is known (None) are taken to
     last as long as the others on average, "" where nothing is known of any.
 
-    >>> time_left([600, 1800, None], 2), time_left([8000], 4), time_left([43], 1), time_left([None], 1)
-    ('about 30 min left', 'about 2 h 13 min left', 'about 43 s left', '')
+    >>> time_left([600, 1800, None], 2), time_left([43], 1), time_left([None], 1)
+    ('about 30 min 00 s left', 'about 0 min 43 s left', '')
     """
     known = [one for one in expected if one is not None]
     if not known:
         return ""
-    left = fmean(known) * len(expected) / min(at_once, len(expected))
-    if left < 90:
-        return f"about {left:.0f} s left"
-    return (
-        f"about {left / 60:.0f} min left"
-        if left < 5400
-        else f"about {left // 3600:.0f} h {left % 3600 // 60:.0f} min left"
-    )
+    return f"about {minutes(fmean(known) * len(expected) / min(at_once, len(expected)))} left"
 
 
-def _has_failed(job: Job, began: float) -> bool:
-    return job.complaint.is_file() and job.complaint.stat().st_mtime >= began
+def _complaint_since(job: Job, began: float) -> str:
+    """Why a job has failed since then, "" where it has not; a run that succeeds meanwhile takes the file away."""
+    try:
+        return job.complaint.read_text(encoding="utf-8") if job.complaint.stat().st_mtime >= began else ""
+    except FileNotFoundError:
+        return ""
 
 
 def _why(todo: Sequence[Job], log: Path, began: float) -> str:
     missing = [job for job in todo if not job.done]
-    failed = [job for job in missing if _has_failed(job, began)]
-    share = f" ({len(failed)} failed, the others wait for them)" if failed else ""
+    complaints = [text.rstrip() for job in missing if (text := _complaint_since(job, began))]
+    share = f" ({len(complaints)} failed, the others wait for them)" if complaints else ""
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end{share}"]
-    lines += dict.fromkeys(job.complaint.read_text(encoding="utf-8").rstrip() for job in failed)
-    if not failed:
+    lines += dict.fromkeys(complaints)
+    if not complaints:
         lines += [f"the end of {log}:", *log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]]
     lines.append(
         "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"

@@ -25,7 +25,7 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
     if VISIBLE in environment:
         return [name for name in environment[VISIBLE].split(",") if name not in ("", "-1", "NoDevFiles")]
     try:
-        told = subprocess.run(
+        listed = subprocess.run(
             ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"],
             capture_output=True,
             text=True,
@@ -34,7 +34,7 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
         )
     except (OSError, subprocess.SubprocessError):
         return []
-    return [line.strip() for line in told.stdout.splitlines() if line.strip()]
+    return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
 
 
 def shared() -> dict[str, str]:

@@ -87,20 +87,20 @@ def _read(code: str) -> tuple[str, tuple[Import, ...]]:
 def _plain(node: ast.AST) -> list[Any]:
     """A syntax tree as lists. What a Python has added to trees since 3.11 is empty in our code, and left out as all is
     that is empty. So are the empty texts that 3.12 finds in f-strings, and whether a name is read or set."""
-    found: list[Any] = [type(node).__name__]
+    parts: list[Any] = [type(node).__name__]
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, ast.AST):
             if name != "ctx":
-                found.append((name, _plain(value)))
+                parts.append((name, _plain(value)))
         elif isinstance(value, list):
             if isinstance(node, ast.JoinedStr):
                 value = [one for one in value if not (isinstance(one, ast.Constant) and one.value == "")]
             if value:
-                found.append((name, [_plain(one) if isinstance(one, ast.AST) else one for one in value]))
+                parts.append((name, [_plain(one) if isinstance(one, ast.AST) else one for one in value]))
         elif value is not None:
-            found.append((name, value))
-    return found
+            parts.append((name, value))
+    return parts
 
 
 class Library:

@@ -35,10 +35,10 @@ def loaded(
 
 def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
     """Digest by name of what names lead to; `loaded` says what it raises."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name in names:
-        found |= _digests(notebook, name)
-    return found
+        digests |= _digests(notebook, name)
+    return digests
 
 
 def named(
@@ -51,7 +51,7 @@ def named(
     """
     plain = {key: value for key, value in block.items() if isinstance(value, str | int)}
     values = {"seed": 0, **plain, **parameters}
-    found: list[str] = []
+    wanted_names: list[str] = []
     for template in templates:
         try:
             wanted = template.format_map(values)
@@ -59,8 +59,8 @@ def named(
             raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
         if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
             raise _nothing_at(wanted, template, notebook, block)
-        found += names
-    return list(dict.fromkeys(found))
+        wanted_names += names
+    return list(dict.fromkeys(wanted_names))
 
 
 def _names(wanted: str, profile: str, block: Settings) -> list[str]:
@@ -139,8 +139,8 @@ def encoder_of(folder: Path) -> str | None:
     """The encoder of ours that a checkpoint stands on: an adapter of texts says it in its card, one of pictures in its
     configuration; a whole model stands on none."""
     config = folder / "config.json"
-    told, key = (config, "adapter_of") if config.exists() else (folder / "card.json", "encoder")
-    return json.loads(told.read_text(encoding="utf-8")).get(key) if told.is_file() else None
+    description, key = (config, "adapter_of") if config.exists() else (folder / "card.json", "encoder")
+    return json.loads(description.read_text(encoding="utf-8")).get(key) if description.is_file() else None
 
 
 def _folder_or_hub(name: str) -> str:

@@ -38,10 +38,10 @@ def uncommitted() -> list[str]:
     """
     places = ("faithlib", "faithbook", "notebooks", "data", "requirements.lock", "pyproject.toml")
     try:
-        told = _git("status", "--porcelain", "--", *places, ":(exclude)data/reference")
+        status = _git("status", "--porcelain", "--", *places, ":(exclude)data/reference")
     except (OSError, subprocess.SubprocessError) as error:
         raise DataError(f"{root()} is no git repository, so nothing tells whether its files are committed") from error
-    return [line[3:] for line in told.splitlines()]
+    return [line[3:] for line in status.splitlines()]
 
 
 def _git(*words: str) -> str:
@@ -52,13 +52,13 @@ def _git(*words: str) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages whose numbers the results depend on."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for name in _SHOWN_VERSIONS:
         try:
-            found[name] = importlib.metadata.version(name)
+            numbers[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return numbers
 
 
 def device() -> str:

@@ -104,7 +104,7 @@ def contents(source: Path) -> str:
     """The table of contents of the staged book: without executed pages that are not there."""
     lines = (source / TOC).read_text(encoding="utf-8").splitlines(keepends=True)
     named = [re.search(r"file: (executed/\S+)", line) for line in lines]
-    kept = [not found or (source / f"{found[1]}.ipynb").is_file() for found in named]
+    kept = [not page_file or (source / f"{page_file[1]}.ipynb").is_file() for page_file in named]
     return "".join(line for line, there in zip(lines, kept, strict=True) if there)
 
 
@@ -216,8 +216,8 @@ def _pages(source: Path) -> None:
     made = new / "_build" / "html"
     if code or not (made / "index.html").is_file():
         text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
-        told = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
-        lines = ["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
+        complaints = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
+        lines = ["the book does not build:", *(complaints[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
         raise RunError("\n".join(lines))
     shutil.rmtree(html, ignore_errors=True)
     made.rename(html)

@@ -119,7 +119,7 @@ def notebook_parameters(source: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=256)
 def _parameters(source: Path, text: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for cell in re.split(r"^# %%", text, flags=re.MULTILINE)[1:]:
         header, _, code = cell.partition("\n")
         if not re.search(r"""tags=\[[^]]*["']parameters["']""", header):
@@ -130,10 +130,10 @@ def _parameters(source: Path, text: str) -> dict[str, Any]:
                     f"{source}: the parameters cell may hold only `name = literal` lines, not {ast.unparse(node)!r}"
                 )
             try:
-                found[node.targets[0].id] = ast.literal_eval(node.value)
+                parameters[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError as error:
                 raise InputError(f"{source}: the parameter {node.targets[0].id} must be a plain literal") from error
-    return found
+    return parameters
 
 
 def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,12 +281,12 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
 
 def _with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
     """Jobs and all that they read, by name, each after those it reads."""
-    found: dict[str, Job] = {}
+    ordered: dict[str, Job] = {}
     for job in jobs:
-        if job.name not in found:
-            found |= {name: one for name, one in _with_upstream(job.upstream).items() if name not in found}
-            found[job.name] = job
-    return found
+        if job.name not in ordered:
+            ordered |= {name: one for name, one in _with_upstream(job.upstream).items() if name not in ordered}
+            ordered[job.name] = job
+    return ordered
 
 
 def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
@@ -355,9 +355,6 @@ def _combinations(points: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any
 def _trainable(notebook: str, profile_name: str) -> set[str]:
     """The data sets that a training notebook finds at a profile: in its own settings, or else in those of any study."""
     blocks = find_profile(profile_name).settings
-    own = settings_of(notebook, profile_name)
-    return (
-        set(own["training"])
-        if "training" in own
-        else {name for of in blocks.values() for name in of.get("training", ())}
-    )
+    block = settings_of(notebook, profile_name)
+    asked = [block] if "training" in block else blocks.values()
+    return {name for of in asked for name in of.get("training", ())}

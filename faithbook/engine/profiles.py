@@ -76,10 +76,10 @@ class NotebookEntry(_Strict):
 
     def points(self, block: Settings) -> list[dict[str, Any]]:
         """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""
-        found: list[dict[str, Any]] = [{}]
+        points: list[dict[str, Any]] = [{}]
         for name in self.over:
-            found = [{**point, name: value} for point in found for value in self._values(name, block, point)]
-        return found
+            points = [{**point, name: value} for point in points for value in self._values(name, block, point)]
+        return points
 
     def counts(self, block: Settings, point: Mapping[str, Any]) -> dict[str, Any]:
         """The number of inputs at a point, for each setting of the grid that has numbers beside its values.
@@ -87,14 +87,14 @@ class NotebookEntry(_Strict):
         Of `lengths: {l6: {10: 4}}` the point with classifier l6 and words 10 has {"lengths": 4}; a setting that only
         lists its values has nothing.
         """
-        found: dict[str, Any] = {}
+        counts: dict[str, Any] = {}
         for setting in self.over.values():
-            beside = block[setting]
+            numbers = block[setting]
             for name in self.over:
-                beside = beside.get(point.get(name), beside) if isinstance(beside, dict) else beside
-            if not isinstance(beside, list | dict):
-                found[setting] = beside
-        return found
+                numbers = numbers.get(point.get(name), numbers) if isinstance(numbers, dict) else numbers
+            if not isinstance(numbers, list | dict):
+                counts[setting] = numbers
+        return counts
 
     def _values(self, name: str, block: Settings, point: Mapping[str, Any]) -> list[Any]:
         """The values of one parameter, of the lists for each value of a parameter before it the one for this point;
@@ -103,11 +103,11 @@ class NotebookEntry(_Strict):
         if not isinstance(values, dict):
             return list(values)
         before = list(self.over)[: list(self.over).index(name)]
-        own = next((point[one] for one in reversed(before) if point.get(one) in values), None)
-        if own is None:
-            told = ", ".join(f"{one} {point.get(one)}" for one in before)
-            raise InputError(f"{self.over[name]} has no list for {told}: it has {', '.join(map(str, values))}")
-        return list(values[own])
+        key = next((point[one] for one in reversed(before) if point.get(one) in values), None)
+        if key is None:
+            of_point = ", ".join(f"{one} {point.get(one)}" for one in before)
+            raise InputError(f"{self.over[name]} has no list for {of_point}: it has {', '.join(map(str, values))}")
+        return list(values[key])
 
 
 class HubModel(_Strict):
@@ -187,25 +187,25 @@ def inherited(profiles: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UnknownNameError for a profile that is not above it, and for a setting that this does not have.
     """
-    found: dict[str, Any] = {}
-    for name, own in profiles.items():
-        found[name] = own
-        if base := own.get("extends"):
-            if base not in found or base == name:
-                raise unknown(f"profile above {name} that it extends,", base, [one for one in found if one != name])
-            found[name] = _extended(name, own, found[base])
-    return found
+    complete: dict[str, Any] = {}
+    for name, entry in profiles.items():
+        complete[name] = entry
+        if base := entry.get("extends"):
+            if base not in complete or base == name:
+                raise unknown(f"profile above {name} that it extends,", base, [one for one in complete if one != name])
+            complete[name] = _extended(name, entry, complete[base])
+    return complete
 
 
-def _extended(name: str, own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    settings, changes = base["settings"], own.get("settings", {})
+def _extended(name: str, entry: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    settings, changes = base["settings"], entry.get("settings", {})
     for of, block in changes.items():
         for key in block:
             if key not in settings.get(of, {}):
                 raise unknown(f"setting of {of} in the profile {name}", key, settings.get(of, {}))
-    whole = {key: value for key, value in own.items() if key != "extends"}
+    whole = {key: value for key, value in entry.items() if key != "extends"}
     whole["settings"] = {of: {**block, **changes.get(of, {})} for of, block in settings.items()}
-    return whole | {"trains": {**base.get("trains", {}), **own.get("trains", {})}}
+    return whole | {"trains": {**base.get("trains", {}), **entry.get("trains", {})}}
 
 
 def _check_owners(made: Table, path: Path) -> None:
@@ -228,11 +228,11 @@ def text_training(profile: str, dataset: str, classifier: str) -> dict[str, Any]
     """How a text classifier is trained at a profile: as a study says of its data set, changed as one says of such a
     classifier; nothing where none does."""
     blocks = [block for block in find_profile(profile).settings.values() if "kind" not in block]
-    found: dict[str, Any] = {}
+    training: dict[str, Any] = {}
     for key, name in (("training", dataset), ("training_of", classifier)):
         for block in blocks:
-            found |= block.get(key, {}).get(name, {})
-    return found
+            training |= block.get(key, {}).get(name, {})
+    return training
 
 
 def settings_of(notebook: str, profile_name: str) -> Settings:
@@ -246,29 +246,29 @@ def own_of(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
     >>> own_of({"n": {"nli": {"0": 60, "1": 20}}, "split": "test"}, "nli", "1")
     {'n': 20, 'split': 'test'}
     """
-    found = dict(settings)
+    values = dict(settings)
     for name in names:
-        found = {
-            key: value[name] if isinstance(value, dict) and name in value else value for key, value in found.items()
+        values = {
+            key: value[name] if isinstance(value, dict) and name in value else value for key, value in values.items()
         }
-    return found
+    return values
 
 
 def _block(profile: Profile, study: str, notebook: str, known: Table) -> Settings:
-    found = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+    block = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
     # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on. A
     # few inputs of a set are read only where the whole is not.
-    if where_here := found.pop("where_here", []):
-        here = [name for name in where_here if known.is_here(name) and _has_models(found, name)]
-        found["datasets"] = here + [name for name in found["datasets"] if name.removesuffix("-few") not in here]
+    if where_here := block.pop("where_here", []):
+        at_hand = [name for name in where_here if known.is_here(name) and _has_models(block, name)]
+        block["datasets"] = at_hand + [name for name in block["datasets"] if name.removesuffix("-few") not in at_hand]
     # Classifiers that stand in the grid only where what they need lies on this machine: an encoder or a folder.
-    if absent := {name for name, on in found.pop("classifiers_here", {}).items() if not _lies_here(on, known)}:
-        found["classifiers"] = _without(found.get("classifiers", []), absent)
-        if isinstance(found["classifiers"], dict):
-            found["datasets"] = [name for name in found["datasets"] if name in found["classifiers"]]
-    if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
-        found["dtype"] = machine.precision()
-    return found
+    if absent := {name for name, on in block.pop("classifiers_here", {}).items() if not _lies_here(on, known)}:
+        block["classifiers"] = _without(block.get("classifiers", []), absent)
+        if isinstance(block["classifiers"], dict):
+            block["datasets"] = [name for name in block["datasets"] if name in block["classifiers"]]
+    if block.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
+        block["dtype"] = machine.precision()
+    return block
 
 
 def _lies_here(needed: str, known: Table) -> bool:
@@ -284,8 +284,8 @@ def _without(classifiers: Any, absent: set[str]) -> Any:
 
 def _has_models(block: Settings, dataset: str) -> bool:
     """Whether the checkpoints of ours that a block names for a data set are there, of every seed."""
-    found = block.get("models_of", {}).get(dataset) or block.get("models", {}).get(dataset, "")
-    specs = list(found.values()) if isinstance(found, dict) else [str(found)]
+    named = block.get("models_of", {}).get(dataset) or block.get("models", {}).get(dataset, "")
+    specs = list(named.values()) if isinstance(named, dict) else [str(named)]
     seeds = block.get("seeds", [0])
     seeds = seeds[dataset] if isinstance(seeds, dict) else seeds
     ours = {spec.format(seed=seed).removeprefix("local:") for spec in specs for seed in seeds if spec[:6] == "local:"}

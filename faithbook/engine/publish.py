@@ -93,13 +93,13 @@ def _cite(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctr
     cited = citation()
     title = re.sub(r"^[\d.]+ ", "", markup.unescape(re.sub(r"<[^>]*>", "", str(context.get("title") or ""))))
     authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in cited["authors"]]
-    told = [
+    citation_values = [
         ("title", f"{title} ({cited['title']})"),
         *(("author", author) for author in authors),
         ("publication_date", str(cited["date-released"]).replace("-", "/")),
         ("public_url", address(f"{page}.html")),
     ]
-    lines = [f'<meta name="citation_{name}" content="{markup.escape(value)}" />' for name, value in told]
+    lines = [f'<meta name="citation_{name}" content="{markup.escape(value)}" />' for name, value in citation_values]
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines, ""])
 
 

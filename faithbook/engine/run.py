@@ -237,9 +237,9 @@ class Markdown:
 
 def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
     """Begin the run of a notebook, from inside it: its name, then every one of its parameters by name."""
-    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    planned = _planned_run()
     given = {"profile": profile, **parameters}
-    source = Path(told["job"]["source"]) if told else find_notebook(notebook)
+    source = Path(planned["job"]["source"]) if planned else find_notebook(notebook)
     expected = notebook_parameters(source)
     if source.stem != notebook or set(given) != set(expected):
         raise InputError(
@@ -248,14 +248,20 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         )
     _refuse_injected_strangers(expected)
     block, share = settings_of(notebook, profile), part_of(given)
-    if told:  # the build has planned this run
-        job = from_specification(told["job"])
-        folder, upstream = Path(told["folder"]), tuple(map(Path, told["upstream"]))
+    if planned:  # the build has planned this run
+        job = from_specification(planned["job"])
+        folder, upstream = Path(planned["folder"]), tuple(map(Path, planned["upstream"]))
     else:
         job = make_job(source, profile, given)
         folder, upstream = _new_folder(job), tuple(_folders_by_hand(job.upstream))
     declare(job.loads)
-    return Run(job, folder, block, bool(told), upstream, share)
+    return Run(job, folder, block, bool(planned), upstream, share)
+
+
+def _planned_run() -> dict[str, Any]:
+    """What a build has told this kernel of its run; nothing in a notebook that is run by hand."""
+    planned: dict[str, Any] = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    return planned
 
 
 def _new_folder(job: Job) -> Path:
@@ -285,26 +291,22 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
     """
     import pandas as pd
 
-    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    planned = _planned_run()
     # By hand a report may have made a table of the same name from what was computed.
     groups = (
-        [[Path(folder) for folder in told["upstream"]]]
-        if told
+        [[Path(folder) for folder in planned["upstream"]]]
+        if planned
         else [list(_folders_by_hand(j for j in plan(profile) if j.kind == kind)) for kind in ("compute", "report")]
     )
-    frames = next((found for folders in groups if (found := _frames(folders, name))), [])
+    frames = next((of_group for folders in groups if (of_group := _frames(folders, name))), [])
     if not frames:
-        folders = [folder for group in groups for folder in group]
-        known = sorted(
-            {file.stem for folder in folders for file in folder.glob("*.*") if file.suffix in (".parquet", ".csv")}
-        )
+        files = [file for group in groups for folder in group for file in folder.glob("*.*")]
+        known = sorted({file.stem for file in files if file.suffix in (".parquet", ".csv")})
+        advice = f"Make them: make book PROFILE={profile}"
+        if planned:
+            advice = "Name its notebook under `reads` in notebooks/profiles.yaml"
         raise DataError(
-            f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. "
-            + (
-                "Name its notebook under `reads` in notebooks/profiles.yaml"
-                if told
-                else f"Make them: make book PROFILE={profile}"
-            )
+            f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. {advice}"
         )
     return pd.concat(frames, ignore_index=True)
 
@@ -354,8 +356,8 @@ def _units_file(part: str) -> str:
 
 def _folders_of(notebook: str, profile: str) -> list[Path]:
     """The whole runs of a notebook that may be read here: those told by the build, or the newest by hand."""
-    if told := json.loads(os.environ.get(RUN_VARIABLE, "{}")):
-        return [folder for folder in map(Path, told["upstream"]) if folder.parent.name == notebook]
+    if planned := _planned_run():
+        return [folder for folder in map(Path, planned["upstream"]) if folder.parent.name == notebook]
     return list(_folders_by_hand(job for job in plan(profile) if job.notebook == notebook))
 
 
@@ -368,17 +370,17 @@ def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
             for path in job.folder.parent.glob(f"{job.slug}-*")
             if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])
         ]
-        found = [path for path in (by_hand, job.folder, *older) if (path / MANIFEST).is_file()]
-        if found:
-            yield max(found, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
+        whole = [path for path in (by_hand, job.folder, *older) if (path / MANIFEST).is_file()]
+        if whole:
+            yield max(whole, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
 
 
 def load_manifests(profile: str) -> pd.DataFrame:
     """One row per whole run that `load` would read: the manifest, with parameters and notes as columns of their own."""
     import pandas as pd
 
-    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
-    folders = [Path(folder) for folder in told["upstream"]] if told else list(_folders_by_hand(plan(profile)))
+    planned = _planned_run()
+    folders = [Path(folder) for folder in planned["upstream"]] if planned else list(_folders_by_hand(plan(profile)))
     rows = []
     for folder in folders:
         facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

@@ -14,8 +14,11 @@ from faithbook.paths import checkpoints_dir
 
 def checkpoint_of(job: Job) -> Path:
     """The folder in which the checkpoint of a training job lies once it is made."""
-    own = job.parameters
-    kind, names = _kind(job), (own["dataset"], own.get("model") or own.get("classifier"), f"seed{own['seed']}")
+    values = job.parameters
+    kind, names = (
+        _kind(job),
+        (values["dataset"], values.get("model") or values.get("classifier"), f"seed{values['seed']}"),
+    )
     return checkpoints_dir() / kind / "-".join(str(name) for name in names if name)
 
 
@@ -65,5 +68,5 @@ def _kind(job: Job) -> str:
 
 
 def _how(job: Job) -> dict[str, Any]:
-    own = job.parameters
-    return text_training(job.profile, str(own["dataset"]), str(own["classifier"]))
+    values = job.parameters
+    return text_training(job.profile, str(values["dataset"]), str(values["classifier"]))

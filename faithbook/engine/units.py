@@ -63,16 +63,16 @@ def as_units(
     columns that hold values, each a metric of that name, where the frame has no columns metric and value; `keys`:
     further columns to keep; `name`: the column with the ids. A frame without methods gets the method "none".
     """
-    found = frame.rename(columns={name: "id"})
-    found["id"] = found["id"].astype(str)
-    found["seed"] = found[seed] if isinstance(seed, str) else seed
-    if "method" not in found.columns:
-        found["method"] = "none"
+    renamed = frame.rename(columns={name: "id"})
+    renamed["id"] = renamed["id"].astype(str)
+    renamed["seed"] = renamed[seed] if isinstance(seed, str) else seed
+    if "method" not in renamed.columns:
+        renamed["method"] = "none"
     named = ["id", "seed", "method", *keys]
     if metrics:
-        found = found.melt(named, list(metrics), "metric", "value")
-    found = found[[*named, "metric", "value"]]
-    return found.assign(cluster=found["id"] if clusters is None else found["id"].map(dict(clusters)))
+        renamed = renamed.melt(named, list(metrics), "metric", "value")
+    renamed = renamed[[*named, "metric", "value"]]
+    return renamed.assign(cluster=renamed["id"] if clusters is None else renamed["id"].map(dict(clusters)))
 
 
 def read_units(path: Path) -> pd.DataFrame:
@@ -92,8 +92,8 @@ def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     table = pyarrow.parquet.read_table(path)
     about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
-    if (found := about.get("schema")) != UNITS_SCHEMA:
-        raise DataError(f"{path} holds values of schema {found}, this version reads {UNITS_SCHEMA}: run it again")
+    if (schema := about.get("schema")) != UNITS_SCHEMA:
+        raise DataError(f"{path} holds values of schema {schema}, this version reads {UNITS_SCHEMA}: run it again")
     return table.to_pandas(), about["parameters"]
 
 
@@ -124,11 +124,11 @@ def checked_units(frame: pd.DataFrame) -> pd.DataFrame:
             f"values must be finite, or NaN where a metric is not defined; infinite: {', '.join(infinite)}"
         )
     texts = {name for name in keys if not pd.api.types.is_numeric_dtype(frame[name])} | {"id", "cluster"}
-    found = frame[keys].astype(dict.fromkeys(texts, "str")).assign(value=values)
+    checked = frame[keys].astype(dict.fromkeys(texts, "str")).assign(value=values)
     order = [name for name in keys if name not in ("id", "cluster")]
-    found = found.sort_values([*order, "cluster", "id"], ignore_index=True, kind="stable")
-    if (same := found.duplicated([*order, "id"])).any():
-        first = found.loc[same].iloc[0]
+    checked = checked.sort_values([*order, "cluster", "id"], ignore_index=True, kind="stable")
+    if (same := checked.duplicated([*order, "id"])).any():
+        first = checked.loc[same].iloc[0]
         row = ", ".join(f"{name} = {first[name]}" for name in ["id", *order])
         raise InputError(f"{same.sum()} rows have the keys of another, the first: {row}. Add the column that differs")
-    return found.astype(dict.fromkeys(texts, "category"))
+    return checked.astype(dict.fromkeys(texts, "category"))

@@ -82,9 +82,9 @@ def _asked(arguments: list[str]) -> socket.socket | None:
 
 def _status(connection: socket.socket) -> int:
     """Wait for the status that is sent back; whoever loses the process that started it leaves, which ends the copy."""
-    parent, told = os.getppid(), b""
+    parent, answer = os.getppid(), b""
     connection.settimeout(_POLL_SECONDS)
-    while not told.endswith(b"\n"):
+    while not answer.endswith(b"\n"):
         try:
             part = connection.recv(64)
         except TimeoutError:
@@ -93,8 +93,8 @@ def _status(connection: socket.socket) -> int:
             continue
         if not part:
             return 1
-        told += part
-    status = int(told)
+        answer += part
+    status = int(answer)
     if status < 0:  # ended by a signal; a shell would say so in these words
         return 128 - status
     return status
