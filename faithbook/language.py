@@ -139,8 +139,8 @@ def of_each_method(
 def long_table(values: Mapping[str, Mapping[str, Tensor]], ids: Sequence[Any], **keys: object) -> pd.DataFrame:
     """Values [B] by method and metric as rows: input, method, metric, value, and `keys`, each the same for all methods.
 
-    >>> long_table({"lime": {"nc": torch.tensor([0.5])}}, ["a"], erasure="pad").iloc[0].to_list()
-    ['a', 'lime', 'nc', 0.5, 'pad']
+    >>> long_table({"lime": {"nc": torch.tensor([0.5])}}, ["a"], erasure="pad").to_dict("records")
+    [{'input': 'a', 'method': 'lime', 'metric': 'nc', 'value': 0.5, 'erasure': 'pad'}]
     """
     frames = [
         pd.DataFrame({"input": ids, "method": method, "metric": metric, "value": value.double().cpu(), **keys})

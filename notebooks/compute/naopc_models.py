@@ -81,9 +81,9 @@ def frame(chosen, inputs, **columns):
     )
 
 
-def bounds_frame(chosen, inputs, search, seconds, **columns):
+def bounds_frame(chosen, inputs, bounds, seconds, **columns):
     names = ("lower", "upper", "certified_lower", "certified_upper", "rows")
-    values = {name: getattr(search, name) for name in names}
+    values = {name: getattr(bounds, name) for name in names}
     return frame(chosen, inputs, **values, seconds_an_input=seconds / len(chosen), **columns)
 
 
