@@ -65,6 +65,8 @@ if there:
     page.overview((fig, alt), "language_overview", caption=caption)
     quoted = {f"{name}, contrast": one for name, one in contrasts.items()}
     page.quote("lm_subject", quoted | {f"{name}, alone": one for name, one in alone.items()})
+else:  # the overview includes this file in every build
+    page.run.path("language_overview.md").write_text(f"{WITHOUT_MODEL}\n", encoding="utf-8")
 
 # %% [markdown]
 # ## Where the nearer noun misleads
