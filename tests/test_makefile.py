@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faithbook.engine.plan import trainings
-from faithbook.engine.profiles import table
+from faithbook.engine.profiles import find_profile, table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -60,6 +60,24 @@ def test_a_target_runs_these_commands_in_their_order(tmp_path: Path, words: str,
     places = [" ".join(done.stdout.split()).index(f"-m faithbook {one}") for one in expected]
     assert places == sorted(places)
     assert ("faithbook book" in done.stdout) == any(one.startswith("book") for one in expected)
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
+def test_every_training_of_a_profile_has_its_settings(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    blocks = find_profile(profile).settings
+    jobs = trainings(profile)
+    for job in jobs:
+        own = blocks.get(job.notebook, {}).get("training")
+        known = own if own is not None else {name for block in blocks.values() for name in block.get("training", ())}
+        assert job.parameters["dataset"] in known, job.label
+    made = {str(job.parameters["dataset"]) for job in jobs}
+    assert made >= ({"sst", "ag", "evinf", "multirc", "mnli", "cifar10"} if profile == "paper" else {"movie", "mnist"})
+    # The papers' own pictures are learnt from where they lie, or where the whole profile is about them.
+    assert ("cifar10" in made) == (profile == "paper")
+    assert not made & ({"movie", "fashion"} if profile == "paper" else {"sst"})
 
 
 def test_the_papers_texts_are_learnt_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,11 @@ def test_every_overview_begins_with_its_box_and_has_a_figure() -> None:
         assert "\n## What to read next\n" in text
 
 
+def test_every_box_has_claim_result_reason_and_advice() -> None:
+    for _, rows in BOXES.groupby("overview"):
+        assert rows.says.tolist()[1:] == ["We", "Why", "What to do"]
+
+
 def test_a_box_has_intervals_and_n() -> None:
     told = results().say("NC {soft_average|NC} {soft_average|NC|interval}, n = {soft_average|NC|n}")
     assert told == "NC .70 [.69, .71], n = 1,360"

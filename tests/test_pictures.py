@@ -21,7 +21,10 @@ from faithbook.models.load import load_model
 from faithbook.paths import root
 from faithbook.sources import cifar, files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
+from faithlib.attribution import attribute
+from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.inputs import ImageInputs
 
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
 
@@ -166,6 +169,19 @@ def test_vision_checkpoints_are_shipped_under_their_own_names():
     assert (table.accuracy > floor).all(), table[["dataset", "classifier", "accuracy"]]
     assert (table[table.dataset == "fashion"].test_size == 10000).all()
     assert table[(table.dataset == "fashion") & (table.classifier == "base")].accuracy.item() >= 0.88
+
+
+def test_no_two_methods_draw_the_same_map_on_a_shipped_model():
+    """Of one method under two names or a silent fallback the maps would be alike; scale and offset aside."""
+    model = load_model(f"local:{VISION[0]}").model
+    size, patch = model.patch_embed.img_size[0], model.patch_embed.patch_size[0]
+    noise = torch.randn(8, model.in_chans, size, size, generator=torch.Generator().manual_seed(0))
+    inputs = ImageInputs.from_pixels(noise, patch=patch)
+    drawing = [name for name in IMAGE_METHODS if name != "uniform" and IMAGE_METHODS[name].answers != "features"]
+    maps = [attribute(name, model, inputs).double() for name in drawing]
+    centred = torch.nn.functional.normalize(torch.stack([one - one.mean(dim=1, keepdim=True) for one in maps]), dim=-1)
+    alike = torch.einsum("abf,cbf->acb", centred, centred).mean(dim=-1)
+    assert alike.triu(1).max() < 0.98, dict(zip(drawing, alike.tolist(), strict=True))
 
 
 @pytest.mark.long

@@ -116,7 +116,6 @@ def test_every_decision_has_a_word_on_every_ground() -> None:
         (["imagenet"], [], evidence.DATA),
         (["imagenet", "fashion"], ["local:paper/x"], evidence.STAND_INS),
         (["fashion"], ["local:vision/fashion-base-seed0"], evidence.STAND_INS),
-        (["cifar10"], ["local:photo/cifar10-lora-seed0", "local:photo/cifar10-head-seed0"], evidence.DATA),
         ([], [], evidence.STAND_INS),
     ],
 )
@@ -129,6 +128,14 @@ def test_what_authors_released_is_a_ground_of_its_own() -> None:
     assert evidence.ground("edin_2025", notebook="naopc_released", **given) == evidence.AUTHORS  # type: ignore[arg-type]
     assert evidence.ground("edin_2025", notebook="naopc_six", **given) == evidence.DATA  # type: ignore[arg-type]
     assert evidence.ground(published.OUR_OWN, notebook="x", **given) == evidence.OUR_QUESTION  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dataset", ["cifar10", "cifar100-few"])
+def test_adapters_on_the_papers_pictures_rest_on_its_data_and_not_its_models(dataset: str) -> None:
+    models = ["local:photo/cifar10-lora-seed0", "local:photo/cifar10-head-seed0"]
+    assert evidence.ground("wu_2024", notebook="saco_metrics", datasets=[dataset], models=models) == evidence.DATA
+    mixed = evidence.ground("wu_2024", notebook="saco_metrics", datasets=[dataset, "fashion"], models=models)
+    assert mixed == evidence.STAND_INS
 
 
 def test_the_materials_are_those_of_the_profiles() -> None:

@@ -67,6 +67,13 @@ def soft(decision: str, **more: object) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------- what is refused
+def test_the_landing_page_has_five_findings_of_three_sentences_at_most() -> None:
+    kinds = [one.kind for one in PARAGRAPHS]
+    assert kinds == ["finding"] * 5 + ["recommendation", "trust"]
+    for one in PARAGRAPHS:
+        said = re.sub(r"\[[^]]*\]\([^)]*\)|et al\.|\{[^}]*\}", "", one.text)
+        assert one.kind != "finding" or 2 <= len(re.findall(r"\.(?:\s|$)", said)) <= 3, one.title
+        assert one.kind == "trust" or one.when, f"{one.title} rests on no decision"
 
 
 @pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
@@ -160,6 +167,16 @@ def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
     assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
 
 
+@pytest.mark.parametrize("decision", rules.DECISIONS)
+def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
+    told = soft(decision)
+    badge = taught.badge(evidence.worded(decision, evidence.DATA))
+    assert f"{published.column('claim')['soft_c01']}*. {badge}" in told
+    measured = decision in taught.MEASURED
+    assert ("by −.21" in told) == measured == ("n = 32" in told)
+    assert measured or told.startswith("Not tested on the data of this copy.")
+
+
 def test_what_a_review_page_says_is_named_so() -> None:
     made = Results(
         board(naopc_c05=Entry("naopc_c05", "not reproduced", "executed/p", evidence=evidence.AUTHORS)), VALUES
@@ -169,6 +186,16 @@ def test_what_a_review_page_says_is_named_so() -> None:
     assert "Claim of Edin et al. 2025: *AOPC depends on the model" in taught.paragraph(LESSONS[6], made)
     assert "Our question: *" in taught.paragraph(LESSONS[8], made)
     assert set(taught.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
+
+
+def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction() -> None:
+    """The lesson suggested that a high rho means something."""
+    (told,) = [one.found for one in RESTS_ON if one.id == "xl_c01"]
+    for text in (told, LESSONS[5].answer, PARAGRAPHS[2].text):
+        assert "{crosslingual_floors|uniform}" in text and "{crosslingual_floors|norm of the embedding}" in text
+    assert told.endswith("A level of agreement means nothing by itself")
+    (told,) = [one.found for one in RESTS_ON if one.id == "together_q9"]
+    assert "{together_mirrored|middle}" in told
 
 
 def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,14 +156,15 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 @pytest.mark.skipif(platform.libc_ver() < ("glibc", "2.26"), reason="the C library is not glibc, or has no tunables")
 def test_a_kernel_keeps_the_memory_of_large_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tensors of 64 MB one after another have the memory of the first (the system may move pages in between, so that
-    not all faults go)."""
+    """Tensors of 64 MB one after another have the memory of the first. The system may move pages meanwhile, and
+    that counts as faults too: one quiet run of three is enough."""
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    counted = [
-        int(subprocess.check_output([sys.executable, "-c", FAULTS], env={**os.environ, **more}, text=True))
-        for more in ({}, kernel_environment())
-    ]
-    assert counted[1] < counted[0] / 2
+
+    def counted(**more: str) -> int:
+        return int(subprocess.check_output([sys.executable, "-c", FAULTS], env={**os.environ, **more}, text=True))
+
+    fresh = counted()
+    assert any(counted(**kernel_environment()) < fresh / 10 for _ in range(3))
     makefile = (root() / "Makefile").read_text()
     assert f"export GLIBC_TUNABLES ?= {kernel_environment()['GLIBC_TUNABLES']}\n" in makefile
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1")

@@ -418,13 +418,18 @@ def time_left(expected: Sequence[float | None], at_once: int) -> str:
     """What jobs still take, of which so many run at once, in words. Jobs of which nothing is known (None) are taken to
     last as long as the others on average, "" where nothing is known of any.
 
-    >>> time_left([600, 1800, None], 2), time_left([43], 1), time_left([None], 1)
-    ('about 30 min 00 s left', 'about 0 min 43 s left', '')
+    >>> time_left([600, 1800, None], 2), time_left([8000], 4), time_left([43], 1), time_left([None], 1)
+    ('about 30 min left', 'about 2 h 13 min left', 'about 43 s left', '')
     """
     known = [one for one in expected if one is not None]
     if not known:
         return ""
-    return f"about {minutes(fmean(known) * len(expected) / min(at_once, len(expected)))} left"
+    left = fmean(known) * len(expected) / min(at_once, len(expected))
+    if left < 90:
+        return f"about {left:.0f} s left"
+    if left < 5400:
+        return f"about {left / 60:.0f} min left"
+    return f"about {left // 3600:.0f} h {left % 3600 // 60:.0f} min left"
 
 
 def _complaint_since(job: Job, began: float) -> str:
