@@ -1,0 +1,83 @@
+"""Values of a GPU against a processor's: the first inputs of a run in the reference, computed again where this runs.
+
+    FAITHLIB_DATA=… python tests/benchmarks/devices.py [INPUTS]
+
+The run is study 1's with the larger encoder on SST-2 (seed 0), which one H100 computed. Every value of its first inputs
+is asked again with the same settings and seeds; what is printed is how far the two lie apart, by metric.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+import torch
+
+from faithbook.engine.profiles import settings_of
+from faithbook.paths import reference_dir
+from faithbook.papers.zhao_aletras_asked import Asked
+from faithlib.evaluation import hard_scores, soft_scores
+from faithlib.perturb import Perturber, asked_together
+
+DATASET, CLASSIFIER, SEED = "sst", "mpnet", 0
+KEYS = ["id", "method", "metric", "ratio"]
+
+
+def computed(inputs: int) -> pd.DataFrame:
+    """One row a value: id, method, metric, ratio (0 for soft values), value."""
+    settings = settings_of("soft_metrics", "full")
+    task = Asked(settings, DATASET, CLASSIFIER, SEED)
+    texts = task.data[:inputs]
+    asked = task.inputs_of(texts)
+    scores = task.explained(asked)
+    perturber = Perturber(task.model, asked, dtype=torch.float32)  # as the reference's run, whatever is quick here
+    every = asked_together(
+        lambda: {
+            method: (
+                hard_scores(perturber, score, ratios=settings["ratios"]),
+                soft_scores(perturber, score, draws=settings["draws"], seed=SEED),
+            )
+            for method, score in scores.items()
+        },
+        perturber,
+    )
+    rows = []
+    for method, (hard, soft) in every.items():
+        by_ratio = [
+            (metric, ratio, values[:, at]) for metric, values in hard.items() for at, ratio in enumerate(settings["ratios"])
+        ]
+        for metric, ratio, values in [*by_ratio, *((metric, 0.0, values.mean(dim=1)) for metric, values in soft.items())]:
+            frame = pd.DataFrame({"id": texts.ids, "value": values.double().cpu()})
+            rows.append(frame.assign(method=method, metric=metric, ratio=ratio))
+    return pd.concat(rows, ignore_index=True)
+
+
+def in_reference() -> pd.DataFrame:
+    """The same rows as the reference keeps them."""
+    folder = reference_dir() / "units" / "soft_metrics"
+    name = f"{DATASET}_{CLASSIFIER}_{SEED}-units"
+    parts = [pd.read_parquet(folder / f"{name}{kind}.parquet") for kind in ("", "_lengths")]
+    return pd.concat(parts, ignore_index=True).fillna({"ratio": 0.0}).astype({"method": str, "metric": str})
+
+
+def main() -> None:
+    here = computed(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    pairs = here.merge(in_reference(), on=KEYS, suffixes=("_here", "_reference"), how="left", validate="one_to_one")
+    # An input whose probability hardly falls when everything is erased has values of any size: limited as on the pages.
+    limited = pairs[["value_here", "value_reference"]].clip(0, 1)
+    pairs["apart"] = (limited.value_here - limited.value_reference).abs()
+    pairs["kind"] = pairs.metric.where(pairs.method != "random", pairs.metric + ", random scores")
+    table = pairs.groupby("kind").agg(
+        values=("apart", "size"),
+        missing=("value_reference", lambda values: values.isna().sum()),
+        median=("apart", "median"),
+        above_1e_3=("apart", lambda apart: (apart > 1e-3).sum()),
+        most=("apart", "max"),
+    )
+    means = pairs.groupby("kind")[["value_here", "value_reference"]].agg(lambda values: values.clip(0, 1).mean())
+    print(table.join(means).to_string(float_format="{:.6f}".format))
+    print(pairs[pairs.apart > 1e-3].sort_values("apart").tail(20).drop(columns=["kind"]).to_string())
+
+
+if __name__ == "__main__":
+    main()
