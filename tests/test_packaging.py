@@ -95,7 +95,7 @@ def _imported(folder: str) -> dict[str, set[str]]:
 def test_the_library_alone_is_seven_packages() -> None:
     assert tuple(PROJECT["dependencies"]) == CORE
     assert declared("text") - set(CORE) == {"transformers", "captum"}
-    assert declared("vision") - set(CORE) == {"timm", "torchvision", "pillow", "captum"}
+    assert declared("vision") - set(CORE) == {"timm", "torchvision", "pillow"}
 
 
 @pytest.mark.parametrize(
@@ -185,17 +185,7 @@ assert len(Perturber(model, inputs, erase="mean").full) == 1
 names, shape = methods("image"), (1, 4)
 """
 
-WITHOUT_CAPTUM = """
-from faithlib.errors import MissingPackageError
-
-told = set()
-for name in names:
-    try:
-        assert attribute(name, model, inputs).shape == shape, name
-    except MissingPackageError as error:
-        told.add(str(error))
-print(*told)
-FORBIDDEN.remove("captum")
+EVERY_METHOD = """
 for name in names:
     assert attribute(name, model, inputs).shape == shape, name
 """
@@ -203,15 +193,11 @@ for name in names:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("code", "names", "message"),
-    [
-        (TEXTS, ("timm", "torchvision"), ""),
-        (PICTURES, ("transformers",), "captum is not installed: pip install 'faithlib[vision]'"),
-    ],
+    ("code", "names"),
+    [(TEXTS, ("timm", "torchvision")), (PICTURES, ("transformers",))],
     ids=["texts", "images"],
 )
-def test_texts_and_images_need_nothing_of_each_other(code: str, names: tuple[str, ...], message: str) -> None:
-    """And methods that captum computes name the extra that brings it; of texts none is."""
-    done = without((*names, "captum"), code + WITHOUT_CAPTUM)
+def test_texts_and_images_need_nothing_of_each_other(code: str, names: tuple[str, ...]) -> None:
+    """And captum is for options alone that ask for its own rules."""
+    done = without((*names, "captum"), code + EVERY_METHOD)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == message

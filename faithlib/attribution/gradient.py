@@ -122,28 +122,41 @@ def integrated_gradients(
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
     True
     """
+    return along_path(chunk, chunk.baseline(baseline, keep_protected), chunk.embeddings().detach(), n_steps)
+
+
+def along_path(chunk: Any, start: Tensor, end: Tensor, n_steps: int) -> Tensor:
+    """(end - start) * integral of dF along the straight line between them, [R, ...], for embeddings [R, L, D] or pixels
+    [R, C, H, W]; the chunk's `delta` is filled where it is wanted.
+
+    >>> from types import SimpleNamespace
+    >>> one, chunk = torch.tensor([0]), SimpleNamespace(launch=0, max_tokens=9, wants_delta=False)
+    >>> chunk.backend, chunk.rows = SimpleNamespace(lengths=torch.tensor([1])), one
+    >>> chunk.settled_target, chunk.value_of = lambda: one, lambda at, rows, target: at.square().sum(dim=(1, 2))
+    >>> along_path(chunk, torch.zeros(1, 1, 1), torch.tensor([[[3.0]]]), 2)
+    tensor([[[9.]]])
+    """
     check_counts(n_steps=n_steps)
     points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
-    end, start = chunk.embeddings().detach(), chunk.baseline(baseline, keep_protected)
     path, target = end - start, chunk.settled_target()
     lengths = chunk.backend.lengths[chunk.rows].cpu().numpy().repeat(n_steps)
     # Every step of every input is a row, whatever the others of its forward are.
     place = torch.arange(len(end), device=end.device).repeat_interleave(n_steps)
-    share, weight = ((one / 2).to(end).repeat(len(end))[:, None, None] for one in (1 + points, weights))
+    share, weight = ((one / 2).to(end).repeat(len(end)).view(-1, *[1] * path[0].ndim) for one in (1 + points, weights))
     mean = torch.zeros_like(end)
     begin = 0
     for size in cut(lengths, launch=chunk.launch, most_tokens=chunk.max_tokens):
-        some, length = slice(begin, begin + size), int(lengths[begin])
+        some, there = slice(begin, begin + size), slice(int(lengths[begin]) if end.ndim == 3 else None)
         of = place[some]
-        at = (start[of, :length] + share[some] * path[of, :length]).requires_grad_()
+        at = (start[of, there] + share[some] * path[of, there]).requires_grad_()
         (gradient,) = torch.autograd.grad(chunk.value_of(at, chunk.rows[of], target[of]).sum(), at)
-        mean[:, :length].index_add_(0, of, weight[some] * gradient)
+        mean[:, there].index_add_(0, of, weight[some] * gradient)
         begin += size
     scores = mean * path
     if chunk.wants_delta:
         with torch.no_grad():
             ends = [chunk.value_of(at, chunk.rows, target) for at in (end, start)]
-        chunk.delta = scores.sum(dim=(1, 2)) - (ends[0] - ends[1])
+        chunk.delta = scores.flatten(1).sum(dim=1) - (ends[0] - ends[1])
     return scores
 
 

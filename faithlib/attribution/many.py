@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
@@ -223,8 +224,9 @@ def attributed(
     said = {row: row.output or method.default_output(own, followed, count) for row, method in methods.items()}
     numbers = list(dict.fromkeys((output, row.target) for row, output in said.items()))
     job_of = _jobs(methods, {row: numbers.index((said[row], row.target)) for row in methods}, inputs, passed)
-    for row, job in job_of.items():
-        job.wants_delta = deltas is not None and row.method == WITH_DELTA
+    for job in job_of.values():
+        if deltas is not None and job.name == WITH_DELTA:
+            job.delta = torch.full((len(inputs),), torch.nan)
     explained = [(output, classes[target]) for output, target in numbers]
     costs, perturbers = Costs(own), Perturbers(quiet, perturber)
     _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
@@ -236,7 +238,7 @@ def attributed(
             found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
             scores[name] = finite(row.method, found, inputs)
             if deltas is not None and job.delta is not None:
-                deltas[name] = job.delta.detach().to(device)
+                deltas[name] = job.delta.to(device)
     return scores, costs.by_method()
 
 
@@ -285,7 +287,7 @@ def _run(
             if isinstance(inputs, TextInputs):
                 run_on_texts(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
             elif isinstance(inputs, ImageInputs):
-                run_on_images(inside, VisionBackend(quiet, inputs, model), numbers, max_tokens)
+                run_on_images(inside, VisionBackend(quiet, inputs, model), numbers, max_tokens, costs)
     asked: dict[Job, Perturber] = {}
     for job in jobs:
         if job.method.answers == "features":

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from faithlib import outputs
 from faithlib.attribution.relevance import plain_attention
-from faithlib.backends import TextBackend, replica
+from faithlib.backends import replica
 from faithlib.errors import InputError, ModelError, check_known
 from faithlib.inputs import TextInputs
 from faithlib.outputs import settled_classes
@@ -77,9 +77,9 @@ class Chunk:
         """The embedding output [R, L, D], a leaf that gradients can be taken to."""
         return self.backend.embeddings(self.rows, length=self.length).detach().clone().requires_grad_()
 
-    def feature_of(self) -> Tensor:
-        """The feature of each position, -1 where protected: [R, L]."""
-        return self.backend.inputs.feature_of[self.rows, : self.length]
+    def erasable(self) -> Any:
+        """The places of an answer that features have, bool [R, L]."""
+        return self.backend.inputs.feature_of[self.rows, : self.length] >= 0
 
     def value(self, embeddings: Tensor) -> Tensor:
         """The explained number [R] at the inputs' own embeddings. Settles what the predicted class is."""
@@ -131,7 +131,7 @@ class Chunk:
         with torch.no_grad():
             embedded = self.backend.embeddings(self.rows, length=self.length)
             replaced = torch.zeros_like(embedded) if kind == "zero" else self._embedded_as(inputs, kind)
-        moved = self.feature_of() >= 0 if keep_protected else inputs.attention_mask[self.rows, : self.length]
+        moved = self.erasable() if keep_protected else inputs.attention_mask[self.rows, : self.length]
         return torch.where(moved[..., None], replaced, embedded)
 
     def _embedded_as(self, inputs: TextInputs, kind: str) -> Tensor:
@@ -144,7 +144,11 @@ class Chunk:
 
 
 def chunks(
-    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int, launch: float = 0.0
+    backend: Any,
+    numbers: Sequence[tuple[str, Tensor | None]],
+    max_tokens: int,
+    launch: float = 0.0,
+    kind: type[Chunk] | None = None,
 ) -> Iterator[list[Chunk]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
     chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
@@ -163,7 +167,7 @@ def chunks(
         rows, length = order[begin : begin + size], int(lengths[begin])
         begin += size
         together = [
-            Chunk(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
+            (kind or Chunk)(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
             for output, target in numbers
         ]
         for chunk in together:

@@ -8,9 +8,10 @@ Shape letters: B inputs, R rows of one chunk, L tokens, D embedding size, F feat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -75,7 +76,6 @@ class Job:
     passed: tuple[type[Exception], ...] = ()
     aggregations: set[str | None] = field(default_factory=set)
     readers: int = 0
-    wants_delta: bool = False
     delta: Tensor | None = None
     found: dict[str | None, Tensor] = field(default_factory=dict)
     failed: Exception | None = None
@@ -117,39 +117,41 @@ def run_on_texts(
     """
     for job in jobs:
         job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
-        job.delta = torch.full((len(backend.inputs),), torch.nan, device=backend.device) if job.wants_delta else None
-    # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
-    used = sorted({job.number for job in jobs if not job.method.blind}) or [0]
-    most, launch = most_tokens(backend.device, max_tokens, _MOST_TOKENS), pace_of(backend.model, backend.device).launch
-    for together in chunks(backend, [numbers[n] for n in used], most, launch):
-        for job in (job for job in jobs if job.failed is None):
-            chunk = together[0 if job.method.blind else used.index(job.number)]
-            with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
-                answer = answer_of(job, chunk, chunk.feature_of() >= 0)
-                for aggregation, positions in job.found.items():
-                    positions[chunk.rows, : chunk.length] = (
-                        answer if aggregation is None else AGGREGATIONS[aggregation](answer)
-                    )
+    launch = pace_of(backend.model, backend.device).launch
+    most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
+    for job, chunk, answer in answers(jobs, partial(chunks, backend, max_tokens=most, launch=launch), numbers, costs):
+        for aggregation, positions in job.found.items():
+            answered = answer if aggregation is None else AGGREGATIONS[aggregation](answer)
+            positions[chunk.rows, : chunk.length] = answered
 
 
-def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tensor:
-    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer. The
-    job's `delta` is filled where it is wanted.
+def answers(
+    jobs: Sequence[Job], chunked: Callable[..., Iterable[list[Any]]], numbers: Sequence[Number], costs: Costs
+) -> Iterator[tuple[Job, Any, Tensor]]:
+    """Each job with a chunk of the inputs and what it answers about these, float32; what fails answers no further.
+    `chunked` makes the chunks of some numbers to explain (`target.chunks`), whose forward passes jobs share.
 
     >>> from types import SimpleNamespace
     >>> from faithlib.attribution.registry import Method
-    >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=torch.nn.Flatten()), rows=torch.arange(2))
-    >>> answer_of(Job("mine", Method(lambda chunk: chunk.rows, "positions"), 0, "", {}), chunk)
-    tensor([0., 1.])
+    >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=nn.Flatten()), rows=torch.arange(2), gradients_asked=0)
+    >>> job = Job("mine", Method(lambda chunk: chunk.rows, "positions", blind=True), 0, "", {})
+    >>> [answer for *_, answer in answers([job], lambda numbers: [[chunk]], [("logit", None)], Costs(None))]
+    [tensor([0., 1.])]
     """
-    chunk.wants_delta = job.wants_delta
-    with looking_inside(job.name, chunk.backend.model, gradients=not job.method.blind):
-        answer = job.method.run(chunk, **job.options).detach()
-        if not job.method.blind and job.name not in _CLAMPED:
-            note_underflow(job.name, answer, where, chunk.backend.model)
-        if job.delta is not None and chunk.delta is not None:
-            job.delta[chunk.rows] = chunk.delta.float()
-        return answer.float()
+    # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
+    used = sorted({job.number for job in jobs if not job.method.blind}) or [0]
+    for together in chunked([numbers[n] for n in used]):
+        for job in (job for job in jobs if job.failed is None):
+            chunk, gradients = together[0 if job.method.blind else used.index(job.number)], not job.method.blind
+            chunk.wants_delta, model = job.delta is not None, chunk.backend.model
+            with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
+                with looking_inside(job.name, model, gradients=gradients):
+                    answer = job.method.run(chunk, **job.options).detach()
+                if gradients and job.name not in _CLAMPED:
+                    note_underflow(job.name, answer, chunk.erasable(), model)
+                if job.delta is not None and chunk.delta is not None:
+                    job.delta[chunk.rows] = chunk.delta.to(job.delta)
+                yield job, chunk, answer.float()
 
 
 def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -> int:

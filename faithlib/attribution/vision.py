@@ -8,17 +8,19 @@ Shape letters: R images of one chunk, L tokens, P patches (tokens without class 
 N heads, C classes, H and W pixels.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.attribution.target import Chunk, eager_attention, read
-from faithlib.attribution.texts import Job, Number, answer_of, most_tokens, pooled
+from faithlib.attribution.costs import Costs
+from faithlib.attribution.target import Chunk, chunks, eager_attention, read
+from faithlib.attribution.texts import Job, Number, answers, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
 
@@ -71,10 +73,16 @@ class ImageChunk(Chunk):
 
     embeddings = pixels  # where the target classes are settled
 
-    def value(self, pixels: Tensor, target: Tensor | None = None) -> Tensor:
-        """The explained number [N] of any pixels [N, C, H, W]; without `target`, of the chunk's own images."""
-        logits = self.backend.traced(pixels)
-        return self._read(logits) if target is None else read(logits, target, self.output)
+    def erasable(self) -> Any:
+        return slice(None)
+
+    def value(self, pixels: Tensor) -> Tensor:
+        """The explained number [R] at the images' own pixels. Settles what the predicted class is."""
+        return self._read(self.backend.traced(pixels))
+
+    def value_of(self, pixels: Tensor, rows: Tensor, target: Tensor) -> Tensor:
+        """The explained number [N] of any pixels [N, C, H, W]."""
+        return read(self.backend.traced(pixels), target, self.output)
 
     def inside(self) -> Inside:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""
@@ -141,61 +149,37 @@ class ImageChunk(Chunk):
         return self.patches(row[..., 0, :])
 
 
-def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max_tokens: int) -> Iterator[ImageChunk]:
-    """The images in chunks of at most `max_tokens` tokens (at least one image), in order.
-
-    >>> from faithlib.inputs import ImageInputs
-    >>> images = ImageInputs.from_pixels(torch.ones(3, 2, 4, 4), patch=2)
-    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # no patches: counted as one token
-    >>> [chunk.rows.tolist() for chunk in image_chunks(backend, None, "logit", max_tokens=2)]
-    [[0, 1], [2]]
-    """
-    length = int(backend.lengths[0])
-    together = max(1, max_tokens // length)
-    for rows in torch.arange(len(backend.inputs), device=backend.device).split(together):
-        chosen = None if target is None else target.to(backend.device)[rows]
-        yield ImageChunk(backend, rows, length, output, max_tokens, target=chosen)
-
-
 def run_on_images(
-    jobs: Sequence[Job], backend: VisionBackend, numbers: Sequence[Number], max_tokens: int | None
+    jobs: Sequence[Job], backend: VisionBackend, numbers: Sequence[Number], max_tokens: int | None, costs: Costs
 ) -> None:
-    """Does jobs that look inside a model, one after the other.
+    """Does jobs that look inside a model, chunk by chunk.
 
     >>> from faithlib.attribution.registry import IMAGE_METHODS
     >>> from faithlib.inputs import ImageInputs
     >>> images = ImageInputs.from_pixels(torch.rand(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), images)  # a channel for each class
     >>> job = Job("mine", IMAGE_METHODS["integrated_gradients"], 0, "sum", {"n_steps": 1})
-    >>> run_on_images([job], backend, [("logit", None)], None)
+    >>> run_on_images([job], backend, [("logit", None)], None, Costs(None))
     >>> job.found[None].shape
     torch.Size([1, 4])
     """
-    for job in jobs:
-        with job.trying():
-            job.found = {None: _run_on_chunks(job, backend, *numbers[job.number], max_tokens)}
-
-
-def _run_on_chunks(
-    job: Job, backend: VisionBackend, output: str, target: Tensor | None, max_tokens: int | None
-) -> Tensor:
-    """Scores [B, F]; `delta` is filled where it is wanted."""
-    upsample, is_map = job.options.pop("upsample", "bilinear"), job.method.answers == "patches"
-    check_known("upsample", upsample, ("bilinear", "nearest"))
-    feature_mask = backend.inputs.feature_mask
-    patches = backend.patch_features() if is_map and backend.has_tokens else None
+    feature_mask, options = backend.inputs.feature_mask, {}
+    patches = backend.patch_features() if backend.has_tokens else None
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
-    scores = torch.zeros(feature_mask.shape, device=backend.device)
-    job.delta = torch.full((len(scores),), torch.nan, device=backend.device) if job.wants_delta else None
-    for chunk in image_chunks(backend, target, output, most_tokens(backend.device, max_tokens, _MOST_TOKENS)):
-        found = answer_of(job, chunk)
+    for job in jobs:
+        options[job] = job.options.pop("upsample", "bilinear")
+        check_known("upsample", options[job], ("bilinear", "nearest"))
+        job.found = {None: torch.zeros(feature_mask.shape, device=backend.device)}
+    most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
+    chunked = partial(chunks, backend, max_tokens=most, kind=ImageChunk)
+    for job, chunk, answer in answers(jobs, chunked, numbers, costs):
+        scores, is_map = job.found[None], job.method.answers == "patches"
         if is_map and one_to_one:
-            scores[chunk.rows[:, None], patches] = found
-            continue
-        pixels = on_pixels(found, backend, upsample) if is_map else found
-        feature_of = backend.inputs.maps(chunk.rows).flatten(1)
-        scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], job.pool)
-    return scores
+            scores[chunk.rows[:, None], patches] = answer
+        else:
+            pixels = on_pixels(answer, backend, options[job]) if is_map else answer
+            feature_of = backend.inputs.maps(chunk.rows).flatten(1)
+            scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], job.pool)
 
 
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:

@@ -17,10 +17,11 @@ Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N h
 import torch
 from torch import Tensor
 
+from faithlib.attribution.gradient import along_path
 from faithlib.attribution.relevance import conservative_rules, lrp_rules
 from faithlib.attribution.target import eager_attention
 from faithlib.attribution.vision import ImageChunk, Inside
-from faithlib.errors import InputError, check_counts, check_known, require
+from faithlib.errors import InputError, check_known
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
 
@@ -49,24 +50,8 @@ def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: 
     True
     """
     check_known("baseline", baseline, IMAGE_ERASURES)
-    check_counts(n_steps=n_steps)
-    captum = require("captum.attr", extra="vision")
-    pixels = chunk.pixels()
-    start = replacement_pixels(pixels.detach(), baseline)
-    target = chunk.settled_target()
-    by_element = captum.IntegratedGradients(chunk.value).attribute(
-        pixels,
-        baselines=start,
-        additional_forward_args=(target,),
-        n_steps=n_steps,
-        # captum cannot run fewer rows at once than there are images.
-        internal_batch_size=max(len(pixels), chunk.max_tokens // chunk.length),
-    )
-    if chunk.wants_delta:
-        with torch.no_grad():
-            ends = [chunk.value(at, target) for at in (pixels, start)]
-        chunk.delta = by_element.sum(dim=(1, 2, 3)) - (ends[0] - ends[1])
-    return by_element.sum(dim=1)
+    pixels = chunk.pixels().detach()
+    return along_path(chunk, replacement_pixels(pixels, baseline), pixels, n_steps).sum(dim=1)
 
 
 def grad_cam(chunk: ImageChunk) -> Tensor:
