@@ -3,6 +3,7 @@
 import difflib
 import importlib
 from collections.abc import Collection, Iterable
+from numbers import Integral
 from typing import Any
 
 
@@ -84,13 +85,13 @@ def check_known(kind: str, name: object, known: Collection[Any]) -> None:
         raise unknown(kind, name, known)
 
 
-def check_counts(**numbers: int | None) -> None:
-    """InputError where one of the numbers, by its name, is given and below 1.
+def check_counts(**numbers: Any) -> None:
+    """InputError where one of the numbers, by its name, is given and no whole number, or below 1.
 
     >>> check_counts(n_steps=50, internal_batch_size=None, draws=0)
     Traceback (most recent call last):
-    faithlib.errors.InputError: draws 0: expected at least 1
+    faithlib.errors.InputError: draws 0: expected at least 1, a whole number
     """
     for name, number in numbers.items():
-        if number is not None and number < 1:
-            raise InputError(f"{name} {number}: expected at least 1")
+        if number is not None and (not isinstance(number, Integral) or number < 1):
+            raise InputError(f"{name} {number!r}: expected at least 1, a whole number")

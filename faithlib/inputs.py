@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from faithlib import units
-from faithlib.errors import InputError
+from faithlib.errors import InputError, check_counts
 from faithlib.units import UNITS, Span
 
 
@@ -293,10 +293,15 @@ class ImageInputs(Batch):
         """
         pixels = torch.as_tensor(pixels)
         if pixels.ndim != 4:
-            hint = ": grayscale images need a channel, pixels[:, None]" if pixels.ndim == 3 else ""
+            hint = ": grayscale images need a channel, pixels[:, None]; one image a batch, pixels[None]"
             raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
         if is_normalised and not pixels.is_floating_point():
             raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
+        if pixels.shape[3] in (1, 3, 4) and min(pixels.shape[1:3]) > 4:
+            raise InputError(
+                f"pixels have shape {tuple(pixels.shape)}, their channels last: expected [B, C, H, W]; give "
+                "pixels.permute(0, 3, 1, 2)"
+            )
         if is_normalised and bool((pixels >= 0).all()) and float(pixels.max()) > 16:
             raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
         if (patch is None) == (segments is None):
@@ -405,7 +410,8 @@ _NORMALISED = (
 
 
 def _patches(height: int, width: int, patch: int) -> Tensor:
-    if patch < 1 or height % patch or width % patch:
+    check_counts(patch=patch)
+    if height % patch or width % patch:
         raise InputError(f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches")
     down, across = torch.arange(height) // patch, torch.arange(width) // patch
     return down[:, None] * (width // patch) + across[None, :]

@@ -322,12 +322,13 @@ class Perturber:
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:
     """The precision to run a model in; None: its own."""
-    if not isinstance(dtype, str):
-        if dtype is not None and not isinstance(model, nn.Module):
+    if dtype is not None and dtype != "auto":
+        if not getattr(dtype, "is_floating_point", False):
+            raise unknown("dtype", dtype, ("auto", "torch.float32", "torch.bfloat16", "torch.float16"))
+        if not isinstance(model, nn.Module):
             raise InputError(f"dtype {dtype}: a function has its own precision; leave dtype away")
+    if not isinstance(dtype, str):
         return dtype
-    if dtype != "auto":
-        raise unknown("dtype", dtype, ("auto", "a torch.dtype"))
     on_gpu = isinstance(model, nn.Module) and next(model.parameters()).device.type == "cuda"
     return torch.bfloat16 if on_gpu and torch.cuda.is_bf16_supported(including_emulation=False) else None
 

@@ -360,8 +360,8 @@ class Scheduler:
         self._memo.done[slots[bad]] = False
         inputs, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
         raise InputError(
-            f"the model answered NaN for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: check its "
-            "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
+            f"the model answered NaN or infinity for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: "
+            "check its weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
         )
 
     def _sizes(self, lengths: NDArray[np.int64]) -> list[int]:

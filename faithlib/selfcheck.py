@@ -110,10 +110,10 @@ def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | No
     """The user's own call about input `b`: the numbers [C] that it answers; None of a model that takes no token ids."""
     if isinstance(backend, FunctionBackend):
         fn, texts = backend.model.fn, [backend.inputs.texts[b]]
-        return lambda: numbers_of(fn(texts), 1)[0]
+        return lambda: numbers_of(fn([*texts]), 1)[0]
     if not isinstance(backend, TextBackend):
-        pixels = backend.inputs.pixels[b : b + 1]
-        return lambda: backend.asked(pixels, asked)[0].float()
+        # Of a copy each time: a forward may write into what it is given.
+        return lambda: backend.asked(backend.inputs.pixels[[b]], asked)[0].float()
     taken = inspect.signature(backend.model.forward).parameters
     if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         return None

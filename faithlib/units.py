@@ -15,6 +15,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from operator import index
 from typing import Any, NamedTuple
 
 from faithlib.errors import InputError
@@ -44,10 +45,10 @@ def listed(values: Any, noun: str = "text") -> list[Any]:
     if isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names"):
         raise InputError(f"a {type(values).__name__} is a table: expected the column of each {noun}, as table['text']")
     items = None
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset):
         items = values.tolist() if hasattr(values, "tolist") else list(values)
     if not isinstance(items, list) or not items:
-        raise InputError(f"expected a non-empty sequence of strings, one for each {noun}, got {values!r}")
+        raise InputError(f"expected a non-empty sequence of strings, one for each {noun}, or of images, got {values!r}")
     return items
 
 
@@ -59,18 +60,22 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     faithlib.errors.InputError: text 1 is None: expected a string; text 3 ('') is blank: leave such texts out of the ...
     """
     items = listed(texts, noun)
-    wrong = [i for i, text in enumerate(items) if not isinstance(text, str) or not text.strip()]
-    told = [
-        f"{noun} {i} ({items[i]!r}) is blank"
-        if isinstance(items[i], str)
-        else f"{noun} {i} is {items[i]!r}: expected a string"
-        for i in wrong[:3]
-    ]
-    if len(wrong) > 3:
-        told.append(f"and rows {some_rows(wrong[3:])}")
-    if wrong:
+    faults = {i: fault for i, text in enumerate(items) if (fault := _fault(text))}
+    told = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
+    if len(faults) > 3:
+        told.append(f"and rows {some_rows(list(faults)[3:])}")
+    if faults:
         raise InputError(f"{'; '.join(told)}: leave such texts out of the batch")
     return items
+
+
+def _fault(text: Any) -> str:
+    """What is wrong with a text; "" where nothing is."""
+    if not isinstance(text, str):
+        return f"is {text!r}: expected a string"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return f"({text!r}) holds half a character, which no file in UTF-8 has"
+    return "" if text.strip() else f"({text!r}) is blank"
 
 
 def some_rows(rows: Sequence[int], most: int = 10) -> str:
@@ -180,7 +185,7 @@ def check_tokenizer(tokenizer: Any, max_length: int | None) -> None:
     Traceback (most recent call last):
     faithlib.errors.InputError: this tokenizer has no padding token: give it one that no text has, such as ...
     """
-    if not tokenizer.is_fast:
+    if not getattr(tokenizer, "is_fast", False):
         raise InputError(
             f"{type(tokenizer).__name__} does not report which characters its tokens cover: load a fast tokenizer, or "
             "if there is none evaluate a function of texts, evaluate(lambda texts: model(**tokenizer(texts, "
@@ -311,8 +316,12 @@ def check_words(words: Sequence[Span], text: str, i: int) -> None:
     Traceback (most recent call last):
     faithlib.errors.InputError: word 1 of text 0 covers the characters 3 to 9: expected ascending spans that do not ...
     """
+    try:
+        spans = [(index(start), index(end)) for start, end in words]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"words of text {i}: {words!r}; expected the characters (start, end) of each") from error
     before = 0
-    for w, (start, end) in enumerate(words):
+    for w, (start, end) in enumerate(spans):
         if not before <= start < end <= len(text):
             raise InputError(
                 f"word {w} of text {i} covers the characters {start} to {end}: expected ascending spans that do not "

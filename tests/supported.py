@@ -137,9 +137,9 @@ def compiled_forward(model: nn.Module) -> nn.Module:
     return model
 
 
-def not_a_number() -> Held:
+def not_a_number(value: float = torch.nan) -> Held:
     model = text_model()
-    model.classifier.weight.data[0, 0] = torch.nan
+    model.classifier.bias.data[0] = value
     return reading(model)
 
 
@@ -272,6 +272,7 @@ CASES: dict[str, tuple[str, Callable[[], Held]]] = {
     ),
     "timm, `num_classes=0`": ("-", lambda: (seer(num_classes=0), pictures(), {})),
     "logits that are NaN": ("LRP-eXplains-Transformers#14", not_a_number),
+    "logits that are infinite": ("-", lambda: not_a_number(torch.inf)),
     "`config.return_dict=False`": ("captum#1215, pytorch-grad-cam#481", lambda: reading(without_dicts(text_model()))),
     "LoRA on an encoder": ("peft", lambda: reading(adapted(lora(["query"])))),
     "LoRA on a decoder": (
@@ -347,5 +348,6 @@ CASES: dict[str, tuple[str, Callable[[], Held]]] = {
     ),
     "pixels from 0 to 255": ("pytorch-grad-cam#80", lambda: (seer(), 255 * torch.rand(2, 3, 32, 32), {})),
     "images of one channel": ("-", lambda: (seer(), torch.randn(2, 1, 32, 32), {})),
+    "channels last": ("-", lambda: (seer(), torch.randn(2, 32, 32, 3), {})),
     "segments of each image (superpixels)": ("-", superpixels),
 }

@@ -67,7 +67,9 @@ def test_what_is_no_model_is_refused() -> None:
         evaluate("my-model", TEXTS)
     with pytest.raises(InputError, match="model is a dict: expected a torch module or a function"):
         evaluate({}, TEXTS)
-    with pytest.raises(InputError, match="max_length 9: expected at least 1, of a model that reads tokens"):
+    with pytest.raises(
+        InputError, match="max_length 9: a function reads texts whole; it is for a model that reads tokens"
+    ):
         evaluate(answers, ["a good film"], max_length=9)
     with pytest.raises(InputError, match="unit, spans, max_length: WordInputs are cut already; give plain texts"):
         evaluate(answers, WordInputs.from_texts(["a good film"]), unit="character")
@@ -258,6 +260,63 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
         evaluate(answers, texts, methods=["salience"], on_error="skip")
 
 
+def renamed(names: dict[int, str]) -> nn.Module:
+    made = text_model("bert")
+    made.config.id2label = names
+    return made
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"inputs": {"a film", "a fine film"}}, "expected a non-empty sequence of strings, one for each text"),
+        ({"inputs": ["a film", "half a \ud83d"]}, "text 1 .* holds half a character"),
+        ({"target": ["predicted", 1]}, "'predicted' is for all inputs: give it alone"),
+        ({"model": renamed({0: "no", 1: "yes", 2: "yes"}), "target": "yes"}, "the name of classes 1, 2; give an index"),
+        ({"methods": {"mine": np.zeros((2, 6), complex)}}, "scores of 'mine': expected real numbers"),
+        ({"gold": [[np.nan] * 6, [0] * 7]}, "gold of input 0: expected True and False"),
+        ({"spans": [[(0.0, 1.0)], [(0, 3)]]}, "words of text 0: .*expected the characters .start, end. of each"),
+        ({"spans": [None, [(0, 3)]]}, "words of text 0: None"),
+        ({"draws": 1.5}, "draws 1.5: expected at least 1, a whole number"),
+        ({"seed": None}, "seed None: expected a whole number"),
+        ({"beam": 0}, "beam 0: expected at least 1"),
+        ({"max_length": 9.5}, "max_length 9.5: expected at least 1, a whole number"),
+        ({"dtype": torch.int8}, "unknown dtype torch.int8"),
+        ({"tokenizer": "bert-base"}, "str does not report which characters its tokens cover"),
+    ],
+)  # fmt: skip
+def test_what_would_be_wrong_or_raw_is_refused_in_words(given, said) -> None:
+    held = {"model": text_model("bert"), "inputs": TEXTS[:1] + TEXTS[3:], "tokenizer": tokenizer(), **FEW, **given}
+    with pytest.raises(InputError, match=said):
+        evaluate(**held)
+
+
+def test_names_of_labels_are_those_of_their_classes_and_scores_are_any_numbers(model) -> None:
+    gap = explain(renamed({0: "no", 2: "yes"}), TEXTS, ["saliency"], tokenizer=tokenizer(), target="yes")
+    assert torch.equal(
+        gap["saliency"], explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=2)["saliency"]
+    )
+    numbers = np.arange(24).reshape(4, 6) % 3 > 1
+    held = (numbers, pd.DataFrame(numbers), torch.tensor(numbers * 1.0, requires_grad=True), numbers.astype(int))
+    tables = [evaluate(model, TEXTS, tokenizer=tokenizer(), **{**FEW, "methods": {"mine": one}}) for one in held]
+    assert all(table.equals(tables[0]) for table in tables)
+
+
+def test_a_function_may_change_what_it_is_given() -> None:
+    def emptying(texts: list[str]) -> list[list[float]]:
+        return [answers([texts.pop(0)])[0] for _ in texts.copy()]
+
+    seen, inputs = vision_model(), image_inputs()
+    before = inputs.pixels.clone()
+    given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
+    assert evaluate(emptying, ["a good film", "bad"], **given).equals(
+        evaluate(answers, ["a good film", "bad"], **given)
+    )
+    halved = evaluate(lambda pixels: seen(pixels.mul_(0.5)).detach(), inputs, **given)
+    assert torch.equal(inputs.pixels, before)
+    assert halved.equals(evaluate(lambda pixels: seen(pixels * 0.5).detach(), inputs, **given))
+
+
 # --------------------------------------------------------------------------------------------------------------- images
 @pytest.fixture(scope="module")
 def seer() -> nn.Module:
@@ -284,14 +343,32 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     given = {"methods": ["grad_cam", "random"], "metrics": ["aopc_morf"]}
     expected = evaluate(seer, ImageInputs.from_pixels(pixels, patch=16), **given)
     assert expected.input.nunique() == 2
-    for held in (images, [str(path) for path in images], opened, [np.asarray(image) for image in opened], pixels):
+    stacked = np.stack([np.asarray(image) for image in opened])
+    for held in (
+        images,
+        stacked,
+        [str(path) for path in images],
+        opened,
+        [np.asarray(image) for image in opened],
+        pixels,
+        [*pixels],
+    ):
         pd.testing.assert_frame_equal(evaluate(seer, held, **given), expected)
     assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
     with pytest.raises(InputError, match="unit 'word': of images expected the side of a square patch in pixels"):
         explain(seer, opened, ["random"], unit="word")
-    for held, said in ((pixels.byte(), "pixels are torch.uint8"), (pixels[:, 0], "grayscale images need a channel")):
+    deep = Image.fromarray(np.full((40, 36), 30000, dtype=np.uint16))
+    for held, said in (
+        (pixels.byte(), "pixels are torch.uint8"), (pixels[:, 0], "grayscale images need a channel"),
+        (pixels.permute(0, 2, 3, 1), r"pixels have shape \(2, 32, 32, 3\), their channels last"),
+        ([*pixels.byte().numpy()], "image 0 .a ndarray. cannot be read"), ([deep], "mode I;16 has more than 8 bits"),
+        ([pixels[0], pixels[1, :, :8]], "these are images of several sizes"),
+    ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             evaluate(seer, held, **given)
+    for wrong in ({"spans": [[(0, 1)]] * 2}, {"max_length": 9}):
+        with pytest.raises(InputError, match="spans, max_length: these are for texts"):
+            evaluate(seer, pixels, **wrong, **given)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:

@@ -164,7 +164,7 @@ def test_erased_values_leak_nowhere():
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
     torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
-    with pytest.raises(InputError, match="answered NaN for 1 rows"):
+    with pytest.raises(InputError, match="answered NaN or infinity for 1 rows"):
         Perturber(model, inputs)
 
 

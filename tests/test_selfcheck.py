@@ -226,14 +226,14 @@ def test_answers_that_are_not_numbers_are_refused() -> None:
     inputs = text_inputs(model)
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[inputs.input_ids[1, 2]] = torch.nan
-    with pytest.raises(InputError, match=r"answered NaN for 1 rows, of inputs \[1\].*torch.bfloat16"):
+    with pytest.raises(InputError, match=r"answered NaN or infinity for 1 rows, of inputs \[1\].*torch.bfloat16"):
         Perturber(model, inputs)
-    with pytest.raises(InputError, match="answered NaN for 2 rows"):
+    with pytest.raises(InputError, match="answered NaN or infinity for 2 rows"):
         Perturber(lambda pixels: torch.full((len(pixels), 2), torch.inf), ImageInputs.from_pixels(
             torch.rand(2, 3, 4, 4), patch=2))  # fmt: skip
     seen = Perturber(lambda texts: [[0.5, 0.5] if "a" in t else [torch.nan] * 2 for t in texts],
                      WordInputs.from_texts(["a b"]))  # fmt: skip
-    with pytest.raises(InputError, match="answered NaN for 1 rows"):
+    with pytest.raises(InputError, match="answered NaN or infinity for 1 rows"):
         seen.keep(torch.tensor([[[False, True]]]))
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from faithlib import outputs
 from faithlib.attribution.relevance import plain_attention
 from faithlib.backends import replica
-from faithlib.errors import InputError, ModelError, check_known
+from faithlib.errors import InputError, ModelError, NotFiniteError, check_known
 from faithlib.inputs import TextInputs
 from faithlib.outputs import settled_classes
 from faithlib.scheduler import cut
@@ -118,7 +118,11 @@ class Chunk:
         for chunk in self.together:
             chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
-        return read(logits, self.target, self.output)
+        value = read(logits, self.target, self.output)
+        if bool((broken := ~value.isfinite()).any()):
+            told = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
+            raise NotFiniteError(f"{told} {self.rows[broken][:5].tolist()}: check its weights and its precision")
+        return value
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].

@@ -128,7 +128,8 @@ def label_names(model: Any) -> tuple[str, ...]:
     if isinstance(labels := getattr(model, "labels", None), tuple):
         return tuple(label.strip() for label in labels)
     names = getattr(getattr(inside(model), "config", None), "id2label", None)
-    own = tuple(names[i] for i in sorted(names, key=int)) if isinstance(names, Mapping) else ()
+    by_class = {int(i): name for i, name in names.items()} if isinstance(names, Mapping) else {}
+    own = tuple(by_class.get(i, f"class {i}") for i in range(max(by_class, default=-1) + 1))
     return (f"not {own[0]}", *own) if len(own) == 1 and stated(inside(model)) != "value" else own
 
 
@@ -152,6 +153,8 @@ def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
             raise UnknownNameError("target 'gold': inputs carry no labels, give the labels themselves as integers [B]")
         items = _index(items, model)
     elif isinstance(items, list | tuple):
+        if "predicted" in items:
+            raise InputError("target 'predicted' is for all inputs: give it alone, or a class for each input")
         items = [_index(one, model) if isinstance(one, str) else one for one in items]
     try:
         classes = torch.as_tensor(items)
@@ -176,8 +179,10 @@ def _index(name: str, model: Any) -> int:
         )
     exact = [i for i, own in enumerate(names) if own == name]
     places = exact or [i for i, own in enumerate(names) if str(own).casefold() == name.casefold()]
-    if len(places) != 1:
-        raise unknown("target", name, (*map(str, names), "predicted"))
+    if len(places) > 1:
+        raise InputError(f"target {name!r}: the name of classes {', '.join(map(str, places))}; give an index")
+    if not places:
+        raise unknown("target", name, map(str, names))
     return places[0]
 
 

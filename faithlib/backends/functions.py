@@ -42,7 +42,7 @@ class Remembering:
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
         if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
-            p = numbers_of(self.fn(new), len(new))
+            p = numbers_of(self.fn([*new]), len(new))  # a copy: a function may change its list
             self._known |= dict(zip(new, p, strict=True))
         return torch.stack([self._known[text] for text in texts])
 

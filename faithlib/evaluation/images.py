@@ -6,6 +6,7 @@ Shape letters: B images, C channels, H and W pixels.
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -28,8 +29,7 @@ def are_images(items: Sequence[Any], model: Any) -> bool:
     first = next((item for item in items if item is not None), None)
     if isinstance(first, str):
         return hasattr(model, "pretrained_cfg") or getattr(model, "main_input_name", "") == "pixel_values"
-    is_array = str(getattr(first, "dtype", "")) == "uint8" and not isinstance(first, Tensor)
-    return is_array or isinstance(first, os.PathLike) or hasattr(first, "getexif")
+    return _is_file(first) or isinstance(first, os.PathLike) or hasattr(first, "getexif")
 
 
 def check_pixels(inputs: ImageInputs, model: Any) -> None:
@@ -90,7 +90,7 @@ def inputs_of_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
     cut_by = getattr(model, "patch_embed", None) or getattr(model, "config", None)
     own = getattr(cut_by, "patch_size", None) or _PATCH
     side: int = own if isinstance(own, int) else max(own)
-    return ImageInputs.from_pixels(pixels, patch=patch or side)
+    return ImageInputs.from_pixels(pixels, patch=side if patch is None else patch)
 
 
 def _opened(image: Any, i: int, mode: str) -> Any:
@@ -98,10 +98,13 @@ def _opened(image: Any, i: int, mode: str) -> Any:
     ops = require("PIL.ImageOps", extra="vision")
     try:
         if isinstance(image, str | os.PathLike):
-            with pil.open(image) as file:
-                return ops.exif_transpose(file).convert(mode)
-        given = image if hasattr(image, "getexif") else pil.fromarray(image)
-        return ops.exif_transpose(given).convert(mode)
+            held = pil.open(image)
+        else:
+            held = nullcontext(image if hasattr(image, "getexif") else pil.fromarray(image))
+        with held as given:
+            if given.mode[0] in "IF":  # which PIL would cut off at 255
+                raise ValueError(f"mode {given.mode} has more than 8 bits a channel: scale it to 0 to 255, mode L")
+            return ops.exif_transpose(given).convert(mode)
     except (OSError, SyntaxError, ValueError, TypeError, AttributeError, pil.DecompressionBombError) as error:
         what = image if isinstance(image, str | os.PathLike) else f"a {type(image).__name__}"
         raise InputError(f"image {i} ({what}) cannot be read as an image: {error}") from error
@@ -122,10 +125,31 @@ def _transformed(images: Sequence[Any], model: Any, processor: Any) -> Tensor:
         if side := getattr(getattr(model, "patch_embed", None), "img_size", None):  # as built, not as first trained
             config["input_size"] = (config["input_size"][0], *side)
         processor = data.create_transform(**config, is_training=False)
-    found = [torch.as_tensor(processor(image)) for image in images]
-    if len({one.shape for one in found}) > 1:
+    return _stacked([processor(image) for image in images], "the transform gives images")
+
+
+def pixels_in(images: Any) -> Any:
+    """Pixels that need no transform: an array or tensor of more than two dimensions, or a sequence of some with three;
+    None where these are something else.
+
+    >>> pixels_in([torch.zeros(3, 8, 8), torch.zeros(3, 8, 8)]).shape, pixels_in(["a good film"])
+    (torch.Size([2, 3, 8, 8]), None)
+    """
+    if isinstance(images, list | tuple) and images and getattr(images[0], "ndim", 0) == 3 and not _is_file(images[0]):
+        return _stacked(images, "these are images")
+    return images if getattr(images, "ndim", 0) > 2 and not _is_file(images) else None
+
+
+def _is_file(image: Any) -> bool:
+    """Whether an array holds what files of images do: bytes."""
+    return not isinstance(image, Tensor) and str(getattr(image, "dtype", "")) == "uint8"
+
+
+def _stacked(images: Sequence[Any], what: str) -> Tensor:
+    tensors = [torch.as_tensor(image) for image in images]
+    if len({one.shape for one in tensors}) > 1:
         raise InputError(
-            f"the transform gives images of several sizes, {list(found[0].shape)} and others: expected one size [C, "
-            "H, W]; resize and crop in it"
+            f"{what} of several sizes, {list(tensors[0].shape)} and others: expected one size [C, H, W]; resize and "
+            "crop before"
         )
-    return torch.stack(found)
+    return torch.stack(tensors)

@@ -22,8 +22,16 @@ from faithlib.attribution.registry import KIND_OF, method_of
 from faithlib.backends import Prompt
 from faithlib.backends.door import note_tokenizer, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
-from faithlib.errors import FaithlibError, InputError, ModelError, NotFiniteError, OutOfMemoryError, UnknownNameError
-from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
+from faithlib.errors import (
+    FaithlibError,
+    InputError,
+    ModelError,
+    NotFiniteError,
+    OutOfMemoryError,
+    UnknownNameError,
+    check_counts,
+)  # fmt: skip
+from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 from faithlib.units import listed, some_rows
@@ -83,21 +91,30 @@ class Opened:
         """
         mask = self.inputs.feature_mask
         if getattr(values, "ndim", 0) == 2:
-            whole = torch.as_tensor(values)
+            whole = _numbers(values.to_numpy() if hasattr(values, "columns") else values, what, dtype)
             return whole[self.rows, : mask.shape[1]] if len(self.rows) < self.total == len(whole) else whole
         if not isinstance(values, Sequence) or len(values) != self.total:
             shape = list(getattr(values, "shape", ())) or f"a {type(values).__name__}"
             raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, mask.shape[1]]}, or {self.total} lists")
         table = torch.zeros(mask.shape, dtype=dtype)
         for own, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
-            try:
-                given = torch.as_tensor(values[row], dtype=dtype)
-            except (TypeError, ValueError, RuntimeError) as error:
-                raise InputError(f"{what} of input {row}: expected numbers, got {values[row]!r}") from error
+            given = _numbers(values[row], f"{what} of input {row}", dtype)
             if given.ndim != 1 or len(given) not in (size, len(own)):
                 raise InputError(f"{what} of input {row}: {list(given.shape)} values, expected {size}, one per feature")
             own[: len(given)] = given
         return table
+
+
+def _numbers(values: Any, what: str, dtype: torch.dtype) -> Tensor:
+    """Values as a tensor: scores in their own precision, marks as bool; InputError where they are none."""
+    try:
+        given = values.detach() if isinstance(values, Tensor) else torch.tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{what}: expected numbers, got {values!r}") from error
+    if given.is_complex() or (dtype == torch.bool and not bool(((given == 0) | (given == 1)).all())):
+        expected = "True and False" if dtype == torch.bool else "real numbers"
+        raise InputError(f"{what}: expected {expected}, got {values!r}")
+    return given if given.is_floating_point() and dtype != torch.bool else given.to(dtype)
 
 
 def opened(
@@ -125,10 +142,10 @@ def opened(
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-    elif getattr(inputs, "ndim", 0) > 2 and (isinstance(inputs, Tensor) or "float" in str(inputs.dtype)):
-        inputs = inputs_of_pixels(inputs, inside, unit)
+    elif (pixels := pixels_in(inputs)) is not None:
+        inputs = inputs_of_pixels(pixels, inside, unit)
     else:
-        items = listed(inputs)
+        items = listed(inputs if getattr(inputs, "ndim", 0) < 3 else list(inputs))
         make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
         if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
@@ -136,6 +153,8 @@ def opened(
         inputs = those_that_work(make, list(range(len(items))), skipped)
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
+        if spans is not None or max_length is not None:
+            raise InputError("spans, max_length: these are for texts; of images `unit` is the side of a patch")
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
     if isinstance(inside, nn.Module):
@@ -146,7 +165,8 @@ def opened(
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
             to += " (max_length= raises that)"
-        told = f"{len(cut)} of {total} texts were cut off at their end{to}, rows {some_rows(cut)}"
+        end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
+        told = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {some_rows(cut)}"
         warnings.warn(f"{told}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
     return whole
 
@@ -206,8 +226,9 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
 
 def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
     """Tokens that a text may have: those asked for, at most as many as model and tokenizer take."""
-    if max_length is not None and (max_length < 1 or not isinstance(model, nn.Module)):
-        raise InputError(f"max_length {max_length}: expected at least 1, of a model that reads tokens")
+    check_counts(max_length=max_length)
+    if max_length is not None and not isinstance(model, nn.Module):
+        raise InputError(f"max_length {max_length}: a function reads texts whole; it is for a model that reads tokens")
     tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
     own = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
     return min([max_length or _MOST_TOKENS, *(most for most in own if most)])

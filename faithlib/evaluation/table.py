@@ -134,7 +134,9 @@ def evaluate(
             raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
-    check_counts(groups=groups, gold_size=gold_size)
+    check_counts(groups=groups, gold_size=gold_size, draws=draws, beam=beam)
+    if not hasattr(seed, "__index__"):
+        raise InputError(f"seed {seed!r}: expected a whole number")
     wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
