@@ -120,21 +120,9 @@ def _of_target(values: Tensor, target: Tensor) -> Tensor:
     turned."""
     index = target.view(-1, *([1] * (values.ndim - 2)))
     if values.shape[-1] == 1:
-        return _Turned.apply(values[..., 0], torch.where(index == 1, 1.0, -1.0).to(values.dtype))
+        with torch._C.DisableTorchFunction():  # no operation of a model, of which relevance propagation has rules
+            return values[..., 0] * torch.where(index == 1, 1.0, -1.0).to(values.dtype)
     return values.gather(-1, index[..., None].expand(*values.shape[:-1], 1))[..., 0]
-
-
-class _Turned(torch.autograd.Function):
-    """x * sign, which rules for the operations of a model (relevance propagation) do not see: it is none of them."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, sign: Tensor) -> Tensor:
-        ctx.save_for_backward(sign)
-        return x * sign
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        return gradient * ctx.saved_tensors[0], None
 
 
 # ---------------------------------------------------------------------------------------------------- which one it is

@@ -68,7 +68,7 @@ def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(InputError, match="model is a dict: expected a torch module or a function"):
         evaluate({}, TEXTS)
     with pytest.raises(
-        InputError, match="max_length 9: a function reads texts whole; it is for a model that reads tokens"
+        InputError, match="max_length 9: expected a whole number, at least 1, and a model that reads tokens"
     ):
         evaluate(answers, ["a good film"], max_length=9)
     with pytest.raises(InputError, match="unit, spans, max_length: WordInputs are cut already; give plain texts"):
@@ -113,7 +113,7 @@ def test_a_longer_limit_is_that_of_the_model_and_no_longer(model) -> None:
     with warnings.catch_warnings(action="error"):
         whole = explain(long, texts, ["random"], tokenizer=unlimited, max_length=1024)
     assert whole["random"].shape == (1, 600)
-    with pytest.raises(InputError, match="max_length 0: expected at least 1"):
+    with pytest.raises(InputError, match="max_length 0: expected a whole number, at least 1"):
         explain(long, texts, ["random"], tokenizer=unlimited, max_length=0)
 
 
@@ -280,7 +280,7 @@ def renamed(names: dict[int, str]) -> nn.Module:
         ({"draws": 1.5}, "draws 1.5: expected at least 1, a whole number"),
         ({"seed": None}, "seed None: expected a whole number"),
         ({"beam": 0}, "beam 0: expected at least 1"),
-        ({"max_length": 9.5}, "max_length 9.5: expected at least 1, a whole number"),
+        ({"max_length": 9.5}, "max_length 9.5: expected a whole number"),
         ({"dtype": torch.int8}, "unknown dtype torch.int8"),
         ({"tokenizer": "bert-base"}, "str does not report which characters its tokens cover"),
     ],

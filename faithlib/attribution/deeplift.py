@@ -28,6 +28,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.gradient import by_captum
+from faithlib.attribution.relevance import name_of
 from faithlib.attribution.target import Chunk, eager_attention
 from faithlib.errors import ModelError, check_known
 
@@ -106,10 +107,11 @@ class _Rules(TorchFunctionMode):
                 "deeplift: this model calls a fused attention kernel, whose parts no rule can reach: load it with "
                 "attn_implementation='eager'"
             )
-        if func in _PRODUCTS and len(args) == 2 and all(self._holds_both(a) for a in args):
-            return _product(_PRODUCTS[func], *args)
-        if func in _RULES and self._holds_both(args[0]):
-            return _RULES[func](func, *args, **kwargs)
+        name = name_of(func)
+        if name in _PRODUCTS and len(args) == 2 and all(self._holds_both(a) for a in args):
+            return _product(_PRODUCTS[name], *args)
+        if name in _RULES and self._holds_both(args[0]):
+            return _RULES[name](func, *args, **kwargs)
         return func(*args, **kwargs)
 
     def _holds_both(self, x: Any) -> bool:
@@ -176,7 +178,7 @@ def _shares(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dim = kwargs.get("dim", args[0] if args else -1)
     slope, share = _shares(x, dim)
-    if func in _LOG_SOFTMAX:
+    if name_of(func) == "log_softmax":
         slope = torch.ones_like(slope)
 
     def rule(m: Tensor) -> tuple[Tensor, ...]:
@@ -206,18 +208,14 @@ def _layer_norm(
     return _Ruled.apply(func(x.detach(), normalized_shape, weight, bias, eps), rule, x)
 
 
-_ELEMENTWISE = (
-    functional.gelu, functional.relu, functional.silu, functional.elu, functional.leaky_relu, functional.mish,
-    functional.tanh, functional.sigmoid, functional.softplus, torch.relu, torch.tanh, torch.sigmoid, torch.exp,
-    torch.Tensor.relu, torch.Tensor.tanh, torch.Tensor.sigmoid, torch.Tensor.exp,
-)  # fmt: skip
-_LOG_SOFTMAX = (functional.log_softmax, torch.log_softmax, torch.Tensor.log_softmax)
-_RULES: dict[Any, Callable[..., Tensor]] = {
-    **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **dict.fromkeys((functional.softmax, torch.softmax, torch.Tensor.softmax, *_LOG_SOFTMAX), _softmax),
-    functional.layer_norm: _layer_norm,
+# By name, as `relevance` has them: functional.relu, torch.relu and Tensor.relu are one.
+_ELEMENTWISE = "gelu relu silu elu leaky_relu mish tanh sigmoid softplus exp"
+_RULES: dict[str, Callable[..., Tensor]] = {
+    **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
+    **dict.fromkeys(("softmax", "log_softmax"), _softmax),
+    "layer_norm": _layer_norm,
 }
-_PRODUCTS: dict[Any, Callable[[Tensor, Tensor], Tensor]] = {
-    **dict.fromkeys((torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm), torch.matmul),
-    **dict.fromkeys((torch.mul, torch.Tensor.mul, torch.Tensor.__mul__), torch.mul),
+_PRODUCTS = {
+    **dict.fromkeys(("matmul", "__matmul__", "bmm"), torch.matmul),
+    **dict.fromkeys(("mul", "__mul__"), torch.mul),
 }

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from faithlib.attribution.relevance import name_of
 from faithlib.attribution.target import Chunk
 from faithlib.errors import ModelError, check_counts, check_known, require
 from faithlib.scheduler import cut
@@ -22,10 +22,7 @@ from faithlib.scheduler import cut
 VARIANTS = ("paper", "released")
 
 # What plays the part of ReLU in today's encoders.
-_RECTIFIERS = (
-    functional.relu, torch.relu, torch.Tensor.relu, functional.gelu, functional.silu, functional.leaky_relu,
-    functional.elu, functional.mish,
-)  # fmt: skip
+_RECTIFIERS = ("relu", "gelu", "silu", "leaky_relu", "elu", "mish")
 
 
 def saliency(chunk: Chunk) -> Tensor:
@@ -210,7 +207,7 @@ class _Guide(TorchFunctionMode):
         self.met = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in _RECTIFIERS and args and args[0].requires_grad:
+        if name_of(func) in _RECTIFIERS and args and args[0].requires_grad:
             self.met += 1
             # A view of its own: the gradient that reaches the same tensor by other ways (a residual) is left alone.
             guided = args[0].view_as(args[0])

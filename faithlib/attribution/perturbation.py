@@ -127,6 +127,8 @@ def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
     """
     unit = options.get("unit", UNITS[0])
     check_known("unit", unit, UNITS)
+    if unit == "wordpiece" and not isinstance(inputs, TextInputs):
+        raise InputError(f"unit 'wordpiece': {type(inputs).__name__} have no pieces of words; leave unit away")
     return inputs.by_piece() if unit == "wordpiece" else inputs
 
 

@@ -6,7 +6,7 @@ embedding size, F features, H and W pixels.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -32,7 +32,7 @@ class Method:
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
     "features" [B, F] of erased copies. Of images: "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
     `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
-    and output have no effect. `in_pieces`: features can be erased piece by piece.
+    and output have no effect.
 
     >>> METHODS["occlusion"].answers, METHODS["occlusion"].options
     ('features', ('erase', 'perturber', 'unit'))
@@ -43,14 +43,13 @@ class Method:
     aggregation: str | None = None
     outputs: tuple[str, ...] = OUTPUTS
     blind: bool = False
-    in_pieces: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        extra = {"features": ["erase", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
-        return (*own, *extra.get(self.answers, ["max_tokens"]), *(["unit"] if self.in_pieces else []))
+        extra = {"features": ["erase", "perturber", "unit"], "floor": [], "patches": ["max_tokens", "upsample"]}
+        return (*own, *extra.get(self.answers, ["max_tokens"]))
 
     def default_output(self, model: Any, followed: str | None = None, count: int | None = None) -> str:
         """What it explains where nobody says: `outputs.default_of`."""
@@ -67,18 +66,15 @@ METHODS: dict[str, Method] = {
     "saliency": Method(gradient.saliency, "elements", "l2"),
     "guided_backprop": Method(gradient.guided_backprop, "elements", "l2"),
     "activation": Method(gradient.activation, "elements", "l2", blind=True),
-    "lime": Method(perturbation.lime, "features", in_pieces=True),
-    "occlusion": Method(perturbation.occlusion, "features", in_pieces=True),
-    "shapley_sampling": Method(perturbation.shapley_sampling, "features", in_pieces=True),
+    "lime": Method(perturbation.lime, "features"),
+    "occlusion": Method(perturbation.occlusion, "features"),
+    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
     "random": Method(perturbation.random, "floor", blind=True),
     "uniform": Method(perturbation.uniform, "floor", blind=True),
 }
 
 # What explains a function that nobody can look into.
-WORD_METHODS: dict[str, Method] = {
-    name: replace(METHODS[name], in_pieces=False)
-    for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")
-}
+WORD_METHODS = {name: METHODS[name] for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")}
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),
     "grad_cam": Method(vit.grad_cam, "patches", outputs=LOGIT_FIRST),

@@ -184,7 +184,7 @@ def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> T
 
 def _scale(func: Any, input: Any, other: Any) -> Tensor:
     """A product or quotient with a constant: each output has one source, which takes all."""
-    if _carries(other) and (_carries(input) or _name(func) == "div"):
+    if _carries(other) and (_carries(input) or name_of(func) == "div"):
         raise _no_rule(func, "by what depends on the input")
     if _carries(other):
         input, other = other, input
@@ -242,9 +242,9 @@ class _Rules(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
-            if _name(func) in _WHOLE:
+            if name_of(func) in _WHOLE:
                 raise _no_rule(func, "whose parts it cannot reach: run the model inside plain_attention(model)")
-            return self.answer(func, _name(func), args, kwargs or {})
+            return self.answer(func, name_of(func), args, kwargs or {})
         except ModelError as error:
             self.refused = error
             raise
@@ -289,7 +289,12 @@ def _layer_norm(x: Tensor, shape: Any, weight: Any = None, bias: Any = None, eps
     return out if bias is None else out + bias
 
 
-def _name(func: Any) -> str:
+def name_of(func: Any) -> str:
+    """The name of an operation, whichever of its kinds is called.
+
+    >>> name_of(torch.relu), name_of(torch.Tensor.relu)
+    ('relu', 'relu')
+    """
     # A property such as x.T is called through the __get__ of its descriptor.
     name: str = getattr(func, "__name__", repr(func))
     return func.__self__.__name__ if name == "__get__" else name
@@ -302,4 +307,4 @@ def _carries(*values: Any) -> bool:
 
 
 def _no_rule(func: Any, detail: str = "that this model calls") -> ModelError:
-    return ModelError(f"relevance propagation has no rule for {_name(func)!r} {detail}")
+    return ModelError(f"relevance propagation has no rule for {name_of(func)!r} {detail}")

@@ -26,6 +26,8 @@ from faithlib.scheduler import cut
 
 # What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]
+# What is explained: an output, and target classes [B] (None: the predicted).
+Number = tuple[str, Tensor | None]
 
 
 def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
@@ -148,12 +150,8 @@ class Chunk:
 
 
 def chunks(
-    backend: Any,
-    numbers: Sequence[tuple[str, Tensor | None]],
-    max_tokens: int,
-    launch: float = 0.0,
-    kind: type[Chunk] | None = None,
-) -> Iterator[list[Chunk]]:
+    backend: Any, numbers: Sequence[Number], max_tokens: int, launch: float = 0.0, kind: Any = None
+) -> Iterator[list[Any]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
     chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
     forward costs before its first token, in tokens.

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution.costs import Costs
 from faithlib.attribution.perturbation import erased_inputs
-from faithlib.attribution.target import chunks
+from faithlib.attribution.target import Number, chunks
 from faithlib.backends import TextBackend
 from faithlib.backends.door import is_quantised
 from faithlib.backends.functions import ERASING_METHODS
@@ -39,9 +39,6 @@ AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "abs_sum": lambda x: x.sum(dim=-1).abs(),
 }
 POOLS = ("sum", "mean")
-
-# What is explained: an output, and target classes [B] (None: the predicted).
-Number = tuple[str, Tensor | None]
 
 # A backward pass keeps every layer's activations: small chunks on a processor are also the fastest.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 15}

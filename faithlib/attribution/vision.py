@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.target import Chunk, chunks, eager_attention, read
-from faithlib.attribution.texts import Job, Number, answers, most_tokens, pooled
+from faithlib.attribution.target import Chunk, Number, chunks, eager_attention, read
+from faithlib.attribution.texts import Job, answers, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
 

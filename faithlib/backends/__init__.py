@@ -60,16 +60,15 @@ def acts_on(model: Any) -> str:
     >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
     'token embeddings with positions added'
     """
-    seen = is_vit(getattr(model, "timm_model", model))
-    if getattr(model, "main_input_name", "") == "pixel_values":
+    sees = getattr(model, "main_input_name", "") == "pixel_values"
+    if not sees and hasattr(model, "base_model_prefix"):
+        return family_of(model).acts_on
+    has_tokens = is_vit(getattr(model, "timm_model", model))
+    if sees and not has_tokens:
         config = getattr(model.config, "vision_config", model.config)
         size = getattr(config, "image_size", 224)
         sides = (size, size) if isinstance(size, int) else tuple(size)
-        seen = seen or tokens_of(model, torch.zeros(1, getattr(config, "num_channels", 3), *sides)) is not None
-    if seen:
+        has_tokens = tokens_of(model, torch.zeros(1, getattr(config, "num_channels", 3), *sides)) is not None
+    if has_tokens:
         return "pixels; soft erasure on the tokens that enter the first block, with positions"
-    if getattr(model, "main_input_name", "") == "pixel_values":
-        return "pixels alone"
-    if hasattr(model, "base_model_prefix"):
-        return family_of(model).acts_on
     return "pixels alone" if isinstance(model, nn.Module) else "words or pixels alone"

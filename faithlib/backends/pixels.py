@@ -1,9 +1,8 @@
 """Images and what sees them: any classifier of pixels, any function from pixels to logits.
 
 Pixels are erased whatever the model is. Tokens, and so soft erasure, attention and gradients of tokens, are those of a
-vision transformer: what enters its first block. Of timm's VisionTransformer the parts are called one after the other.
-Of a Hugging Face classifier the model's own forward runs, on a replica, and a hook puts tokens in the place of those
-that enter the first block. Whatever the model does before and after, its blocks are found by what they take.
+vision transformer: what enters its first block. The model's own forward runs, on a replica, and a hook puts tokens in
+the place of those that enter the first block. Blocks of Hugging Face classifiers are found by what they take.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes (of pixels: channels),
 H and W pixels.
@@ -30,62 +29,6 @@ Pair = tuple[int, int]
 _MOST_PREFIX = 8  # class, distillation and register tokens
 
 
-class TimmTokens:
-    """Those of a timm VisionTransformer, of a `model` that is a replica; InputError where it takes no such images.
-
-    `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens before the patches.
-
-    >>> from timm.models import VisionTransformer
-    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
-    >>> tokens = TimmTokens(VisionTransformer(**sizes).eval(), (3, 4, 4))
-    >>> tokens.grid, tokens.prefix, tokens.embed(torch.zeros(1, 3, 4, 4)).shape
-    ((2, 2), 1, torch.Size([1, 5, 4]))
-    """
-
-    def __init__(self, model: Any, shape: tuple[int, ...]) -> None:
-        self.model = model
-        self.grid = _timm_grid(model, shape)
-        high, wide = model.patch_embed.feat_ratio(as_scalar=False)
-        self.patch_size, self.prefix = (high, wide), model.num_prefix_tokens
-
-    def embed(self, pixels: Tensor) -> Tensor:
-        """Tokens [R, L, D] that enter the first block."""
-        model = self.model
-        return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
-
-    def logits(self, tokens: Tensor) -> Tensor:
-        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
-        model = self.model
-        return model.forward_head(model.norm(model.blocks(tokens)))
-
-    @contextmanager
-    def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
-        """A context in which a forward leaves the attention map [R, N, L, L] of each block, and what enters it."""
-        layers = require("timm.layers", extra="vision")
-        with ExitStack() as stack:
-            for block in self.model.blocks:
-                if not isinstance(getattr(block, "attn", None), layers.Attention):
-                    raise ModelError(
-                        f"this {type(self.model).__name__} is made of {type(block).__name__}, whose attention maps "
-                        "cannot be read: expected blocks with a timm.layers.Attention as `attn`; integrated_gradients "
-                        "explains any model"
-                    )
-                for module, kept in ((block, tokens), (block.attn.attn_drop, maps)):
-                    stack.callback(module.register_forward_pre_hook(_keep(kept), with_kwargs=True).remove)
-            yield
-
-    def reads(self) -> Tensor:
-        """How much of the prediction is read from each token [L], 1 in sum; ModelError where no class token is read."""
-        model = self.model
-        if model.global_pool != "token":
-            raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
-        # A distilled model averages two predictions, one read from its class and one from its distillation token.
-        count = 2 if getattr(model, "dist_token", None) is not None else 1
-        shares = torch.zeros(self.prefix + self.grid[0] * self.grid[1])
-        shares[:count] = 1 / count
-        return shares
-
-
 class _Reached(Exception):
     """The first block was reached, with these tokens."""
 
@@ -96,7 +39,7 @@ class _Reached(Exception):
 
 class HuggingFaceTokens:
     """Those of a Hugging Face image classifier whose blocks take tokens [R, L, D]: a replica of it, a few of its images
-    [R, C, H, W].
+    [R, C, H, W]. `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens before the patches.
 
     >>> from transformers import ViTConfig, ViTForImageClassification
     >>> config = ViTConfig(image_size=4, patch_size=2, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)
@@ -105,7 +48,7 @@ class HuggingFaceTokens:
     ((2, 2), 1, tensor([1., 0., 0., 0., 0.]))
     """
 
-    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor, patch_size: Pair) -> None:
+    def __init__(self, model: Any, blocks: Any, images: Tensor, patch_size: Pair) -> None:
         self.model, self._blocks, self._images, self.patch_size = model, blocks, images[:1], patch_size
         self.grid = images.shape[-2] // patch_size[0], images.shape[-1] // patch_size[1]
         self.prefix = -1  # until a forward shows it
@@ -189,6 +132,50 @@ class HuggingFaceTokens:
         return torch.cat([first, patches]) / (first.sum() + patches.sum())
 
 
+class TimmTokens(HuggingFaceTokens):
+    """Those of a timm VisionTransformer, of a `model` that is a replica; InputError where it takes no such images.
+
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> tokens = TimmTokens(VisionTransformer(**sizes).eval(), torch.zeros(1, 3, 4, 4))
+    >>> tokens.grid, tokens.prefix, tokens.embed(torch.zeros(1, 3, 4, 4)).shape
+    ((2, 2), 1, torch.Size([1, 5, 4]))
+    """
+
+    def __init__(self, model: Any, images: Tensor) -> None:
+        grid = _timm_grid(model, tuple(images.shape[1:]))
+        super().__init__(model, model.blocks, images, model.patch_embed.feat_ratio(as_scalar=False))
+        self.grid, self.prefix = grid, model.num_prefix_tokens
+        model.set_grad_checkpointing(False)  # rules for single operations do not reach into checkpoints
+
+    @contextmanager
+    def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
+        """A context in which a forward leaves the attention map [R, N, L, L] of each block, and what enters it."""
+        layers = require("timm.layers", extra="vision")
+        with ExitStack() as stack:
+            for block in self.model.blocks:
+                if not isinstance(getattr(block, "attn", None), layers.Attention):
+                    raise ModelError(
+                        f"this {type(self.model).__name__} is made of {type(block).__name__}, whose attention maps "
+                        "cannot be read: expected blocks with a timm.layers.Attention as `attn`; integrated_gradients "
+                        "explains any model"
+                    )
+                for module, kept in ((block, tokens), (block.attn.attn_drop, maps)):
+                    stack.callback(module.register_forward_pre_hook(_keep(kept), with_kwargs=True).remove)
+            yield
+
+    def reads(self) -> Tensor:
+        """How much of the prediction is read from each token [L], 1 in sum; ModelError where no class token is read."""
+        model = self.model
+        if model.global_pool != "token":
+            raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
+        # A distilled model averages two predictions, one read from its class and one from its distillation token.
+        count = 2 if getattr(model, "dist_token", None) is not None else 1
+        shares = torch.zeros(self.prefix + self.grid[0] * self.grid[1])
+        shares[:count] = 1 / count
+        return shares
+
+
 def keeping_maps(maps: list[Tensor], size: Callable[[], tuple[int, ...]]) -> Callable[[Any, Any, Any], None]:
     """A hook that keeps the attention maps [R, H, L, L], for `size` (R, L), which modules return beside their output.
 
@@ -230,10 +217,7 @@ WITHOUT_CLASS_TOKEN = (
 )  # fmt: skip
 
 
-Tokens = TimmTokens | HuggingFaceTokens
-
-
-def tokens_of(model: Any, images: Tensor) -> Tokens | None:
+def tokens_of(model: Any, images: Tensor) -> HuggingFaceTokens | None:
     """The tokens of a model that sees images [R, C, H, W]; None where none can be reached.
 
     >>> tokens_of(nn.Flatten(), torch.zeros(1, 3, 4, 4)) is None
@@ -241,7 +225,7 @@ def tokens_of(model: Any, images: Tensor) -> Tokens | None:
     """
     if is_vit(getattr(model, "timm_model", model)):  # transformers wraps timm's models
         quiet = replica(model)
-        return TimmTokens(getattr(quiet, "timm_model", quiet), tuple(images.shape[1:]))
+        return TimmTokens(getattr(quiet, "timm_model", quiet), images)
     if not isinstance(model, nn.Module) or not hasattr(model, "base_model_prefix"):
         return None
     try:
@@ -303,7 +287,7 @@ class VisionBackend:
         self.dtype = inputs.pixels.dtype if first is None else first.dtype
         self.inputs = inputs.to(self.device)
         images = self.inputs.pixels[:1].to(self.dtype)
-        self.tokens: Tokens | None = tokens_of(model, images)
+        self.tokens: HuggingFaceTokens | None = tokens_of(model, images)
         # What a chunk holds is counted in tokens; of another model in patches of 16 pixels.
         count = max(1, images.shape[2] * images.shape[3] // 256)
         if self.tokens is not None:
@@ -317,7 +301,7 @@ class VisionBackend:
         return self.tokens is not None and not _without_tokens(self._own)
 
     @property
-    def reached(self) -> Tokens:
+    def reached(self) -> HuggingFaceTokens:
         """The tokens; ModelError for a model without."""
         if why := _without_tokens(self._own):
             raise ModelError(f"the tokens of this {_name(self.model)} are left alone: {why}; what works: {ERASING}")
@@ -340,11 +324,8 @@ class VisionBackend:
         return self.reached.logits(embeddings)
 
     def traced(self, pixels: Tensor) -> Tensor:
-        """Logits [R, C] of pixels for what looks at each operation: timm's blocks one by one, without checkpoints."""
-        pixels = pixels.to(self.dtype)
-        if self.has_tokens and isinstance(self.tokens, TimmTokens):
-            return self.logits(self.tokens.embed(pixels))
-        return logits_of(self.model(pixels), len(pixels), self.model)
+        """Logits [R, C] of pixels for what looks at each operation, whose errors pass as they are."""
+        return logits_of(self.model(pixels.to(self.dtype)), len(pixels), self.model)
 
     def asked(self, pixels: Tensor, model: Any = None) -> Tensor:
         """Logits [R, C] of pixels [R, C, H, W] by the model's call, or another's, in its own precision; gradients flow.

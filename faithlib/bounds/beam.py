@@ -12,11 +12,10 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds.exact import Bounds, present_features
+from faithlib.bounds.exact import Array, Bounds, present_features
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 

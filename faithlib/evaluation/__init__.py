@@ -1,6 +1,5 @@
 """From a model, inputs and attributions to values: one metric of one `Perturber`, or all metrics in one table."""
 
-from faithlib.evaluation.language import PI_SHARES as PI_SHARES
 from faithlib.evaluation.language import distance_scores as distance_scores
 from faithlib.evaluation.language import lds_scores as lds_scores
 from faithlib.evaluation.language import pi_soft_scores as pi_soft_scores
@@ -8,16 +7,13 @@ from faithlib.evaluation.language import rise_scores as rise_scores
 from faithlib.evaluation.language import top_k_drop_scores as top_k_drop_scores
 from faithlib.evaluation.language import win_rate_scores as win_rate_scores
 from faithlib.evaluation.measures import ALL_SHARES as ALL_SHARES
-from faithlib.evaluation.measures import EXACT_UP_TO as EXACT_UP_TO
 from faithlib.evaluation.measures import FAD_SHARES as FAD_SHARES
-from faithlib.evaluation.measures import RowCount as RowCount
 from faithlib.evaluation.measures import RowCounter as RowCounter
 from faithlib.evaluation.measures import count_rows as count_rows
 from faithlib.evaluation.opening import DEFAULT_METHODS as DEFAULT_METHODS
 from faithlib.evaluation.opening import explain as explain
 from faithlib.evaluation.scores import PAPER_RATIOS as PAPER_RATIOS
 from faithlib.evaluation.scores import RELEASED_RATIOS as RELEASED_RATIOS
-from faithlib.evaluation.scores import SacoSteps as SacoSteps
 from faithlib.evaluation.scores import aopc_scores as aopc_scores
 from faithlib.evaluation.scores import hard_scores as hard_scores
 from faithlib.evaluation.scores import saco_of_groups as saco_of_groups

@@ -4,7 +4,7 @@ Formulas are in `faithlib.metrics.language`. All of them take any model; the pap
 answer (`faithlib.backends.Continuation`). Shape letters: B inputs, F features, K sizes, M random sets, P shares.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -188,12 +188,11 @@ def win_rate_scores(
     random = torch.stack([top_ratio(drawn[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
     both = torch.cat([own, random], dim=1)
     outcomes = {"comprehensiveness": -perturber.keep(~both), "sufficiency": perturber.keep(both)}
-    rules: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"": formulas.win_rate, "_p": formulas.randomisation_p}
-    return {
-        f"{name}{ending}": rule(value[:, 0], value[:, 1:])
-        for name, value in outcomes.items()
-        for ending, rule in rules.items()
-    }
+    found = {}
+    for name, value in outcomes.items():
+        found[name] = formulas.win_rate(value[:, 0], value[:, 1:])
+        found[f"{name}_p"] = formulas.randomisation_p(value[:, 0], value[:, 1:])
+    return found
 
 
 def _drawn(perturber: Perturber | SetFunction, count: int, seed: int) -> Tensor:

@@ -22,15 +22,7 @@ from faithlib.attribution.registry import KIND_OF, method_of
 from faithlib.backends import Prompt
 from faithlib.backends.door import note_tokenizer, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
-from faithlib.errors import (
-    FaithlibError,
-    InputError,
-    ModelError,
-    NotFiniteError,
-    OutOfMemoryError,
-    UnknownNameError,
-    check_counts,
-)  # fmt: skip
+from faithlib.errors import FaithlibError, InputError, ModelError, NotFiniteError, OutOfMemoryError, UnknownNameError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.perturb import Perturber
@@ -226,9 +218,9 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
 
 def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
     """Tokens that a text may have: those asked for, at most as many as model and tokenizer take."""
-    check_counts(max_length=max_length)
-    if max_length is not None and not isinstance(model, nn.Module):
-        raise InputError(f"max_length {max_length}: a function reads texts whole; it is for a model that reads tokens")
+    fits = max_length is None or (hasattr(max_length, "__index__") and max_length >= 1 and isinstance(model, nn.Module))
+    if not fits:
+        raise InputError(f"max_length {max_length}: expected a whole number, at least 1, and a model that reads tokens")
     tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
     own = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
     return min([max_length or _MOST_TOKENS, *(most for most in own if most)])

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import base64
 import shutil
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS
-from faithlib.errors import InputError
+from faithlib.errors import InputError, require
 from faithlib.inputs import ImageInputs, Inputs, WordInputs
 from faithlib.perturb import Perturber
 from faithlib.units import some_rows
@@ -283,16 +282,9 @@ def _image(shown: Shown, scores: tuple[float, ...]) -> str:
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
     """Pixels [H, W, 3] as a PNG file."""
-    height, width, _ = pixels.shape
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(lines.tobytes())),
-        (b"IEND", b""),
-    )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
-    )
+    file = BytesIO()
+    require("PIL.Image", extra="vision").fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 # ---------------------------------------------------------------------------------------- what is shown of an input

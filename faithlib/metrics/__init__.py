@@ -24,14 +24,12 @@ from faithlib.metrics.erasure import soft_nc as soft_nc
 from faithlib.metrics.erasure import soft_ns as soft_ns
 from faithlib.metrics.erasure import sufficiency_eraser as sufficiency_eraser
 from faithlib.metrics.erasure import sufficiency_ns as sufficiency_ns
-from faithlib.metrics.language import comprehensiveness_distance as comprehensiveness_distance
 from faithlib.metrics.language import equal_retention as equal_retention
 from faithlib.metrics.language import hellinger as hellinger
 from faithlib.metrics.language import lds as lds
 from faithlib.metrics.language import mas as mas
 from faithlib.metrics.language import randomisation_p as randomisation_p
 from faithlib.metrics.language import rise as rise
-from faithlib.metrics.language import sufficiency_distance as sufficiency_distance
 from faithlib.metrics.language import win_rate as win_rate
 from faithlib.metrics.plausibility import auprc as auprc
 from faithlib.metrics.plausibility import average_precision as average_precision
