@@ -29,7 +29,6 @@ class Family:
     asks_model: bool = True
     needs_gold: bool = False
     needs_bounds: bool = False
-    is_default: bool = True
     least_features: int = 2
     undefined: str = "the metric has no value here"
 
@@ -40,12 +39,7 @@ FAMILIES: Mapping[str, Family] = {
     "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}, undefined=_NO_LOSS),
     "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}),
     "aopc": Family({"aopc_morf": HIGHER, "aopc_lerf": LOWER}),
-    "naopc": Family(
-        {"naopc_morf": HIGHER, "naopc_lerf": LOWER},
-        needs_bounds=True,
-        is_default=False,
-        undefined="all orders are equal",
-    ),
+    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, needs_bounds=True, undefined="all orders are equal"),
     "groups": Family({"saco": HIGHER, "auc": LOWER, "log_odds": LOWER}, undefined="all scores are equal"),
     "curves": Family({"n_auc": LOWER, "autpc": LOWER}),
     "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, asks_model=False, undefined="all scores are 0"),
@@ -58,14 +52,12 @@ FAMILIES: Mapping[str, Family] = {
     ),
 }
 LANGUAGE: Mapping[str, Family] = {
-    "hellinger": Family(
-        {"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS
-    ),
-    "pi_soft": Family({"pi_soft_ns": HIGHER, "pi_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS),
-    "top_k": Family(dict.fromkeys(("top_1_drop", "top_3_drop", "top_5_drop"), HIGHER), is_default=False),
-    "lds": Family({"lds": HIGHER}, is_default=False, undefined="all scores or all answers are equal"),
-    "deletion": Family({"rise": LOWER, "mas": LOWER}, is_default=False, undefined="both ends of the path are equal"),
-    "win_rate": Family({"win_rate_comprehensiveness": HIGHER, "win_rate_sufficiency": HIGHER}, is_default=False),
+    "hellinger": Family({"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER}, undefined=_NO_LOSS),
+    "pi_soft": Family({"pi_soft_ns": HIGHER, "pi_soft_nc": HIGHER}, undefined=_NO_LOSS),
+    "top_k": Family(dict.fromkeys(("top_1_drop", "top_3_drop", "top_5_drop"), HIGHER)),
+    "lds": Family({"lds": HIGHER}, undefined="all scores or all answers are equal"),
+    "deletion": Family({"rise": LOWER, "mas": LOWER}, undefined="both ends of the path are equal"),
+    "win_rate": Family({"win_rate_comprehensiveness": HIGHER, "win_rate_sufficiency": HIGHER}),
 }
 """Measures of papers about language models (`faithlib.evaluation.language`), computed where they are asked for: of any
 model, except that the distances need a `Continuation` with reading "similarity"."""

@@ -136,7 +136,7 @@ def test_images_get_the_same_table():
     model, inputs = vision_model(), image_inputs()
     table = evaluate(model, inputs, methods=["rollout", "integrated_gradients", "random"], groups=4)
     assert set(table.metric) == {
-        m for f in FAMILIES.values() if f.is_default and not f.needs_gold for m in f.directions
+        m for f in FAMILIES.values() if not f.needs_bounds and not f.needs_gold for m in f.directions
     }
     scores = attribute("rollout", model, inputs)
     perturber = Perturber(model, inputs)

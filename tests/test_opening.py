@@ -297,7 +297,7 @@ def test_names_of_labels_are_those_of_their_classes_and_scores_are_any_numbers(m
         gap["saliency"], explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=2)["saliency"]
     )
     numbers = np.arange(24).reshape(4, 6) % 3 > 1
-    held = (numbers, pd.DataFrame(numbers), torch.tensor(numbers * 1.0, requires_grad=True), numbers.astype(int))
+    held = (numbers, pd.DataFrame(numbers), torch.tensor(numbers).float().requires_grad_(), numbers.astype(int))
     tables = [evaluate(model, TEXTS, tokenizer=tokenizer(), **{**FEW, "methods": {"mine": one}}) for one in held]
     assert all(table.equals(tables[0]) for table in tables)
 

@@ -17,15 +17,13 @@ Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N h
 import torch
 from torch import Tensor
 
-from faithlib.attribution.gradient import along_path
+from faithlib.attribution.gradient import VARIANTS, along_path
 from faithlib.attribution.relevance import conservative_rules, lrp_rules
 from faithlib.attribution.target import eager_attention
 from faithlib.attribution.vision import ImageChunk, Inside
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
-
-VARIANTS = ("paper", "released")
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients

@@ -100,12 +100,9 @@ def check_head(model: Any) -> None:
 
     >>> check_head(nn.Linear(2, 2))
     """
-    if callable(getattr(model, "get_classifier", None)):
-        heads = model.get_classifier()
-        heads = list(heads) if isinstance(heads, tuple) else [heads]
-    else:
-        heads = [getattr(model, name, None) for name in ("classifier", "fc", "head", "score")]
-    modules = [head for head in heads if isinstance(head, nn.Module)]
+    of_timm, names = getattr(model, "get_classifier", None), ("classifier", "fc", "head", "score")
+    heads = of_timm() if of_timm else tuple(getattr(model, name, None) for name in names)
+    modules = [head for head in (heads if isinstance(heads, tuple) else (heads,)) if isinstance(head, nn.Module)]
     if modules and all(isinstance(head, nn.Identity) for head in modules):
         raise ModelError(
             f"{named(model)} has no head (nn.Identity, as num_classes=0 leaves it), so that its numbers are features "

@@ -194,7 +194,7 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
     ['hard', 'soft']
     """
     if metrics is None:
-        return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
+        return [name for name, one in FAMILIES.items() if not one.needs_bounds and (has_gold or not one.needs_gold)]
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
     for name in metrics:
