@@ -49,6 +49,7 @@ class Chunk:
     `together`: chunks of the same rows that explain other numbers, this one among them; they share forward passes.
     `delta` [R], where it is wanted: by how much a method's scores miss the sum that it states.
 
+    >>> from faithlib.backends import TextBackend
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
     >>> model = DistilBertForSequenceClassification(config).eval()
@@ -154,7 +155,7 @@ def chunks(
 ) -> Iterator[list[Any]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
     chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
-    forward costs before its first token, in tokens.
+    forward costs before its first token, in tokens. `kind`: the class of the chunks (default: Chunk, of texts).
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))

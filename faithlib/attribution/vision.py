@@ -74,6 +74,7 @@ class ImageChunk(Chunk):
     embeddings = pixels  # where the target classes are settled
 
     def erasable(self) -> Any:
+        """All places."""
         return slice(None)
 
     def value(self, pixels: Tensor) -> Tensor:
