@@ -93,14 +93,20 @@ def predicted(logits: Tensor, head: str = "probability") -> Tensor:
 
 
 def settled_classes(logits: Tensor, target: Tensor | None, head: str) -> Tensor:
-    """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted.
+    """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted; InputError
+    for a class that the model lacks.
 
     >>> settled_classes(torch.tensor([[0.0, 1.0]]), None, "logit")
     tensor([1])
     """
     if target is None and head == "value" and logits.shape[-1] > 1:
         raise InputError(f"target 'predicted': of {logits.shape[-1]} predicted values none is the one; give its index")
-    return predicted(logits.detach(), head) if target is None else target
+    if target is None:
+        return predicted(logits.detach(), head)
+    classes = 2 if logits.shape[-1] == 1 and head != "value" else logits.shape[-1]  # one logit is that of class 1
+    if bool((target >= classes).any()):
+        raise InputError(f"target {target.tolist()}: expected classes 0 to {classes - 1}")
+    return target
 
 
 def stays(logits: Tensor, first: Tensor, target: Tensor, head: str) -> Tensor:

@@ -161,7 +161,9 @@ class Perturber:
         self.output = settled(output, model, classes)
         self.head = head_of(self.output, model, classes)
         self.predicted = predicted(self.logits_full, self.head)
-        self.target = self._target(target, model)
+        wanted = target_classes(target, model, len(self._chosen))
+        wanted = None if wanted is None else wanted.to(self.device)
+        self.target = settled_classes(self.logits_full, wanted, self.head)
 
     def of(self, index: Sequence[int]) -> Perturber:
         """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of
@@ -311,13 +313,6 @@ class Perturber:
             wrong = "values outside [0, 1]" if most == 1 else "negative values"
             raise InputError(f"{name} has {wrong}: normalise the scores first (faithlib.masks.normalise)")
         return torch.where(present, values, neutral).flatten(0, 1)
-
-    def _target(self, target: Any, model: Any) -> Tensor:
-        wanted, count = target_classes(target, model, len(self._chosen)), self.logits_full.shape[1]
-        classes = 2 if count == 1 and self.head == "sigmoid" else count
-        if wanted is not None and int(wanted.max()) >= classes:
-            raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
-        return settled_classes(self.logits_full, wanted, self.head).to(self.device)
 
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:

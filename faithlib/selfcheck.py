@@ -137,9 +137,10 @@ def _of_prompt(prompt: Prompt, backend: TextBackend, ids: Tensor, b: int) -> Ten
 
 
 def _here(backend: Any, b: int) -> Tensor:
-    """What is computed for input `b` [C], from its embeddings on."""
+    """What is computed for input `b` [C], from its embeddings on; nothing where no forward comes by them."""
     row = torch.tensor([b], device=backend.device)
-    return backend.logits(backend.embeddings(row, length=int(backend.lengths[b])), row)[0].float()
+    embeddings = backend.embeddings(row, length=int(backend.lengths[b]))
+    return backend.logits(embeddings, row)[0].float() if len(embeddings) else embeddings
 
 
 def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:

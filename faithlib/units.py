@@ -301,12 +301,8 @@ def by_words(pieces: Sequence[Piece], words: Sequence[Span], text: str, i: int) 
         blank = not text[slice(*pieces[p].span)].strip()
         if owners[p] < 0 and blank and pieces[p].group == pieces[p + 1].group:
             owners[p] = owners[p + 1]
-    return Features(
-        owners=tuple(owners),
-        names=tuple(text[start:end] for start, end in spans),
-        spans=tuple(spans),
-        feature_of_word=tuple(feature_of_word),
-    )
+    names = tuple(text[start:end] for start, end in spans)
+    return Features(tuple(owners), names, tuple(spans), tuple(feature_of_word))
 
 
 def check_words(words: Sequence[Span], text: str, i: int) -> None:

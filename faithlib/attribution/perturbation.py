@@ -15,17 +15,16 @@ Shape letters: B inputs, S erased copies of one input, F features, L tokens, C c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib.attribution.target import read
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Inputs, TextInputs, WordInputs
-from faithlib.outputs import FOLLOWED, settled_classes
+from faithlib.outputs import FOLLOWED, read, settled_classes
 from faithlib.perturb import ERASURES, Perturber
 
 DISTRIBUTIONS = ("gaussian", "uniform")
@@ -74,6 +73,18 @@ def generator(seed: int, key: int) -> torch.Generator:
     """
     digest = hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+def drawn(keys: Sequence[int], sizes: Sequence[int], count: int, seed: int) -> Tensor:
+    """U(0, 1) numbers [B, M, F] for inputs with these keys and numbers of features, of each its own; 1 beyond them.
+
+    >>> drawn([7, 8], [2, 1], 3, seed=0)[1, :, 1].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    numbers = torch.ones(len(sizes), count, max(sizes))
+    for b, (key, size) in enumerate(zip(keys, sizes, strict=True)):
+        numbers[b, :, :size] = torch.rand(count, size, generator=generator(seed, key))
+    return numbers
 
 
 UNITS = ("feature", "wordpiece")
@@ -224,8 +235,7 @@ def lime(
         raise InputError(f"alpha {alpha}: expected more than 0")
     sizes = answers.present.sum(dim=1).tolist()
     keep = torch.ones(len(sizes), n_samples, answers.present.shape[1], dtype=torch.bool)
-    for b, (key, size) in enumerate(zip(answers.keys, sizes, strict=True)):
-        keep[b, 1:, :size] = torch.rand(n_samples - 1, size, generator=generator(seed, key)) < 0.5
+    keep[:, 1:] = drawn(answers.keys, sizes, n_samples - 1, seed) < 0.5
     values = answers(keep).double().cpu().numpy()
     scores = torch.zeros(answers.present.shape)
     linear = (Ridge if surrogate == "ridge" else Lasso)(alpha=penalty)

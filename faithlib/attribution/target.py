@@ -16,30 +16,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib import outputs
 from faithlib.attribution.relevance import plain_attention
 from faithlib.backends import replica
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_known
 from faithlib.inputs import TextInputs
-from faithlib.outputs import settled_classes
+from faithlib.outputs import read, settled_classes
 from faithlib.scheduler import cut
 
 # What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]
 # What is explained: an output, and target classes [B] (None: the predicted).
 Number = tuple[str, Tensor | None]
-
-
-def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
-    """`faithlib.outputs.read`; InputError for a target that the model lacks.
-
-    >>> read(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), "probability")
-    tensor([0.5000])
-    """
-    classes = max(2, logits.shape[-1])  # one logit is that of class 1, beside class 0
-    if bool((target >= classes).any()):
-        raise InputError(f"target {int(target.max())}: this model has classes 0 to {classes - 1}")
-    return outputs.read(logits, target, output)
 
 
 @dataclass(eq=False)

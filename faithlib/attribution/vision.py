@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.target import Chunk, Number, chunks, eager_attention, read
+from faithlib.attribution.target import Chunk, Number, chunks, eager_attention
 from faithlib.attribution.texts import Job, answers, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
+from faithlib.outputs import read
 
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_TOKENS = {"cpu": 1024, "cuda": 1 << 13}

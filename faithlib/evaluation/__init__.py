@@ -8,7 +8,6 @@ from faithlib.evaluation.language import top_k_drop_scores as top_k_drop_scores
 from faithlib.evaluation.language import win_rate_scores as win_rate_scores
 from faithlib.evaluation.measures import ALL_SHARES as ALL_SHARES
 from faithlib.evaluation.measures import FAD_SHARES as FAD_SHARES
-from faithlib.evaluation.measures import RowCounter as RowCounter
 from faithlib.evaluation.measures import count_rows as count_rows
 from faithlib.evaluation.opening import DEFAULT_METHODS as DEFAULT_METHODS
 from faithlib.evaluation.opening import explain as explain

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from faithlib.attribution.perturbation import generator
+from faithlib.attribution.perturbation import drawn
 from faithlib.errors import InputError, check_known
 from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics import language as formulas
@@ -131,9 +131,8 @@ def lds_scores(
     """
     if not 0 < keep < 1:
         raise InputError(f"keep {keep}: expected a probability between 0 and 1")
-    drawn = _drawn(perturber, ablations, seed) < keep
-    predicted = (drawn * scores[:, None]).sum(dim=2)
-    return formulas.lds(predicted, perturber.keep(drawn))
+    kept = _drawn(perturber, ablations, seed) < keep
+    return formulas.lds((kept * scores[:, None]).sum(dim=2), perturber.keep(kept))
 
 
 def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: int = 20) -> dict[str, Tensor]:
@@ -184,8 +183,8 @@ def win_rate_scores(
     """
     mask = perturber.feature_mask
     own = top_ratio(scores, [share], mask)
-    drawn = _drawn(perturber, matches, seed)
-    random = torch.stack([top_ratio(drawn[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
+    orders = _drawn(perturber, matches, seed)
+    random = torch.stack([top_ratio(orders[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
     both = torch.cat([own, random], dim=1)
     outcomes = {"comprehensiveness": -perturber.keep(~both), "sufficiency": perturber.keep(both)}
     found = {}
@@ -197,9 +196,6 @@ def win_rate_scores(
 
 def _drawn(perturber: Perturber | SetFunction, count: int, seed: int) -> Tensor:
     """U(0, 1) numbers [B, M, F], of each input its own; 1 beyond its features."""
-    mask = perturber.feature_mask
     keys = perturber.inputs.keys() if isinstance(perturber, Perturber) else (0,)
-    drawn = torch.ones(len(mask), count, mask.shape[1])
-    for b, (key, n) in enumerate(zip(keys, mask.sum(dim=1).tolist(), strict=True)):
-        drawn[b, :, :n] = torch.rand(count, n, generator=generator(seed, key))
-    return drawn.to(mask.device)
+    mask = perturber.feature_mask
+    return drawn(keys, mask.sum(dim=1).tolist(), count, seed).to(mask.device)
