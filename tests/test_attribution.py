@@ -283,9 +283,10 @@ def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
     inputs.input_ids[[0, 2]] = torch.where(others == poisoned, 5 + (poisoned == 5), others)
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[poisoned] = torch.nan
-    by_model = r"the model answered NaN or infinity for 1 rows, of inputs \[1\]"
-    by_scores = "activation gave NaN or infinite scores for 1 of 3 inputs, first input 1"  # which asks no model
-    with pytest.raises(InputError, match=by_scores if name == "activation" else by_model):
+    said = r"the model answered NaN or infinity for 1 rows, of inputs \[1\]"
+    # An activation asks no model.
+    said = said if name != "activation" else "activation gave NaN or infinite scores for 1 of 3 inputs, first input 1"
+    with pytest.raises(InputError, match=said):
         scores_of(name, model, inputs)
 
 

@@ -276,10 +276,8 @@ def renamed(names: dict[int, str]) -> nn.Module:
         ({"methods": {"mine": np.zeros((2, 6), complex)}}, "scores of 'mine': expected real numbers"),
         ({"gold": [[np.nan] * 6, [0] * 7]}, "gold of input 0: expected True and False"),
         ({"spans": [[(0.0, 1.0)], [(0, 3)]]}, "words of text 0: .*expected the characters .start, end. of each"),
-        ({"spans": [None, [(0, 3)]]}, "words of text 0: None"),
         ({"draws": 1.5}, "draws 1.5: expected at least 1, a whole number"),
         ({"seed": None}, "seed None: expected a whole number"),
-        ({"beam": 0}, "beam 0: expected at least 1"),
         ({"max_length": 9.5}, "max_length 9.5: expected a whole number"),
         ({"dtype": torch.int8}, "unknown dtype torch.int8"),
         ({"tokenizer": "bert-base"}, "str does not report which characters its tokens cover"),
@@ -292,10 +290,8 @@ def test_what_would_be_wrong_or_raw_is_refused_in_words(given, said) -> None:
 
 
 def test_names_of_labels_are_those_of_their_classes_and_scores_are_any_numbers(model) -> None:
-    gap = explain(renamed({0: "no", 2: "yes"}), TEXTS, ["saliency"], tokenizer=tokenizer(), target="yes")
-    assert torch.equal(
-        gap["saliency"], explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=2)["saliency"]
-    )
+    gap = explain(renamed({0: "no", 2: "yes"}), TEXTS, ["saliency"], tokenizer=tokenizer(), target="yes")["saliency"]
+    assert torch.equal(gap, explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=2)["saliency"])
     numbers = np.arange(24).reshape(4, 6) % 3 > 1
     held = (numbers, pd.DataFrame(numbers), torch.tensor(numbers).float().requires_grad_(), numbers.astype(int))
     tables = [evaluate(model, TEXTS, tokenizer=tokenizer(), **{**FEW, "methods": {"mine": one}}) for one in held]
@@ -343,16 +339,8 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     given = {"methods": ["grad_cam", "random"], "metrics": ["aopc_morf"]}
     expected = evaluate(seer, ImageInputs.from_pixels(pixels, patch=16), **given)
     assert expected.input.nunique() == 2
-    stacked = np.stack([np.asarray(image) for image in opened])
-    for held in (
-        images,
-        stacked,
-        [str(path) for path in images],
-        opened,
-        [np.asarray(image) for image in opened],
-        pixels,
-        [*pixels],
-    ):
+    strings, arrays = [str(path) for path in images], [np.asarray(image) for image in opened]
+    for held in (images, strings, opened, arrays, np.stack(arrays), pixels, [*pixels]):
         pd.testing.assert_frame_equal(evaluate(seer, held, **given), expected)
     assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
     with pytest.raises(InputError, match="unit 'word': of images expected the side of a square patch in pixels"):
@@ -366,9 +354,8 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             evaluate(seer, held, **given)
-    for wrong in ({"spans": [[(0, 1)]] * 2}, {"max_length": 9}):
-        with pytest.raises(InputError, match="spans, max_length: these are for texts"):
-            evaluate(seer, pixels, **wrong, **given)
+    with pytest.raises(InputError, match="spans, max_length: these are for texts"):
+        evaluate(seer, pixels, max_length=9, **given)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:

@@ -192,11 +192,7 @@ for name in names:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "names"),
-    [(TEXTS, ("timm", "torchvision")), (PICTURES, ("transformers",))],
-    ids=["texts", "images"],
-)
+@pytest.mark.parametrize(("code", "names"), [(TEXTS, ("timm", "torchvision")), (PICTURES, ("transformers",))])
 def test_texts_and_images_need_nothing_of_each_other(code: str, names: tuple[str, ...]) -> None:
     """And captum is for options alone that ask for its own rules."""
     done = without((*names, "captum"), code + EVERY_METHOD)

@@ -189,15 +189,13 @@ def test_a_callers_own_error_is_passed_on() -> None:
 def test_scores_that_are_not_numbers_leave_a_method_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from faithlib.attribution.registry import METHODS
 
-    class Broken:
-        def __call__(self, chunk: Any) -> Tensor:
-            return torch.full_like(chunk.embeddings(), torch.nan).detach()
+    def broken(chunk: Any) -> Tensor:
+        return torch.full_like(chunk.embeddings(), torch.nan).detach()
 
-    monkeypatch.setitem(METHODS, "saliency", type(METHODS["saliency"])(Broken(), "elements", "l2"))
+    monkeypatch.setitem(METHODS, "saliency", type(METHODS["saliency"])(broken, "elements", "l2"))
     model = text_model()
     table = evaluate(model, text_inputs(model), methods=["saliency", "occlusion"], metrics=["nc"])
     assert set(table.method) == {"occlusion"}
-    assert "saliency gave NaN" not in table.method.tolist()
     assert "gave NaN or infinite scores for 3 of 3 inputs" in table.attrs["left_out"]["saliency"]
 
 
