@@ -83,7 +83,8 @@ class Opened:
         """
         mask = self.inputs.feature_mask
         if getattr(values, "ndim", 0) == 2:
-            whole = _numbers(values.to_numpy() if hasattr(values, "columns") else values, what, dtype)
+            whole = values.to_numpy() if hasattr(values, "columns") else values
+            whole = torch.as_tensor(whole) if dtype == torch.bool else _numbers(whole, what, dtype)
             return whole[self.rows, : mask.shape[1]] if len(self.rows) < self.total == len(whole) else whole
         if not isinstance(values, Sequence) or len(values) != self.total:
             shape = list(getattr(values, "shape", ())) or f"a {type(values).__name__}"
