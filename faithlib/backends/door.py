@@ -182,7 +182,7 @@ def _index(name: str, model: Any) -> int:
     if len(places) > 1:
         raise InputError(f"target {name!r}: the name of classes {', '.join(map(str, places))}; give an index")
     if not places:
-        raise unknown("target", name, map(str, names))
+        raise unknown("target", name, (*map(str, names), "predicted"))
     return places[0]
 
 
