@@ -21,7 +21,6 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -42,6 +41,7 @@ from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
 from faithbook.sources.splits import stable_hash
 from faithbook.words import some
+from faithlib.__main__ import read_table
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import Inputs, Span, TextInputs
@@ -49,7 +49,6 @@ from faithlib.inputs import Inputs, Span, TextInputs
 LABELS = "labels.csv"
 _KINDS = ("local", "hf", "timm")
 _MOST_TOKENS = 512  # as TextInputs
-_SURPLUS = "\n"  # what is in cells beyond the last column: no header has that name
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,8 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
         raise ModelError(
             f"{classifier.spec} sees pictures and reads no texts: give a text classifier, or use load_folder"
         )
-    columns, rows = _table(_place(path), ("text",))
+    table = read_table(_place(path))
+    columns, rows = list(table.columns), table.to_dict("records")
     ids = [f"row {number}" for number in range(1, len(rows) + 1)]
     parts = ("text", "text_pair") if "text_pair" in columns else ("text",)
     for part in parts:
@@ -290,7 +290,7 @@ def _files(folder: Path) -> dict[str, str | None]:
 
 def _listed(path: Path, found: dict[str, str | None]) -> dict[str, str | None]:
     """Plain files with the labels of a list, which must name each of them once."""
-    _, rows = _table(path, ("file", "label"))
+    rows = read_table(path, ("file", "label")).to_dict("records")
     names = [row["file"] for row in rows]
     for what, which in (
         ("names files that are not there", set(names) - set(found)),
@@ -317,28 +317,6 @@ def _opened(file: Path, mode: str | None = None) -> Image.Image:
 def _place(path: str | Path) -> Path:
     """A path as given, or from the repository's root: notebooks run in folders of their own."""
     return next((place for place in (Path(path), root() / path) if place.exists()), Path(path))
-
-
-def _table(path: Path, required: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a CSV file."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream, restval="", restkey=_SURPLUS)
-            columns, rows = list(reader.fieldnames or ()), list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a table ({error}): expected a CSV file in UTF-8") from error
-    if missing := [name for name in required if name not in columns]:
-        split = "; cells are separated by commas" if len(columns) == 1 else ""
-        raise DataError(
-            f"{path} has no column {', '.join(missing)}: it has {', '.join(columns) or 'nothing in it'}{split}"
-        )
-    if not rows:
-        raise DataError(f"{path} has a header and no rows: expected at least one")
-    if wide := [f"row {number}" for number, row in enumerate(rows, start=1) if _SURPLUS in row]:
-        raise DataError(
-            f"{path}: more cells than the {len(columns)} columns in {some(wide)}: a text with commas needs quotes"
-        )
-    return columns, rows
 
 
 def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) -> list[int]:
