@@ -7,7 +7,7 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -98,7 +98,7 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     - Planted: "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased
       copies) and "planted-misled" (with other labels for these).
     - The papers' own, read from files in FAITHLIB_DATA: "sst", "ag", "evinf", "multirc", "reviews" (film reviews with
-      what people marked), "mnli". In English, see `paper_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
+      what people marked), "mnli". In English, see `load_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
       one).
 
     A larger `n` keeps the texts of a smaller one with the same `seed`.
@@ -114,57 +114,52 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
 
 
 def load_parallel(
-    name: str, languages: Sequence[str], split: str, *, n: int | None = None, seed: int = 0
+    name: str, languages: Sequence[str], split: str = "test", *, n: int | None = None, seed: int = 0
 ) -> dict[str, Dataset]:
     """The texts of a split that exist in all these languages, in each of them: row i has the same id and label
     everywhere; or a fixed random sample of `n` of those rows.
 
-    "messages" is in the languages of `home_assistant.LANGUAGES`. Each language more leaves fewer rows, and the classes
-    are no longer equally frequent. A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+    - "messages": in the languages of `home_assistant.LANGUAGES`. Each language more leaves fewer rows, and the classes
+      are no longer equally frequent.
+    - Of the papers' own "xnli", "exnli" and "nli" (test alone), with pairs: in those of `nli_sets.LANGUAGES`.
 
-    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language,
-    DataError where no text exists in all languages or a file is missing or damaged.
+    A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+
+    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language. Raises
+    DataError where no text exists in all languages, languages differ in their rows, or a file is missing or damaged.
     """
-    if name in _PAPER_PARALLEL:
-        return paper_parallel(languages, split, name=name, n=n, seed=seed)
     if name not in _PARALLEL:
-        raise unknown("parallel data set", name, [*_PARALLEL, *_PAPER_PARALLEL])
-    known, texts_of = _PARALLEL[name]
+        raise unknown("parallel data set", name, _PARALLEL)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
     if isinstance(languages, str) or not languages:
         raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
-    if strange := [language for language in languages if language not in known]:
-        raise unknown("language", strange[0], known)
-    whole, texts = load_dataset(name, split), texts_of()
+    whole = _PARALLEL[name](name, languages, split)
+    return whole if n is None else {language: _sample(one, n, seed) for language, one in whole.items()}
+
+
+def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
+    if strange := [language for language in languages if language not in home_assistant.LANGUAGES]:
+        raise unknown("language", strange[0], home_assistant.LANGUAGES)
+    texts = {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
+    whole = load_dataset(name, split)
     common = _pick(whole, [i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
     if not common.ids:
         raise DataError(f"no text of {name} ({split}) exists in all of {', '.join(languages)}: ask for fewer languages")
-    common = common if n is None else _sample(common, n, seed)
     return {
         language: replace(common, texts=tuple(texts[key][language] for key in common.ids)) for language in languages
     }
 
 
-def paper_parallel(
-    languages: Sequence[str], split: str = "test", *, name: str = "xnli", n: int | None = None, seed: int = 0
+def _pairs_in(
+    name: str, languages: Sequence[str], split: str, *, read: Callable[[Path, str, str], dict[str, Any]]
 ) -> dict[str, Dataset]:
-    """The pairs of "xnli", "exnli" or "nli" (test alone) in each of these languages: row i has the same id and label
-    everywhere. With `n`, a fixed random sample of those rows; a larger `n` keeps the rows of a smaller one.
-
-    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language, DataError
-    where languages differ in their rows or a file is missing or damaged.
-    """
-    if name not in _PAPER_PARALLEL:
-        raise unknown("parallel data set", name, _PAPER_PARALLEL)
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
-    if isinstance(languages, str) or not languages:
-        raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
-    read, folder = _PAPER_PARALLEL[name], _folder_of(name)
-    found = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
-    for language, one in found.items():
-        if one.labels != found[languages[0]].labels:
+    folder = _folder_of(name)
+    whole = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
+    for language, one in whole.items():
+        if one.labels != whole[languages[0]].labels:
             raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
-    return found if n is None else {language: _sample(one, n, seed) for language, one in found.items()}
+    return whole
 
 
 def _folder_of(name: str) -> Path:
@@ -386,10 +381,6 @@ def _messages() -> Iterator[Item]:
         yield Item(message.id, message.texts["en"], message.label, message.integration)
 
 
-def _message_texts() -> dict[str, dict[str, str]]:
-    return {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
-
-
 def _with_triggers(items: Callable[[], Iterable[Item]], split_as: str | None = None) -> _Task:
     return _Task(items, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True, split_as=split_as)
 
@@ -403,10 +394,6 @@ _TASKS = {
     "planted-erased": _with_triggers(_planted_erased, split_as="planted"),
     "planted-misled": _with_triggers(partial(_planted_erased, misled=True), split_as="planted"),
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
-}
-# Languages, and the texts by id and language.
-_PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str, str]]]]] = {
-    "messages": (home_assistant.LANGUAGES, _message_texts),
 }
 
 
@@ -452,8 +439,9 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
 _READ_FROM = {"nli": ("snli", "xnli"), "reviews": ("movies",)}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
 _KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
-_PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
-    "xnli": nli_sets.xnli,
-    "exnli": nli_sets.exnli,
-    "nli": nli_sets.nli_in,
+_PARALLEL: dict[str, Callable[[str, Sequence[str], str], dict[str, Dataset]]] = {
+    "messages": _messages_in,
+    "xnli": partial(_pairs_in, read=nli_sets.xnli),
+    "exnli": partial(_pairs_in, read=nli_sets.exnli),
+    "nli": partial(_pairs_in, read=nli_sets.nli_in),
 }

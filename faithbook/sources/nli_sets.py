@@ -77,7 +77,7 @@ def snli(folder: Path, split: str) -> dict[str, Any]:
         return _pairs(folder / name, rows, [f"snli-{row['pairID']}" for row in read])
     read = list(_parsed(_split_lines(folder, name), is_json=False))
     path = _checked_columns(folder / name, read, "unique_key label premise hypothesis")
-    if bad := [row for row in read if "hypothesis" not in row or row["label"] not in _SNLI_LABELS]:
+    if bad := [row for row in read if row["label"] not in _SNLI_LABELS]:
         raise DataError(f"{path}: row {bad[0]} is not a key, a label (0-2), a premise and a hypothesis; get it again")
     rows = [(row["premise"], row["hypothesis"], _SNLI_LABELS[row["label"]]) for row in read]
     return _pairs(path, rows, [f"snli-{row['unique_key']}" for row in read])
@@ -258,18 +258,16 @@ _DIGESTS = {
 
 
 # -------------------------------------------------------------------------------------------------------- highlights
-def esnli(folder: Path, split: str, *, gold: str = "first") -> dict[str, Any]:
-    """e-SNLI with the words that annotators starred in premise and hypothesis; dev and test have three annotators.
+def esnli(folder: Path, split: str) -> dict[str, Any]:
+    """e-SNLI with the words that an annotator starred in premise and hypothesis.
 
-    The paper does not say whose stars are its rationales. `gold` "first": the first annotator's, which the released
-    code reads and the only ones that the training split has; "majority": words that two of three starred; "any": words
-    that anyone did. Texts have their words parted by one space.
+    Dev and test have three annotators. The paper does not say whose stars are its rationales; these are the first's,
+    which the released code reads and the only ones that the training split has. Texts have their words parted by one
+    space.
     """
-    if gold not in _VOTES:
-        raise unknown("gold", gold, _VOTES)
     rows = [row for name in _ESNLI[split] for row in csv.DictReader(io.StringIO(read_text(folder, name), newline=""))]
     path = _checked_columns(folder / _ESNLI[split][0], rows, "pairID gold_label Sentence1_marked_1 Sentence2_marked_1")
-    marked = [(_voted(row, "Sentence1", gold), _voted(row, "Sentence2", gold)) for row in rows]
+    marked = [(_unstarred(row["Sentence1_marked_1"]), _unstarred(row["Sentence2_marked_1"])) for row in rows]
     return _highlighted(path, marked, [row["gold_label"] for row in rows], [f"esnli-{row['pairID']}" for row in rows])
 
 
@@ -293,11 +291,12 @@ def exnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
 def _checked_columns(path: Path, rows: Sequence[dict[str, str]], needed: str) -> Path:
     if missing := set(needed.split()) - set(rows[0] if rows else ()):
         raise DataError(f"{path} lacks the columns {', '.join(sorted(missing))}")
+    if short := [row for row in rows if any(row.get(name) is None for name in needed.split())]:
+        raise DataError(f"{path}: row {short[0]} ends before the last of {needed}; get the file again")
     return path
 
 
 _Marked = tuple[list[str], list[bool]]  # words, and whether each is starred
-_VOTES = {"first": 1, "majority": 2, "any": 1}
 
 
 def _unstarred(text: str) -> _Marked:
@@ -309,19 +308,6 @@ def _unstarred(text: str) -> _Marked:
     words = text.split()
     starred = [len(word) > 2 and word.startswith("*") and word.endswith("*") for word in words]
     return [word[1:-1] if star else word for word, star in zip(words, starred, strict=True)], starred
-
-
-def _voted(row: dict[str, str], sentence: str, gold: str) -> _Marked:
-    """The words of one sentence of e-SNLI, and whether enough annotators starred each."""
-    texts = [row.get(f"{sentence}_marked_{i}") for i in range(1, 2 if gold == "first" else 4)]
-    answers = [_unstarred(text) for text in texts if text is not None]
-    lengths = [len(words) for words, _ in answers]
-    if len(lengths) < len(texts) or len(set(lengths)) > 1:
-        raise DataError(
-            f"e-SNLI {row['pairID']}: {len(lengths)} annotators marked texts of {lengths} words, expected {len(texts)} "
-            "annotators and one length; gold='first' needs only the first"
-        )
-    return answers[0][0], [sum(votes) >= _VOTES[gold] for votes in zip(*(stars for _, stars in answers), strict=True)]
 
 
 def _highlighted(
