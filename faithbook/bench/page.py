@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -17,6 +15,7 @@ from faithbook.results import figures
 from faithbook.results.labels import label
 from faithbook.results.page import write
 from faithbook.results.plots import Layout, dot_plot
+from faithbook.results.tables import in_names
 
 CAPTIONS: Mapping[str, str] = {
     "answers": "The four questions of the last chapter, the best first: does it separate real attributions from random "
@@ -43,8 +42,6 @@ CAPTIONS: Mapping[str, str] = {
     "cost": "Rows of the model (of methods that were counted) and seconds for one input.",
 }
 
-_NAMES = ("metric", "method", "name")
-"""Columns that name what a row is about."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #8888; --own: #0072b222; --no: #d55e00; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -109,28 +106,19 @@ def _listed(title: str, lines: Sequence[str], kind: str = "plain") -> str:
 
 def _table(name: str, table: pd.DataFrame, subject: str) -> str:
     """A table with its caption and download; rows that name what is judged are marked."""
-    heads = "".join(f'<th scope="col">{html.escape(str(column))}</th>' for column in table.columns)
+    shown = in_names(table.rename(columns={"name": "method"}), 2)
+    heads = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in shown.columns)
     rows = []
-    for row in table.to_dict("records"):
-        judged = any(row.get(column) == subject for column in _NAMES)
-        first, *others = (_cell(str(column), value) for column, value in row.items())
+    for is_judged, row in zip((table == subject).any(axis=1), shown.itertuples(index=False), strict=True):
+        first, *others = (html.escape(str(value)) for value in row)
         cells = f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
-        rows.append(f"{'<tr class=own>' if judged else '<tr>'}{cells}</tr>")
+        rows.append(f"{'<tr class=own>' if is_judged else '<tr>'}{cells}</tr>")
     caption = html.escape(CAPTIONS[name])
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(name.replace("_", " "))}"><table>'
         f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f'<p><a href="{name}.csv" download>CSV</a></p>'
     )
-
-
-def _cell(column: str, value: Any) -> str:
-    if isinstance(value, str):
-        return html.escape(label(value) if column in _NAMES else value)
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    whole = column in ("n", "inputs needed", "model calls per input") or (abs(value) >= 2 and float(value).is_integer())
-    return f"{value:.0f}" if whole else f"{value:.2f}"
 
 
 _PICTURED = {"diagnosticity": ("metric", 0.5), "agreement": ("metric", 0.0), "beside_other_methods": ("method", 0.5)}

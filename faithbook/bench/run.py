@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,12 +47,14 @@ def bench(
         if not checked.by_amount:
             notes.append(f"{judged.name} uses the order of scores alone: it needs no control of amounts.")
         _measure(measuring, modalities, notes, tell)
-        made = tables.of_metric(measuring.measured, judged.name, judged.direction, by_amount=checked.by_amount)
+        made = tables.of_metric(
+            measure.whole(measuring.measured), judged.name, judged.direction, by_amount=checked.by_amount
+        )
         verdicts = tables.in_words(made["answers"], judged.name, QUESTIONS)
     else:
         checked, measuring = check_method(judged), measure.Bench(None, judged, sizes)
         _measure(measuring, modalities, notes, tell)
-        made = tables.of_method(measuring.measured, judged.name)
+        made = tables.of_method(measure.whole(measuring.measured), judged.name)
         verdicts = tables.in_words(made["answers"], judged.name, tables.METHOD_QUESTIONS)
     notes += [*_LIMITS, f"Made in {time.perf_counter() - began:.0f} seconds with the sizes of the profile {profile}."]
     place, kind = folder or Path(f"bench-{judged.name}"), "method" if method else "metric"
@@ -63,7 +66,7 @@ def bench(
 def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
     """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
     for modality in modalities:
-        part = replace(bench, tell=tell, measured=measure.Measured())
+        part = replace(bench, tell=tell, measured=defaultdict(list))
         try:
             part.real(modality)
             part.planted(modality)
@@ -72,4 +75,5 @@ def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], 
             if sum(" is left out: " in note for note in notes) == len(modalities):
                 raise
         else:
-            bench.measured.take(part.measured)
+            for name, frames in part.measured.items():
+                bench.measured[name] += frames
