@@ -14,7 +14,9 @@ from faithbook.models import closed_form
 from faithbook.models.load import Classifier
 from faithbook.sources import planted
 from faithbook.sources.datasets import Dataset, load_dataset
+from faithbook.sources.excerpts import gold_of, marked_words
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
+from faithbook.sources.object_scenes import mask_of
 from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.errors import unknown
@@ -33,21 +35,14 @@ def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
     """Texts with words as features, and the features that were planted, bool [B, F]."""
     words = [split_words(text) for text in data.texts]
     inputs = TextInputs.from_texts(data.texts, tokenizer, words=words, max_length=data.max_length)
-    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
-    for b, (spans, own) in enumerate(zip(words, data.rationales or [()] * len(data), strict=True)):
-        for (start, end), feature in zip(spans, inputs.feature_of_word[b], strict=True):
-            if feature >= 0 and any(start <= a and z <= end for a, z in own):
-                marks[b, feature] = True
-    return inputs, marks
+    marked = [marked_words(data, row) if data.rationales else [False] * len(words[row]) for row in range(len(data))]
+    return inputs, gold_of(inputs, marked)
 
 
 def picture_inputs(data: Pictures, model: nn.Module) -> tuple[ImageInputs, Tensor]:
     """Pictures with cells as features, and the cells that were planted, bool [B, F]."""
     inputs = as_inputs(data, model, patch=planted.CELL)
-    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
-    for b, cells in enumerate(data.cells or ()):
-        marks[b, list(cells)] = True
-    return inputs, marks
+    return inputs, mask_of(data.cells or [()] * len(data), inputs.feature_mask.shape[1])
 
 
 def planted_inputs(

@@ -24,7 +24,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-import pooch
 from tqdm.auto import tqdm
 
 from faithbook import room
@@ -170,6 +169,8 @@ def _download_package(source: Source, folder: Path) -> Path:
 
 
 def _download_url(source: Source, folder: Path) -> Path:
+    import pooch  # half a second, and only what is downloaded needs it
+
     try:
         got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
     except Exception as error:  # pooch passes on whatever its downloader raises

@@ -4,7 +4,7 @@
   animals). Of "fashion" 1,000 test images are shipped; a Debian package has the rest, which only training needs.
 - "planted": images of "fashion" with striped cells that alone decide the label (`planted`); "planted-erased" and
   "planted-misled" with erased copies.
-- "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`stamps`).
+- "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`object_scenes`).
 - The paper's own, read from their distributed files in FAITHLIB_DATA: "cifar10", "cifar100", "imagenet".
 - "cifar10-few" and "cifar100-few": their first twenty test images, which a package has. "imagenet-few": twenty of
   ImageNet.
@@ -37,7 +37,7 @@ from torch import nn
 
 from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
-from faithbook.sources import cifar, planted, stamps
+from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.debian import package_member
 from faithbook.sources.files import data_folder, fetch, is_here, read_member
 from faithbook.sources.splits import seeded, stable_hash
@@ -62,7 +62,7 @@ class Pictures:
 
     - `images`: arrays [H, W] or [H, W, 3] of bytes, or files to open;
     - `cells`: the planted cells of each, where the reason is known (`planted`), or those of the labelled object
-      (`stamps`);
+      (`object_scenes`);
     - `beside`: the cells of another object in the same image.
     """
 
@@ -248,14 +248,14 @@ def _cut(
 def _stamps(split: str, *, objects: int) -> Pictures:
     """Scenes of cut-out photographs; a scene of two objects is there once for each, with its label and its cells."""
     name = "stamps" if objects == 1 else "stamps-two"
-    made = stamps.scenes("test" if split == "held_out" else split, objects)
+    made = object_scenes.scenes("test" if split == "held_out" else split, objects)
     rows = [(scene, i) for scene in made for i in range(objects)]
     whole = _made(
         name,
         split,
         np.stack([scene.pixels for scene, _ in rows]),
         np.array([scene.stamps[i].label for scene, i in rows]),
-        tuple(stamps.CLASSES),
+        tuple(object_scenes.CLASSES),
     )
     ids = tuple(scene.id_of(i) for scene, i in rows)
     cells = tuple(scene.cells[i] for scene, i in rows)

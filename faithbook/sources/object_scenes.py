@@ -4,26 +4,31 @@ The stamps of Tux Paint, a paint program for children, are photographs whose tra
 so that nothing but the object is left. Eight of its folders are classes here. Each photograph belongs to one split, by
 a hash of its name, and is set into scenes of 112 x 112 pixels on a ground of soft colours, each object small enough for
 half of the scene. Scenes of one object ("stamps") ask whether an explanation finds the object; scenes of two objects of
-unlike classes ("stamps-two") whether it finds the one whose class it explains.
+unlike classes ("stamps-two") whether it finds the one whose class it explains (`where_it_points`). Nobody has to ask a
+model for what people cut out, and agreement with it is plausibility, no faithfulness.
 
-Shape letters: H and W pixels.
+Shape letters: H and W pixels, B pictures, F cells.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from faithbook.sources.debian import package_member, package_names
 from faithbook.sources.files import fetch
 from faithbook.sources.splits import seeded, stable_hash
-from faithlib.errors import DataError
+from faithlib.errors import DataError, InputError
+from faithlib.metrics import auprc, iou, pointing_game
 
 SIDE, CELL = 112, 14
 """Of a scene, and of one of its cells, which is a patch of ViT-S/14; pixels."""
@@ -138,3 +143,45 @@ def _ground(generator: np.random.Generator) -> Image.Image:
     """Colours that flow into one another: not the one colour that an erased cell has."""
     few = generator.integers(80, 176, size=(4, 4, 3), dtype=np.uint8)
     return Image.fromarray(few).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
+
+
+# ------------------------------------------------------------------------------------------------ where a map points
+def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
+    """Cells as a mask, bool [B, F].
+
+    >>> mask_of([(0, 2), ()], 3).tolist()
+    [[True, False, True], [False, False, False]]
+    """
+    mask = torch.zeros(len(cells), n_cells, dtype=torch.bool)
+    for row, own in enumerate(cells):
+        mask[row, list(own)] = True
+    return mask
+
+
+def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Tensor]:
+    """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `own`.
+
+    - `pointing_game`, `iou`, `auprc`: as in `faithlib.metrics`, with the object's cells as what people marked.
+    - `astray`: 1 where the cell with the highest score is one of the `other` object in the picture. Lower is better;
+      the share of its cells by chance, 0 where there is no other.
+
+    Raises InputError where a picture has no cell of its object or one cell is both objects', and what `auprc` raises.
+
+    >>> own, other = torch.tensor([[True, True, False, False]]), torch.tensor([[False, False, True, False]])
+    >>> found = where_it_points(torch.tensor([[0.5, 0.1, 0.9, 0.0]]), own, other)
+    >>> [round(found[name].item(), 3) for name in ("pointing_game", "astray", "iou")]
+    [0.0, 1.0, 0.333]
+    """
+    if not bool(own.any(dim=1).all()):
+        raise InputError(
+            f"picture {int((~own.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more"
+        )
+    if bool((own & other).any()):
+        raise InputError("a cell is said to be of both objects: expected it in one of the masks")
+    found = {
+        "pointing_game": pointing_game(scores, own),
+        "astray": pointing_game(scores, other).nan_to_num(),
+        "iou": iou(scores, own),
+        "auprc": auprc(scores, own),
+    }
+    return {name: value.double() for name, value in found.items()}
