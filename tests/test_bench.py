@@ -18,7 +18,7 @@ from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_method, check_metric
 from faithbook.bench.measure import SIZES, whole
 from faithbook.bench.run import bench
-from faithbook.bench.subject import find_method, find_metric
+from faithbook.bench.user_metric import find_method, find_metric
 from faithbook.engine.profiles import table as profiles
 from faithbook.results.advice import QUESTIONS
 from faithlib.catalogue import FAMILIES, METRICS

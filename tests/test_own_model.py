@@ -23,8 +23,8 @@ from faithbook.engine.run import papermill_line
 from faithbook.models.load import Classifier
 from faithbook.models.lstm import LstmClassifier
 from faithbook.own import pages
-from faithbook.own.bring import Brought, load_folder, load_texts, open_model
 from faithbook.own.cost import estimate, fitting_methods
+from faithbook.own.load import OwnData, load_folder, load_texts, open_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.catalogue import FAMILIES
@@ -55,8 +55,8 @@ def toy() -> Classifier:
     return Classifier(text_model("bert"), tokenizer(), ("LABEL_0", "LABEL_1", "LABEL_2"), "toy")
 
 
-def brought(inputs, gold=None) -> Brought:
-    return Brought(tuple(f"row {b + 1}" for b in range(len(inputs))), inputs, None, gold, len(inputs))
+def brought(inputs, gold=None) -> OwnData:
+    return OwnData(tuple(f"row {b + 1}" for b in range(len(inputs))), inputs, None, gold, len(inputs))
 
 
 def write(path: Path, rows: list[dict[str, str]]) -> Path:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from faithbook import reasons
-from faithbook.bench.subject import OwnMethod, OwnMetric
+from faithbook.bench.user_metric import OwnMethod, OwnMetric
 from faithbook.engine.profiles import find_profile
 from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import load_dataset

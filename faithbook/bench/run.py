@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.subject import OwnMetric, find_method, find_metric
+from faithbook.bench.user_metric import OwnMetric, find_method, find_metric
 from faithbook.results.advice import QUESTIONS
 from faithlib.errors import ModelError
 
@@ -35,8 +35,8 @@ def bench(
     """Judge a metric, or an attribution `method`, beside the known ones and write its page into a folder (default:
     `bench-` and its name).
 
-    Raises what finding and checking it raise (`subject`, `checks`), and UnknownNameError for a profile that does not
-    exist.
+    Raises what finding and checking it raise (`user_metric`, `checks`), and UnknownNameError for a profile that does
+    not exist.
     """
     sizes, began = measure.sizes_of(profile), time.perf_counter()
     judged = find_method(what) if method else find_metric(what)

@@ -111,7 +111,7 @@ class NotebookEntry(_Strict):
 
 
 class HubModel(_Strict):
-    """A model of the hub: the commit it is wanted at ("": `faithbook.engine.commits` settles one) and its licence ("":
+    """A model of the hub: the commit it is wanted at ("": the newest, or what the cache holds) and its licence ("":
     its card says it)."""
 
     revision: str = ""

@@ -17,7 +17,7 @@ import psutil
 import torch
 
 from faithbook.models.load import Classifier
-from faithbook.own.bring import Brought
+from faithbook.own.load import OwnData
 from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
@@ -67,7 +67,7 @@ class Estimate:
 
 def estimate(
     classifier: Classifier,
-    brought: Brought,
+    brought: OwnData,
     methods: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,

@@ -19,7 +19,7 @@ import pandas as pd
 from torch import Tensor
 
 from faithbook.models.load import Classifier
-from faithbook.own.bring import Brought
+from faithbook.own.load import OwnData
 from faithbook.results import figures, rules
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -45,7 +45,7 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
     return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
 
 
-def predictions(classifier: Classifier, brought: Brought) -> pd.DataFrame:
+def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
     """What the model says of each input: input, text (of texts), predicted, probability, and where labels were given
     label and correct (1 or 0)."""
     perturber = Perturber(classifier.model, brought.inputs)

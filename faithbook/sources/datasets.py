@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import ask, remembered
-from faithbook.sources import by_url, home_assistant, nli_sets, planted, zhao_aletras_sets
+from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
-from faithbook.sources.near import near_duplicates
+from faithbook.sources.near_duplicates import near_duplicates
 from faithbook.sources.splits import (
     SPLITS,
     Item,
@@ -164,7 +164,7 @@ def _pairs_in(
 
 def _folder_of(name: str) -> Path:
     """Where the parallel texts of one of the papers' own data sets lie: in a folder, or in their owners' archive."""
-    if name == "nli" and by_url.is_read_in_parts(name):
+    if name == "nli" and partial_sets.is_read_in_parts(name):
         return fetch("xnli-archive")
     source = _READ_FROM.get(name, (name,))[-1]
     ask(source)
@@ -399,8 +399,8 @@ _TASKS = {
 
 def _paper_set(name: str, split: str) -> Dataset:
     """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
-    if by_url.is_read_in_parts(name):
-        return Dataset(name=name, split=split, **by_url.read_part(name, split))
+    if partial_sets.is_read_in_parts(name):
+        return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
         ask(*_READ_FROM.get(name, (name,)))
     if name == "ag" and split != "test":

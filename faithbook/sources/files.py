@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 from tqdm.auto import tqdm
 
-from faithbook import room
+from faithbook import disk
 from faithbook.declared import ask
 from faithbook.paths import checked_root, raw_dir
 from faithlib.errors import DataError, DigestError, unknown
@@ -174,9 +174,9 @@ def _download_url(source: Source, folder: Path) -> Path:
     try:
         got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
     except Exception as error:  # pooch passes on whatever its downloader raises
-        if room.is_full(error):
+        if disk.is_full(error):
             raise DataError(
-                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {room.WHAT_TO_DO}"
+                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {disk.WHAT_TO_DO}"
             ) from error
         raise DataError(
             f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "

@@ -1,7 +1,7 @@
 """The papers' own data sets, read from the files that their authors distribute.
 
 Files that people bring lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. Splits are
-the published ones. `faithbook.sources.by_url` reads what can be had by URL where these are not there.
+the published ones. `faithbook.sources.partial_sets` reads what can be had by URL where these are not there.
 """
 
 from __future__ import annotations

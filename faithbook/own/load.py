@@ -52,7 +52,7 @@ _MOST_TOKENS = 512  # as TextInputs
 
 
 @dataclass(frozen=True)
-class Brought:
+class OwnData:
     """What somebody brought, checked, as the model reads it.
 
     - `ids`: the rows or files; `inputs`: their texts or images; `texts`: the texts as they came;
@@ -124,7 +124,7 @@ def _check_classifier(classifier: Classifier) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- the texts
-def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0) -> Brought:
+def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0) -> OwnData:
     """The texts of a CSV file (columns above) with words as features, or a fixed random sample of `n` of them.
 
     A larger `n` keeps the texts of a smaller one with the same `seed`. Labels are compared with the model's names
@@ -155,7 +155,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     _check_lengths([ids[i] for i in chosen], pieces, inputs, classifier)
     texts = [" ".join(both) for both in zip(*pieces, strict=True)]
     marks = [rows[i].get("gold", "") for i in chosen]
-    return Brought(
+    return OwnData(
         ids=tuple(ids[i] for i in chosen),
         inputs=inputs,
         labels=None if labels is None else tuple(labels[i] for i in chosen),
@@ -222,7 +222,7 @@ def _mark(name: str, mark: str, text: str) -> Span:
 # ------------------------------------------------------------------------------------------------------- the pictures
 def load_folder(
     path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0, patch: int = 0
-) -> Brought:
+) -> OwnData:
     """The pictures of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
 
     Each is turned as its camera says, then resized, cropped and normalised as the model's timm configuration says.
@@ -251,7 +251,7 @@ def load_folder(
     # As arrays, because what is opened from a file elsewhere always has three colours.
     images = [np.asarray(_opened(folder / name, "L" if model.in_chans == 1 else "RGB")) for name in names]
     pictures = Pictures(folder.name, "own", images, own or (), names, classifier.label_names)
-    return Brought(names, as_inputs(pictures, model, patch=width), own, None, len(ids))
+    return OwnData(names, as_inputs(pictures, model, patch=width), own, None, len(ids))
 
 
 def _patch(model: Any, patch: int) -> int:

@@ -24,15 +24,15 @@ def precision_on(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
-class Kept:
+class TrainingState:
     """The state of the training that makes the checkpoint `target`, in a file beside it.
 
     >>> import tempfile
-    >>> kept = Kept(Path(tempfile.mkdtemp()) / "model", how={"epochs": 3})
+    >>> kept = TrainingState(Path(tempfile.mkdtemp()) / "model", how={"epochs": 3})
     >>> kept.state() is None
     True
     >>> kept.save(epoch=1)
-    >>> kept.state()["epoch"], Kept(kept.target, how={"epochs": 4}).state()
+    >>> kept.state()["epoch"], TrainingState(kept.target, how={"epochs": 4}).state()
     (1, None)
     """
 
