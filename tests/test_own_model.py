@@ -147,12 +147,7 @@ def test_a_larger_sample_keeps_the_smaller_one(classifier):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"", DataError, "No columns to parse"),
-        (b"text,label\n", DataError, "a header and no rows"),
-        (b"review\nfine\n", DataError, "no column text: it has review"),
         (b"text;label\nfine;positive\n", DataError, "it has text;label .commas part the cells"),
-        (b"text,label\na fine, funny film,positive\n", DataError, "a text with commas needs quotes"),
-        (b"text\nsch\xf6n\n", DataError, "expected a CSV file in UTF-8"),
         (b"text,label\nfine,positive\n ,positive\n", InputError, "no text in row 2"),
         (b"text,label\nfine,positive\ngood,\n", InputError, "no label for row 2"),
         (b"text,label\nfine,good\n", UnknownNameError, r"'good' \(row 1\)\. Its classes are negative, positive"),
