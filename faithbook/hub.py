@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faithbook import disk
-from faithbook.engine.loads import commit_of
+from faithbook.engine.inputs import commit_of
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError

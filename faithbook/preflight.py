@@ -20,7 +20,7 @@ import psutil
 from tqdm.auto import tqdm
 
 from faithbook import hub, timing
-from faithbook.engine import devices, loads
+from faithbook.engine import devices, inputs
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
@@ -131,7 +131,7 @@ def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
         source = find_notebook(notebook)
         for point in entry.points(block):
             parameters = checked_parameters(source, point)
-            for name in loads.named(notebook, profile, entry.loads, block, parameters):
+            for name in inputs.named(notebook, profile, entry.loads, block, parameters):
                 found.setdefault(name, set()).add(notebook)
     return found
 
@@ -163,7 +163,7 @@ def _expanded(name: str) -> Iterator[str]:
         yield from names
         return
     yield name
-    if (folder := _checkpoint_folder(name)) is not None and (encoder := loads.encoder_of(folder)):
+    if (folder := _checkpoint_folder(name)) is not None and (encoder := inputs.encoder_of(folder)):
         yield from table().data.get(encoder, ())
 
 
@@ -187,7 +187,7 @@ def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
 
 # ---------------------------------------------------------------------------------------------------- what is there
 def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
-    if name == loads.CARDS:
+    if name == inputs.CARDS:
         return Need(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
     if (folder := _checkpoint_folder(name)) is not None:
         return _checkpoint(name, folder, made)
@@ -200,7 +200,7 @@ def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
 
 def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Need:
     if has_weights(folder):
-        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
+        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=inputs.tree_digest(folder))
     if folder in made:
         note = "`make train` with this profile makes it, which `make paper` does by itself"
         return Need(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
@@ -218,7 +218,7 @@ def _model_of_hub(name: str) -> Need:
 
 def _committed(name: str) -> Need:
     if (root() / name).exists():
-        return Need(name, "file", HERE, "comes with the repository", revision=loads.tree_digest(root() / name))
+        return Need(name, "file", HERE, "comes with the repository", revision=inputs.tree_digest(root() / name))
     return Need(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
 
 

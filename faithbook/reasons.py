@@ -17,7 +17,7 @@ from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.sources.excerpts import gold_of, marked_words
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
 from faithbook.sources.object_scenes import mask_of
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.errors import unknown
 from faithlib.evaluation import shuffled

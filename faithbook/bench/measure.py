@@ -26,7 +26,7 @@ from faithbook.engine.profiles import find_profile
 from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, count_rows, evaluate, explain, shuffled, soft_scores

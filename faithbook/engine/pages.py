@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from faithbook.engine.build import RunError, build, locked, minutes
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import configuration, repository

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, reference_units
+from faithbook.engine.inputs import commit_of, committed_tables, digests_of, loaded, reference_units
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,

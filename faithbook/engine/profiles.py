@@ -58,7 +58,7 @@ class Profile(_Strict):
 class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each value
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
-    results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
+    results it reads, and the models and data it loads (`faithbook.engine.inputs`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
     beforehand of rows and hours.
 

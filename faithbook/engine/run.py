@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.declared import ask, declare, opened
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.machine import commit, device, most_memory, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,

@@ -27,7 +27,7 @@ from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError, InputError, ModelError, unknown
 
 if TYPE_CHECKING:

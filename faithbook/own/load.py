@@ -40,7 +40,7 @@ from faithbook.models.load import Classifier, load_model
 from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
 from faithbook.sources.splits import stable_hash
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.__main__ import read_table
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import Run, load_units

@@ -30,7 +30,7 @@ from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
 from faithbook.results.measured import REFERENCE
 from faithbook.results.scoreboard import FIELDS, filled, to_judge
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError, InputError, unknown
 
 LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from faithbook.sources.files import fetch, read_member, sources
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError
 
 SIDE = 32
