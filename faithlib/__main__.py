@@ -102,7 +102,7 @@ def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None
 
     options: Any = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig", "index_col": False}
     try:
-        with warnings.catch_warnings(action="error"):  # what pandas only warns of is a first row that is too long
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # of a first row too long
             rows = pd.read_csv(path, nrows=first, **options).fillna("")
     except (OSError, UnicodeError, ValueError, pd.errors.ParserWarning) as error:  # of a broken file: a ValueError
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).strip()

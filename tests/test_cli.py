@@ -76,6 +76,8 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
     write(here / "pairs.csv", {"text": ["a film"] * 2, "text_pair": ["not bad", "bad film at all"]})
     assert main(["evaluate", "my-model", "pairs.csv", *FEW]) == 0
     assert "2 texts with 10 features" in capsys.readouterr().out
+    (here / "short.csv").write_text("text,gold\na film,2:6\nnot bad\n")  # a row that ends early marks nothing
+    assert main(["evaluate", "my-model", "short.csv", *FEW]) == 0
 
 
 @pytest.mark.parametrize(

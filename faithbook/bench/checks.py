@@ -36,11 +36,10 @@ Answer = Callable[[Any, Perturber, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks say: `faults`, a sentence each; `undefined`, the share of values that are NaN; `by_amount`,
-    whether values hang on how high scores are and not on their order alone."""
+    """What the checks say: `faults`, a sentence each; `by_amount`, whether values depend on how high scores are and not
+    on their order alone."""
 
     faults: tuple[str, ...]
-    undefined: float = 0.0
     by_amount: bool = False
 
 
@@ -92,7 +91,7 @@ def check_metric(metric: OwnMetric) -> Checked:
         faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {why}.")
     if all(len(set(one[~one.isnan()].tolist())) == 1 and _same(one, values["truth"]) for one in values.values()):
         faults.append(f"{metric.name} has the same value for every explanation of every input.")
-    return Checked(tuple(faults), undefined, by_amount)
+    return Checked(tuple(faults), by_amount)
 
 
 def check_method(method: OwnMethod) -> Checked:
