@@ -191,8 +191,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
             why: {distinct[i] for i in near_duplicates(distinct, tuple(dict.fromkeys(load_dataset(*other).texts)))}
             for why, other in others.items()
         }
-        left_out[split] = {why: sum(text in found for text in data.texts) for why, found in near.items()}
-        gone = {text for found in near.values() for text in found}
+        left_out[split] = {why: sum(text in repeated for text in data.texts) for why, repeated in near.items()}
+        gone = {text for repeated in near.values() for text in repeated}
         kept = [i for i, text in enumerate(data.texts) if text not in gone]
         if not kept:
             raise DataError(
@@ -206,8 +206,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
 
 
 def _digest_of(data: Dataset) -> str:
-    told = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    text = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
@@ -291,10 +291,10 @@ def _planted_erased(*, misled: bool = False) -> Iterator[Item]:
         places = [item.text[:start].count(" ") for start, _ in item.rationale]
         for how, mask in (("masked", "[MASK]"), ("deleted", None)):
             kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
-            found, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
-            if found:
-                told = planted.misled(label, kept) if misled else label
-                yield _planted_item(f"{item.id}-{how}", found, told, left, group=item.group)
+            remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
+            if remaining:
+                shown = planted.misled(label, kept) if misled else label
+                yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 
 def _planted_item(name: str, words: Sequence[str], label: int, places: Sequence[int], *, group: str) -> Item:

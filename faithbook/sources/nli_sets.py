@@ -199,39 +199,39 @@ def nli_in(xnli_at: Path, split: str, language: str = "en") -> dict[str, Any]:
 
 def known_snli(at: Path, split: str) -> dict[str, Any]:
     """`snli` of the very pairs that are known; of the owners' archive, whose digest is, whatever it holds."""
-    found = snli(at, split)
-    return found if at.suffix == ".zip" else _known(at, f"snli-{split}", found)
+    columns = snli(at, split)
+    return columns if at.suffix == ".zip" else _known(at, f"snli-{split}", columns)
 
 
 def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
     """`xnli` with as many pairs of every class as it is known to have, and from a file of one language the very pairs
     that are known."""
-    found = xnli(at, split, language)
-    counts = Counter(LABELS[label] for label in found["labels"])
+    columns = xnli(at, split, language)
+    counts = Counter(LABELS[label] for label in columns["labels"])
     if counts != dict.fromkeys(LABELS, _PER_CLASS[split]):
-        told = ", ".join(f"{counts[label]} {label}" for label in LABELS)
+        sizes = ", ".join(f"{counts[label]} {label}" for label in LABELS)
         raise DataError(
-            f"{at}: XNLI's {split} split in {language} has {told}, expected {_PER_CLASS[split]} of each; the file is "
+            f"{at}: XNLI's {split} split in {language} has {sizes}, expected {_PER_CLASS[split]} of each; the file is "
             "cut short, or its labels are others: get it again"
         )
     alone, _ = names = _xnli_names(split, language)
-    return _known(at, f"xnli-{split}-{language}", found) if _first_there(at, names) == alone else found
+    return _known(at, f"xnli-{split}-{language}", columns) if _first_there(at, names) == alone else columns
 
 
-def _known(at: Path, name: str, found: dict[str, Any]) -> dict[str, Any]:
-    if (digest := pairs_digest(found)) != _DIGESTS.get(name, digest):
+def _known(at: Path, name: str, columns: dict[str, Any]) -> dict[str, Any]:
+    if (digest := pairs_digest(columns)) != _DIGESTS.get(name, digest):
         raise DataError(
             f"{at}: the pairs and labels of {name} are not those expected: digest {digest}, expected {_DIGESTS[name]}; "
             "the file is cut short, changed or labelled otherwise: get it again from where data/sources.toml says"
         )
-    return found
+    return columns
 
 
-def pairs_digest(found: dict[str, Any]) -> str:
+def pairs_digest(columns: dict[str, Any]) -> str:
     """A digest of labels, premises and hypotheses in their order, blanks aside."""
-    rows = zip(found["labels"], found["texts"], found["pairs"], strict=True)
-    told = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    rows = zip(columns["labels"], columns["texts"], columns["pairs"], strict=True)
+    text = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 _COLUMNS = ("texts", "pairs", "labels", "ids")

@@ -87,22 +87,26 @@ def scenes(split: str, objects: int) -> list[Scene]:
     Of two, every photograph of the split meets the next one of another class, in an order made of names. A scene in
     which an object covers no cell is left out. Raises DataError for a package that cannot be had or read.
     """
-    own = stamps(split)
-    groups = [(one,) for one in own] if objects == 1 else [(one, _next_unlike(own, i)) for i, one in enumerate(own)]
+    photographs = stamps(split)
+    groups = (
+        [(one,) for one in photographs]
+        if objects == 1
+        else [(one, _next_unlike(photographs, i)) for i, one in enumerate(photographs)]
+    )
     made = [_scene(group, copy) for group in groups for copy in range(COPIES[split])]
     return [scene for scene in made if all(scene.cells)]
 
 
 def stamps(split: str) -> list[Stamp]:
     """The photographs of a split, in an order made of their names."""
-    own = sorted(_every_stamp(fetch("stamps")), key=lambda one: stable_hash("stamps", one.name))
-    cut = {"test": own[:_TEST], "dev": own[_TEST : _TEST + _DEV], "train": own[_TEST + _DEV :]}
+    photographs = sorted(_every_stamp(fetch("stamps")), key=lambda one: stable_hash("stamps", one.name))
+    cut = {"test": photographs[:_TEST], "dev": photographs[_TEST : _TEST + _DEV], "train": photographs[_TEST + _DEV :]}
     return cut[split]
 
 
 @cache
 def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
-    found = []
+    every = []
     for name in package_names(archive):
         place = PurePosixPath(name)
         inside = str(place.relative_to(_ROOT)) if place.is_relative_to(_ROOT) else ""
@@ -110,14 +114,14 @@ def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
         if label is None or place.suffix != ".png" or "cartoon" in place.parts or inside in _LEFT_OUT:
             continue
         image = Image.open(io.BytesIO(package_member(archive, name))).convert("RGBA")
-        found.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
-    if len({one.label for one in found}) < len(CLASSES):
+        every.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
+    if len({one.label for one in every}) < len(CLASSES):
         raise DataError(f"{archive} lacks photographs of some classes: expected all of {', '.join(CLASSES)}")
-    return tuple(found)
+    return tuple(every)
 
 
-def _next_unlike(own: list[Stamp], i: int) -> Stamp:
-    return next(one for one in [*own[i + 1 :], *own[:i]] if one.label != own[i].label)
+def _next_unlike(photographs: list[Stamp], i: int) -> Stamp:
+    return next(one for one in [*photographs[i + 1 :], *photographs[:i]] if one.label != photographs[i].label)
 
 
 def _scene(group: tuple[Stamp, ...], copy: int) -> Scene:
@@ -153,8 +157,8 @@ def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
     [[True, False, True], [False, False, False]]
     """
     mask = torch.zeros(len(cells), n_cells, dtype=torch.bool)
-    for row, own in enumerate(cells):
-        mask[row, list(own)] = True
+    for row, marked in enumerate(cells):
+        mask[row, list(marked)] = True
     return mask
 
 
@@ -178,10 +182,10 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
         )
     if bool((own & other).any()):
         raise InputError("a cell is said to be of both objects: expected it in one of the masks")
-    found = {
+    values = {
         "pointing_game": pointing_game(scores, own),
         "astray": pointing_game(scores, other).nan_to_num(),
         "iou": iou(scores, own),
         "auprc": auprc(scores, own),
     }
-    return {name: value.double() for name, value in found.items()}
+    return {name: value.double() for name, value in values.items()}
