@@ -159,3 +159,7 @@ def test_ranges_go_from_the_lower_bound_by_data_set() -> None:
     first = fig.axes[0].patches[0]
     assert (first.get_y(), first.get_height()) == (-0.2, 0.8)
     assert [text.get_text() for text in fig.axes[0].get_xticklabels()] == ["l6", "lstm"]
+    fig.draw_without_rendering()
+    inches = [ax.patches[0].get_window_extent().width for ax in fig.axes]
+    assert max(inches) < 1.5 * min(inches), "the bars of a panel with one model are as wide as those of the others"
+    assert all(ax.get_ylim()[0] < -0.2 for ax in fig.axes), "no bar is cut off at the bottom"

@@ -151,20 +151,24 @@ def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
     estimate)."""
     models_of = _asked_on(together)
     order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
-    fig, axes = plt.subplots(1, len(order), figsize=(4 * len(order), 3.2), sharey=True, squeeze=False)
+    widths = [0.5 + len(models_of[dataset]) for dataset in order]  # a model has the same width in each panel
+    shape = {"width_ratios": widths}
+    fig, axes = plt.subplots(1, len(order), figsize=(11, 3.2), sharey=True, squeeze=False, gridspec_kw=shape)
     for ax, dataset in zip(axes[0], order, strict=True):
         models = models_of[dataset]
         for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
             part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
             x = np.arange(len(models)) + shift
             ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
+        ax.use_sticky_edges = False  # else the axis cuts the lowest bar
+        ax.set_xlim(-0.75, len(models) - 0.25)
         ax.set_xticks(range(len(models)), models)
         if len(models) > MOST_LEVEL:
             ax.tick_params("x", labelrotation=90)
         ax.set_title(label(dataset))
         ax.axhline(0, color="0.5", lw=0.8)
     axes[0][0].set_ylabel("AOPC, worst to best order")
-    axes[0][-1].legend(fontsize="small")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize="small")
     alt = "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
     return fig, alt
 
