@@ -502,7 +502,7 @@ def test_a_kind_that_was_not_asked_everything_counts_the_questions_it_was_asked(
     none = keys.head(0).assign(against="", answer="", n=0)
     found = advice(telling_, none, asked, asked, asked)
     told = found.set_index(["modality", "metric"])
-    assert told.loc[("photographs", "nc"), ["is right", NOT_WORSE]].tolist() == ["not asked", "not asked"]
+    assert told.loc[("photographs", "nc"), ["prefers the truth", NOT_WORSE]].tolist() == ["not asked", "not asked"]
     assert recommended(found) == {"photographs": ["nc", "ns"], "text": ["nc", "ns"]}
     assert asked_everything(found) == ["text"]
     assert not holds_role(found[found.modality == "photographs"], "nc", "recommended")

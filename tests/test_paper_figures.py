@@ -44,7 +44,7 @@ def test_a_picture_has_its_own_pixels_and_maps_in_order(picture: Picture) -> Non
     assert picture.pixels.tolist() == [[0.0], [1.0], [0.5], [0.2]]
     assert picture.methods == ["transformer_attribution", "raw_attention", "random"]
     assert picture.steps["random"].group.tolist() == list(range(1, 11))
-    assert picture.described == "a picture of fashion (for CIFAR-10), label shoe, taken for bag"
+    assert picture.described == "an image of fashion (for CIFAR-10), label shoe, taken for bag"
     assert picture.square(np.arange(4)).tolist() == [[0, 1], [2, 3]]
     assert picture.square(picture.pixels).shape == (2, 2, 1)
 

@@ -118,7 +118,9 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     drawn = drawn.assign(panel=[f"{one.classifier}, {one.words} words" for one in drawn.itertuples()])
     looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
     layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
-    return line_plot(drawn, "distinct rows per text", "mean error", x="rows", layout=layout, bars=True, log=True)
+    return line_plot(
+        drawn, "distinct forward passes per text", "mean error", x="rows", layout=layout, bars=True, log=True
+    )
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
@@ -147,7 +149,7 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 # ------------------------------------------------------------------------------------------------------ models of ours
 def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
-    """Bars from the lower to the upper bound of each model, a panel a data set (dataset, length, classifier, bound,
+    """Bars from the lower to the upper bound of each model, one panel per data set (dataset, length, classifier, bound,
     estimate)."""
     models_of = _asked_on(together)
     order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
@@ -174,8 +176,8 @@ def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
-    """Accuracy against the radius of an attack, a line a model, a panel a data set (dataset, classifier, radius,
-    estimate, low, high)."""
+    """Accuracy against the radius of an attack, one line per model, one panel per data set (dataset, classifier,
+    radius, estimate, low, high)."""
     models_of = _asked_on(together)
     kept = [
         name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)

@@ -97,7 +97,7 @@ page.figure(
 # %%
 whole = prices[~prices.what.isin([*FAMILIES, "controls"])]
 costs = whole[["dataset", "inputs", "methods"]].assign(metrics=whole.what)
-costs = costs.assign(**{"rows asked": whole.rows_asked, "rows run": whole.rows_run})
+costs = costs.assign(**{"passes requested": whole.rows_asked, "passes computed": whole.rows_run})
 costs = costs.assign(saved=1 - whole.rows_run / whole.rows_asked, seconds=whole.seconds_all)
 costs["outside the model"] = 1 - whole.seconds_model / whole.seconds_core
 page.listing(
