@@ -109,7 +109,7 @@ def above_floors(
     figures.legend(fig, 2)
     fig.supxlabel("rho (loss)", fontsize="small")
     return fig, (
-        f"Dot plots of rho of {len(looking)} rows, one panel per setting, with baselines as upright lines. {'; '.join(parts)}."
+        f"Dot plots of rho of {len(looking)} rows, one panel per setting; upright lines: baselines. {'; '.join(parts)}."
     )
 
 

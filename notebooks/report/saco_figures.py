@@ -117,7 +117,7 @@ correlations = measured.each(wu.agreement(*METHODS))
 with_saco, among = wu.bars(correlations)
 bar_table = wu.bar_table(correlations)
 page.listing(
-    bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, Kendall's tau-b beside it"
+    bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b"
 )
 
 # %%
@@ -184,7 +184,7 @@ Markdown(
 #
 # **What the paper shows.** A linnet of ImageNet and ViT-B: Transformer Attribution, Raw Attention and random scores.
 # Under all three the loss of probability stays above .9 once the top 30 % of the pixels are gone, so AOPC is high for
-# all three. The groups erased one by one tell them apart: SaCo is high for Transformer Attribution, lower for Raw
+# all three. The groups erased one by one separate them: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
 # **Our run.** The image of Figure 1, with the first of its models (`base` stands in for ViT-B). It was not picked for
@@ -314,12 +314,11 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data` other images. Grey images of 28 x 28 pixels have
-# large even grounds. Erasing ground to the mean of the image changes what the model sees more than in a photograph, and
-# random scores spread over the whole image erase ground and object alike. Integrated Gradients use fewer steps here than is usual
-# (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);
-# between models of another training run they would differ by more than the intervals say, because intervals are over
-# images only.
+# **What differs and why.** Our models differ, and so do the images of {term}`substitute data`. Grey images of 28 x 28 pixels have
+# large even backgrounds. Erasing background to the mean of the image changes the input more than in a photograph, and random
+# scores erase background and object equally. Integrated Gradients use fewer steps than usual (the number is in
+# `notebooks/profiles.yaml`). The means are over three trainings of one encoder on photographs. Other trainings would differ by
+# more than the intervals, which cover the choice of images only.
 
 # %%
 page.finish()

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Two explanations, word by word (Figure 1, Table 4)
 #
-# What hard erasure cannot see and soft erasure can, first on one sentence with two constructed attributions, then on
-# real attributions. Single examples persuade and prove nothing, so the second section ends with the same question asked
-# of all inputs.
+# Soft erasure sees differences between explanations that hard erasure does not, first on one sentence with two constructed
+# attributions, then on real attributions. Single examples prove nothing, so the second section ends with a count over all
+# inputs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -165,8 +165,8 @@ Markdown(
 #
 # **What the paper shows.** One input each from Evidence Inference, SST and AG News with the tokens that an attribution
 # (DeepLIFT, input times gradient, integrated gradients) and a random one pick as their top fifth, tinted by score, and
-# beside them the values of NC, Soft-NC, NS and Soft-NS. The point made: hard scores of real and random attributions
-# come out close or in the wrong order where the soft scores stand well apart.
+# next to them the values of NC, Soft-NC, NS and Soft-NS. The paper's point is that hard scores of real and random attributions
+# are close or in the wrong order where the soft scores differ clearly.
 #
 # **Our run.** For each of the three tasks the first test input of the sample, not chosen, with the paper's attribution
 # for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
@@ -221,7 +221,7 @@ columns = ["example", "dataset", "method", "row label", "metric label", "value",
 page.listing(
     printed.rename(columns=renamed)[columns],
     "soft_table4_published",
-    caption="Scores printed in the paper's Table 4 and beside it in the text",
+    caption="Scores printed in the paper's Table 4 and in the text next to it",
 )
 
 # %% [markdown]
