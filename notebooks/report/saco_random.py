@@ -244,15 +244,13 @@ Markdown(
 )
 
 # %% [markdown]
-# Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
-# another map. The mean over many images is that of a lottery, and is fair as such: it is what a user can expect. No
-# number of images makes it a statement about the model. Noise, which
-# looks at no model, has an expected SaCo of zero.
+# If a method is named here, the score of one of its maps says little: another processor, which rounds differently, finds
+# another map. The mean over many images is what a user can expect of such a method. But it says nothing about the model,
+# however many images there are. Noise, which does not depend on the model, has an expected SaCo of zero.
 
 # %% [markdown]
-# Two limits. A number of images is about this test and these models; another model moves it. And power says how fast
-# a difference is seen, not whether what is seen is faithfulness: a metric that rewards the wrong thing can do so very
-# reliably.
+# Two limits. The number of images holds for this test and these models and differs for others. And power says how soon a
+# difference is found, not whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
 
 # %%
 page.finish()

@@ -130,7 +130,7 @@ auprc = (as_released.metric == "auprc") & (as_released.change == "as released")
 nothing = (asked.metric == "autpc") & (asked.change == TOGETHER) & (asked.percent == 0) & (asked.text > 0)
 Markdown(
     f"The largest difference of AUPRC as released from ours is {as_released.moved[auprc].abs().max():.0e}. The model predicts *yes* "
-    f"for all {EXCERPTS} excerpts, but for only {(asked.p[nothing] > 0.5).sum()} of them once `[CLS]` and `[SEP]` are doubled and "
+    f"for all {EXCERPTS} excerpts, and for only {(asked.p[nothing] > 0.5).sum()} of them once `[CLS]` and `[SEP]` are doubled and "
     "*nothing* is masked."
 )
 
