@@ -1,4 +1,4 @@
-"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and pictures."""
+"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and images."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Benched:
 
 
 def write_page(benched: Benched, tables: Tables) -> None:
-    """Write the page with its tables and pictures."""
+    """Write the page with its tables and images."""
     folder, name = benched.folder, html.escape(benched.name)
     folder.mkdir(parents=True, exist_ok=True)
     parts = [f"<h1>{name}: a {benched.kind} on the bench</h1><p>{html.escape(benched.about)}</p>"]

@@ -153,7 +153,7 @@ display(
     page.listing(
         pd.DataFrame(draws),
         "together_metrics_soft",
-        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, room {p_full - p_empty:.4f}",
+        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, headroom {p_full - p_empty:.4f}",
     )
 )
 Markdown(
@@ -423,7 +423,7 @@ Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 # %% [markdown]
 # And one word on its way through the model, with the query of the example. Its importance is 1/2, for a single score
 # has no range; every share above zero is the whole text; and $K$ is 1. Where the model is as sure of its class without
-# the word as with it, there is no room and no soft metric; where the word's score is not positive, $P$ is empty.
+# the word as with it, the headroom is 0 and soft metrics are undefined; where the word's score is not positive, $P$ is empty.
 
 # %%
 of_one = load("by_hand_one_word", profile).set_index("metric").value
