@@ -1,4 +1,4 @@
-"""Your own model with your own texts or images: loaded, checked, and refused where they cannot work.
+"""Your own model with your own texts or pictures: loaded, checked, and refused where they cannot work.
 
     classifier = open_model("my-model/")  # a folder, or a name that `load_model` knows
     brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
@@ -13,7 +13,7 @@
   included. Several have blanks between ("0:4 10:15"), an empty cell marks nothing. A word is marked where a mark
   touches it.
 
-**Images** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
+**Pictures** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
 a `labels.csv` with the columns file and label. Hidden files are passed over.
 
 Shape letters: B inputs, F features.
@@ -219,11 +219,11 @@ def _mark(name: str, mark: str, text: str) -> Span:
     return start, end
 
 
-# ------------------------------------------------------------------------------------------------------- the images
+# ------------------------------------------------------------------------------------------------------- the pictures
 def load_folder(
     path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0, patch: int = 0
 ) -> Brought:
-    """The images of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
+    """The pictures of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
 
     Each is turned as its camera says, then resized, cropped and normalised as the model's timm configuration says.
     `patch`: how many pixels a feature is wide after that; 0 takes the model's own patches. `n`, `seed` and labels as in
@@ -268,7 +268,7 @@ def _patch(model: Any, patch: int) -> int:
 
 
 def _files(folder: Path) -> dict[str, str | None]:
-    """The images of a folder by their place in it, with the label of each, or None for all."""
+    """The pictures of a folder by their place in it, with the label of each, or None for all."""
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder; expected one with pictures")
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
@@ -303,7 +303,7 @@ def _listed(path: Path, found: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def _opened(file: Path, mode: str | None = None) -> Image.Image:
-    """An image, looked into only; with a `mode`, decoded and turned upright."""
+    """A picture, looked into only; with a `mode`, decoded and turned upright."""
     try:
         with Image.open(file) as picture:
             return picture if mode is None else ImageOps.exif_transpose(picture).convert(mode)

@@ -115,9 +115,7 @@ page.verdicts(illustration)
 correlations = measured.each(wu.agreement(*METHODS))
 with_saco, among = wu.bars(correlations)
 bar_table = wu.bar_table(correlations)
-page.listing(
-    bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b"
-)
+page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b")
 
 # %%
 fig, alt = wu_figures.agreements(bar_table, (low, high), others)
