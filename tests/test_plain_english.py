@@ -8,6 +8,7 @@ import re
 import tokenize
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sentence_lengths
 
@@ -113,6 +114,25 @@ def test_docstrings_comments_and_messages_are_in_plain_words() -> None:
         name: hits_in(of_code(path.read_text(encoding="utf-8"))) for name, path in names.items() if name not in NOT_YET
     }
     assert not any(found.values()), "\n".join(f"{name}: {hit}" for name, hits in found.items() for hit in hits)
+
+
+TEXTS = {
+    "claims": ("claim", "plain", "found"),
+    "findings": ("title", "text"),
+    "lessons": ("asks", "answer"),
+    "in_short": ("text",),
+    "recommendations": ("need", "why"),
+    "undecided": ("why",),
+    "labels": ("label",),
+}
+"""By file of `data/`, the columns that pages print."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_in_data_are_in_plain_words(name: str) -> None:
+    rows = pd.read_csv(ROOT / "data" / f"{name}.csv", dtype=str, keep_default_na=False)
+    found = hits_in(of_markdown(" | ".join(text for column in TEXTS[name] for text in rows[column])))
+    assert not found, "\n".join(found)
 
 
 def test_long_sentences_are_rare() -> None:
