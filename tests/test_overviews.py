@@ -71,6 +71,7 @@ OPENINGS = {
     "saco_tables": {"saco_c03": "not reproduced", "saco_c04": "not reproduced"},
     "crosslingual_tables": {"xl_c01": "not reproduced"},
     "crosslingual_erasure": {"xl_c09": "mixed"},
+    "together_agreement": {"together_q1": "not reproduced", "together_q10": "reproduced"},
     "together_diagnosticity": {"together_q3": "mixed"},
     "together_planted_truth": {"together_q5": "reproduced", "together_q7": "mixed"},
 }
