@@ -167,7 +167,7 @@ methods = by_cell(measured, ["modality", "method", "against"], metric=SOFT[0], a
 with_density = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"], how="left")
 with_density = with_density.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
 page.listing(
-    with_density,
+    with_density.rename(columns={"density": "mean importance"}),
     "together_density_methods",
     digits=2,
     caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
