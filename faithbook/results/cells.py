@@ -6,7 +6,6 @@ gain = cells.mean(method="lime", metric="nc") - cells.mean(method="random", metr
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -109,42 +108,73 @@ class Cells:
         draws, influence = np.full(len(self.drawn.counts), np.nan), np.zeros(len(self.drawn.stratum))
         return Quantity(np.nan, draws, influence, self.drawn, 0, 0, self.bounds)
 
-    @functools.cached_property
+    @cached_property
     def _levels(self) -> dict[str, Labels]:
         """What every cell is called, by label."""
         columns = self.values.columns
         return {str(name): Labels(columns.get_level_values(place)) for place, name in enumerate(columns.names)}
 
-    @functools.cached_property
+    @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """Of every cluster and cell, the number of values and their sum, [K, C] each."""
         there = self.values.notna().to_numpy(dtype=float)
         return self._by_cluster(there), self._by_cluster(self.values.fillna(0.0).to_numpy(dtype=float))
 
-    def _quantity(self, chosen: NDArray[np.bool_]) -> Quantity:
-        values = self.values.to_numpy(dtype=float)[:, chosen]
-        there = ~np.isnan(values)
-        if not there.any(axis=0).all():
-            raise InputError("a cell has no defined value: there is no mean of it")
-        count, total = (sums[:, chosen] for sums in self._sums)
-        means = total.sum(0) / count.sum(0)
-        valued = np.asarray((count > 0).any(axis=1))
-        drawn = self.drawn.among(valued)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            draws = ((drawn @ total[valued]) / (drawn @ count[valued])).mean(axis=1)
-        influence = ((total - count * means) / count.sum(0)).mean(axis=1)
-        clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
-        share = self._share(values[there[:, 0], 0], there[:, 0]) if values.shape[1] == 1 else None
-        point, seeds = float(means.mean()), self.seeds[:, chosen].mean(axis=1)
-        width = self.bounds[1] - self.bounds[0]
-        reach = (count / count.sum(0)).mean(axis=1) * width if np.isfinite(width) else None
-        return Quantity(point, draws, influence, self.drawn, clusters, n, self.bounds, share, seeds, reach)
+    @cached_property
+    def _kinds(self) -> NDArray[np.int64]:
+        """The kind [C] of every cell: those of one kind have as many values in the same clusters."""
+        columns = np.ascontiguousarray(self._sums[0].T)
+        return np.asarray(pd.factorize(np.array([column.tobytes() for column in columns], dtype=object))[0])
 
-    def _share(self, values: Array, there: NDArray[np.bool_]) -> Share | None:
-        """Where the values of one cell are all 0 or 1, for how many independent ones they count.
+    def _draws(self, chosen: NDArray[np.bool_]) -> Array:
+        """The mean of cells on every draw, [R]. Cells of one kind have a common denominator: their sums are added
+        first, so that the counts are gone through once for all of them."""
+        draws = np.zeros(len(self.drawn.counts))
+        for kind in np.unique(self._kinds[chosen]):
+            same = chosen & (self._kinds == kind)
+            count, total = self._sums[0][:, same][:, 0], self._sums[1][:, same].sum(axis=1)
+            valued = count > 0
+            drawn = self.drawn.among(valued)
+            if kind not in self._drawn_counts:
+                self._drawn_counts[kind] = drawn @ count[valued]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                draws += (drawn @ total[valued]) / self._drawn_counts[kind]
+        return draws / chosen.sum()
+
+    @cached_property
+    def _drawn_counts(self) -> dict[int, Array]:
+        """By kind of cell, the number of its values on every draw."""
+        return {}
+
+    def _quantity(self, chosen: NDArray[np.bool_]) -> Quantity:
+        count, total = (sums[:, chosen] for sums in self._sums)
+        n = count.sum(0)
+        if not n.all():
+            raise InputError("a cell has no defined value: there is no mean of it")
+        means = total.sum(0) / n
+        influence = ((total - count * means) / n).mean(axis=1)
+        width = self.bounds[1] - self.bounds[0]
+        return Quantity(
+            float(means.mean()),
+            self._draws(chosen),
+            influence,
+            self.drawn,
+            clusters=int((count > 0).sum(0).min()),
+            n=int(n.min()),
+            bounds=self.bounds,
+            share=self._share(int(chosen.argmax())) if len(n) == 1 else None,
+            seeds=self.seeds[:, chosen].mean(axis=1),
+            reach=(count / n).mean(axis=1) * width if np.isfinite(width) else None,
+        )
+
+    def _share(self, cell: int) -> Share | None:
+        """Where the values of a cell are all 0 or 1, for how many independent ones they count.
 
         A cell of equal values may as well hold differences that are all zero: it is a share where values lie in [0, 1].
         """
+        column = self.values.iloc[:, cell].to_numpy(dtype=float)
+        there = ~np.isnan(column)
+        values = column[there]
         if not np.isin(values, (0.0, 1.0)).all() or ((values == values[0]).all() and not self._in_unit):
             return None
         return Share(effective_n(values, self.cluster[there]))

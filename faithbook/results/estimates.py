@@ -64,12 +64,7 @@ class Drawn:
     def of(cls, stratum: NDArray[np.int64], *, n_resamples: int, seed: int) -> Self:
         """Clusters drawn with replacement, from each stratum as many as it has. The one bootstrap of the book; all
         intervals over inputs rest on these counts."""
-        generator, counts = np.random.default_rng(seed), np.zeros((n_resamples, len(stratum)))
-        for one in pd.unique(stratum):
-            members = np.flatnonzero(stratum == one)
-            equally = np.full(len(members), 1 / len(members))
-            counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
-        return cls(counts, stratum)
+        return cls(_counts(stratum.tobytes(), n_resamples, seed), stratum)
 
     def variance(self, influence: Array) -> Array:
         """The variance of sums over clusters, from what each adds to them [K, ...]: strata apart, times n / (n - 1)."""
@@ -106,6 +101,19 @@ class Drawn:
     @functools.cached_property
     def _kept(self) -> dict[bytes, Array]:
         return {}
+
+
+@functools.lru_cache(maxsize=2)
+def _counts(strata: bytes, n_resamples: int, seed: int) -> Array:
+    """The counts [R, K] of clusters in these strata. A page measures the same inputs several times."""
+    stratum = np.frombuffer(strata, dtype=np.int64)
+    generator, counts = np.random.default_rng(seed), np.zeros((n_resamples, len(stratum)))
+    for one in pd.unique(stratum):
+        members = np.flatnonzero(stratum == one)
+        equally = np.full(len(members), 1 / len(members))
+        counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
+    counts.flags.writeable = False
+    return counts
 
 
 @dataclass(frozen=True)

@@ -123,8 +123,10 @@ class Prices:
         yield
         for handle in handles:
             handle.remove()
+        during = self.left_out
         while not all(self.taken.values()):
             self._next()
+        self.left_out = during  # what was priced after the work is no part of its time
 
     def of(self, lengths: Counter[int], *, backward: bool = False) -> float:
         """Seconds of rows of these lengths."""
