@@ -37,7 +37,7 @@ Answer = Callable[[Any, Perturber, Tensor], Tensor]
 @dataclass(frozen=True)
 class Found:
     """What the checks say: `faults`, a sentence each; `undefined`, the share of values that are NaN; `by_amount`,
-    whether values depend on how high scores are and not on their order alone."""
+    whether values hang on how high scores are and not on their order alone."""
 
     faults: tuple[str, ...]
     undefined: float = 0.0

@@ -411,7 +411,7 @@ _PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str,
 
 
 def _paper_set(name: str, split: str) -> Dataset:
-    """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others are local."""
+    """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
     if by_url.is_read_in_parts(name):
         return Dataset(name=name, split=split, **by_url.read_part(name, split))
     if name != "sst":

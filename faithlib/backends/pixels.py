@@ -2,7 +2,7 @@
 
 Pixels are erased whatever the model is. Tokens, and so soft erasure, attention and gradients of tokens, are those of a
 vision transformer: what enters its first block. Of timm's VisionTransformer the parts are called one after the other.
-Of a Hugging Face classifier the model's own forward runs, on a replica, and a hook puts tokens instead of those
+Of a Hugging Face classifier the model's own forward runs, on a replica, and a hook puts tokens in the place of those
 that enter the first block. Whatever the model does before and after, its blocks are found by what they take.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes (of pixels: channels),
