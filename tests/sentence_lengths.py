@@ -17,8 +17,6 @@ LONG = 35
 """Words above which a sentence is long."""
 
 _DROPPED = (
-    re.compile(r"^([ \t]*)(`{3,}|~{3,})(?!\{)[^\n]*\n.*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL),
-    re.compile(r"^(`{3,}|:{3,})\{(?:math|include|bibliography|image|figure)\}.*?^\1$", re.MULTILINE | re.DOTALL),
     re.compile(r"<!--.*?-->|\$\$.*?\$\$", re.DOTALL),
     re.compile(r"^\s*(?:`{3,}|:{3,}).*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$|^\s*\|.*$|^#+ .*$|^<[^>]*>.*$", re.MULTILINE),
 )
@@ -40,8 +38,30 @@ class Lengths(NamedTuple):
         return len(self.long) / self.sentences if self.sentences else 0.0
 
 
+def without_code(text: str) -> str:
+    """A page without blocks of code and formulas, and without the fences of directives, whose text stays."""
+    kept, code, fences = [], "", list[str]()
+    for line in text.split("\n"):
+        fence = re.match(r"\s*(`{3,}|~{3,}|:{3,})(.*)$", line)
+        closing = fence is not None and not fence[2].strip()
+        if code:
+            code = "" if fence and closing and fence[1] == code else code
+        elif fence and closing and fences and fence[1] == fences[-1]:
+            fences.pop()
+        elif fence and re.match(r"\{(?!math|code|include|bibliography|image)", fence[2].strip()):
+            fences.append(fence[1])
+        elif fence and not (closing and fence[1][0] == ":"):
+            code = fence[1]
+        elif not fence:
+            kept.append(line)
+            continue
+        kept.append("")
+    return "\n".join(kept)
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text in markdown that have at least three words."""
+    text = without_code(text)
     for pattern in _DROPPED:
         text = pattern.sub("\n\n", text)
     for block in re.split(r"\n\s*\n", _ITEM.sub("\n\n", text)):

@@ -42,8 +42,12 @@ MOST_LONG = {"pages": 0.03, "notebooks": 0.03, "docstrings": 0.03}
 
 def of_markdown(text: str) -> str:
     """The prose of a page: without code, addresses, labels and lines of directives."""
-    text = re.sub(r"^(`{3,}|~{3,})(?!\{)[^\n]*\n.*?^\1[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$",
+        "",
+        sentence_lengths.without_code(text),
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"\{[\w:]+\}`(?:[^`<]*<[^`>]*>|[\w/.-]+)`|`[^`\n]*`|\]\([^)]*\)|https?://\S+|<[^>\n]*>", " ", text)
     return re.sub(r"\s+", " ", text)
 
