@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 
 from faithbook.engine.profiles import settings_of
-from faithbook.paths import reference_dir
 from faithbook.papers.zhao_aletras_asked import Asked
+from faithbook.paths import reference_dir
 from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.perturb import Perturber, asked_together
 
@@ -43,11 +43,11 @@ def computed(inputs: int) -> pd.DataFrame:
     )
     rows = []
     for method, (hard, soft) in every.items():
-        by_ratio = [
-            (metric, ratio, values[:, at]) for metric, values in hard.items() for at, ratio in enumerate(settings["ratios"])
-        ]
-        for metric, ratio, values in [*by_ratio, *((metric, 0.0, values.mean(dim=1)) for metric, values in soft.items())]:
-            frame = pd.DataFrame({"id": texts.ids, "value": values.double().cpu()})
+        values = {(metric, 0.0): value.mean(dim=1) for metric, value in soft.items()}
+        for metric, by_ratio in hard.items():
+            values |= {(metric, ratio): by_ratio[:, at] for at, ratio in enumerate(settings["ratios"])}
+        for (metric, ratio), value in values.items():
+            frame = pd.DataFrame({"id": texts.ids, "value": value.double().cpu()})
             rows.append(frame.assign(method=method, metric=metric, ratio=ratio))
     return pd.concat(rows, ignore_index=True)
 

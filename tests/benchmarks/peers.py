@@ -309,7 +309,9 @@ def page(path: Path, tables: list[Path]) -> None:
         "# Side by side with peers\n\n"
         "Made by `tests/benchmarks/peers.py`, which says what is measured: one model, its inputs and rows in one run,\n"
         "each library in the batch size that suits it best. *rows*: inputs that the model saw; *agreement*: largest\n"
-        "difference of a probability from the plain loop's.\n\n" + "\n".join(lines) + "\n"
+        "difference of a probability from the plain loop's. A device without a row here was not measured.\n\n"
+        + "\n".join(lines)
+        + "\n"
     )
 
 
