@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from markdown_it import MarkdownIt
+
 ROOT = Path(__file__).resolve().parents[1]
 LONG = 35
 """Words above which a sentence is long."""
@@ -40,23 +42,12 @@ class Lengths(NamedTuple):
 
 def without_code(text: str) -> str:
     """A page without blocks of code and formulas, and without the fences of directives, whose text stays."""
-    kept, code, fences = [], "", list[str]()
-    for line in text.split("\n"):
-        fence = re.match(r"\s*(`{3,}|~{3,}|:{3,})(.*)$", line)
-        closing = fence is not None and not fence[2].strip()
-        if code:
-            code = "" if fence and closing and fence[1] == code else code
-        elif fence and closing and fences and fence[1] == fences[-1]:
-            fences.pop()
-        elif fence and re.match(r"\{(?!math|code|include|bibliography|image)", fence[2].strip()):
-            fences.append(fence[1])
-        elif fence and not (closing and fence[1][0] == ":"):
-            code = fence[1]
-        elif not fence:
-            kept.append(line)
-            continue
-        kept.append("")
-    return "\n".join(kept)
+    lines = text.split("\n")
+    for token in reversed(MarkdownIt().parse(text)):
+        if token.type == "fence" and token.map:
+            directive = re.match(r"\{(?!math|code|include|bibliography|image)", token.info)
+            lines[slice(*token.map)] = ["", without_code(token.content) if directive else "", ""]
+    return "\n".join(lines)
 
 
 def sentences(text: str) -> Iterator[str]:
