@@ -127,8 +127,8 @@ def rollout(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
     """The class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2 (Abnar & Zuidema 2020, Eq. 1): [R, P] in [0, 1].
 
     E_n is the mean over heads; rows are brought to the sum 1 again. Blocks before `start_layer` (from 0) are left out;
-    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row per
-    image.
+    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row
+    per image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs

@@ -263,7 +263,7 @@ page.verdicts(tested)
 
 # %% [markdown]
 # **What differs and why.** We have messages of a few words instead of pairs of sentences, one seed of each fine-tuned model,
-# another English model than BERT, and no Turkish one. We use the state of the first position, as the classifiers do. The
+# another English model than BERT, and no Turkish one {cite:p}`schweter_2020`. We use the state of the first position, as the classifiers do. The
 # paper does not say how batches are made. In the order of XNLI a batch would contain three hypotheses for each of a few
 # premises and so differ from random batches; ours are shuffled. High similarity also does not prove that the model *uses* a
 # text and its translation in the same way, which rho is about.
