@@ -162,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
     given: Any = {"dest": "parameters", "nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")}
     verb.add_argument("-p", "--parameter", **given, help="a parameter, such as -p dataset movie")
-    verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, in place of a notebook
+    verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, instead of a notebook
     verb.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
     verb = add(_build, "execute every notebook of a profile that is not done")
@@ -191,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_reference, "copy the values of single inputs to data/reference/full")
     verb.add_argument("--study", help="only this study; what the folder holds of others stays")
     ways = verb.add_mutually_exclusive_group()
-    ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, in place of earlier ones")
+    ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, instead of earlier ones")
     ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
 
     verb = add(_calibrate, "measure how often the rules of the verdicts err, into data/reference")

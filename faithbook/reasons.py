@@ -1,6 +1,6 @@
-"""Inputs whose reason was planted, explanations of known quality, and the attributions that stand beside them.
+"""Inputs whose reason was planted, explanations of known quality, and the attributions they are compared with.
 
-Words are features of texts, 4 x 4 cells those of pictures. Shape letters: B inputs, F features.
+Words are features of texts, 4 x 4 cells those of images. Shape letters: B inputs, F features.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur"
 """Ways to erase that a planted model is asked about; the first is the main one."""
 SHARES = (0.25, 0.5, 1.0)
 CLOSED = ("linear", "detector")
-"""Models in closed form; their pictures are read without blocks, and so without attention."""
+"""Models in closed form; their images are read without blocks, and so without attention."""
 
 
 def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
@@ -40,7 +40,7 @@ def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
 
 
 def picture_inputs(data: Pictures, model: nn.Module) -> tuple[ImageInputs, Tensor]:
-    """Pictures with cells as features, and the cells that were planted, bool [B, F]."""
+    """Images with cells as features, and the cells that were planted, bool [B, F]."""
     inputs = as_inputs(data, model, patch=planted.CELL)
     return inputs, mask_of(data.cells or [()] * len(data), inputs.feature_mask.shape[1])
 
@@ -65,7 +65,7 @@ def linear(
     modality: str, n: int, detector: Classifier, *, device: str
 ) -> tuple[nn.Module, Inputs, Tensor, tuple[str, ...]]:
     """A linear model, so many inputs of it, the true scores of their features [B, F], and ids: opinions of film
-    reviews, or which direction of stripes a picture has more of."""
+    reviews, or which direction of stripes an image has more of."""
     data: Dataset | Pictures
     inputs: Inputs
     if modality == "text":
@@ -84,7 +84,7 @@ def linear(
 def ladder(truth: Tensor, inputs: Inputs) -> dict[str, Tensor]:
     """The truth [B, F], the truth spoilt more and more (a part of its scores shuffled), and its opposite.
 
-    Of planted reasons, which have few ones and many zeros, every feature's score is moved with that probability.
+    Of planted explanations, which have few ones and many zeros, every feature's score is moved with that probability.
     """
     rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, inputs, share=share) for share in SHARES}
     return rungs | {"opposite": -truth}

@@ -116,7 +116,7 @@ def test_twenty_test_pictures_come_with_a_package(name, shown):
     assert tuple(few.label_names[label] for label in few.labels[:4]) == shown
     assert all(image.shape == (32, 32, 3) for image in few.images)
     assert few.ids[0].startswith(f"{name}-")  # as the same picture is called in the archive
-    with pytest.raises(DataError, match=f"test pictures and nothing else.*train on {name}"):
+    with pytest.raises(DataError, match=f"test images and nothing else.*train on {name}"):
         load_pictures(f"{name}-few", "train")
 
 
@@ -125,7 +125,7 @@ def test_twenty_pictures_of_imagenet_come_in_their_own_sizes():
     assert (len(few), len(set(few.ids)), len(few.label_names)) == (20, 20, 1000)
     assert [few.label_names[label].partition(",")[0] for label in few.labels[:2]] == ["bull mastiff", "folding chair"]
     assert all(min(image.shape[:2]) >= 512 and image.shape[2] == 3 for image in few.images)
-    with pytest.raises(DataError, match="twenty pictures to look at and nothing else"):
+    with pytest.raises(DataError, match="twenty images to look at and nothing else"):
         load_pictures("imagenet-few", "train")
 
 
@@ -195,7 +195,7 @@ def _empty(folder):
         (_corrupt, r"cat/1\.png cannot be read as a picture.*get it again"),
         (_of_another_size, r"cat/1\.png has 28 x 30 pixels: expected the 32 x 32 of CIFAR"),
         (_strange_class, "kitten is no class of cifar10; its classes are airplane, automobile"),
-        (_empty, "no pictures; expected a folder of PNG files for each class of cifar10"),
+        (_empty, "no images; expected a folder of PNG files for each class of cifar10"),
     ],
 )
 def test_a_damaged_folder_is_refused_with_a_sentence(damage, told, own):

@@ -131,7 +131,7 @@ def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
     assert inputs.feature_mask.shape[1] == 196
     assert len(loaded.label_names) >= 1000
     (tmp_path / "imagenet" / "images" / "a.png").write_bytes(b"not a picture")
-    with pytest.raises(DataError, match="cannot be read as a picture"):
+    with pytest.raises(DataError, match="cannot be read as an image"):
         load("test").opened()
 
 

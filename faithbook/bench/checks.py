@@ -31,7 +31,7 @@ _INPUTS = 12
 _CLOSE = 1e-4
 
 Answer = Callable[[Any, Perturber, Tensor], Tensor]
-"""What is checked, of a model, its perturber and scores [B, F]: one value an input, or one a feature of an input."""
+"""What is checked, of a model, its perturber and scores [B, F]: one value per input, or one a feature of an input."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def check_metric(metric: OwnMetric) -> Checked:
 
     faults = _changes(metric.name, values_of, ground)
     if undefined:
-        why = "a value that is undefined tells no explanation from another, and its input is left out"
+        why = "a value that is undefined separates no two explanations, and its input is left out"
         faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {why}.")
     if all(len(set(one[~one.isnan()].tolist())) == 1 and _same(one, values["truth"]) for one in values.values()):
         faults.append(f"{metric.name} has the same value for every explanation of every input.")
@@ -118,7 +118,7 @@ def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> 
     backwards = everyone[::-1]
     if not _same(answers[backwards], asked(scores[backwards], backwards)):
         faults.append(
-            f"{name} changes with the order of the batch: the {unit} of an input may not hang on where it stands."
+            f"{name} changes with the order of the batch: the {unit} of an input may not depend on its position."
         )
     for b in everyone:
         alone = asked(scores[[b], : sizes[b]], [b])

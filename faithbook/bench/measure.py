@@ -1,6 +1,6 @@
 """Values of single inputs that a bench rests on: the known metrics and methods, and one of somebody's own among them.
 
-The same questions as in the last chapter, on fewer inputs: attributions of a real model of texts and of pictures, the
+The same questions as in the last chapter, on fewer inputs: attributions of a real model of texts and of images, the
 same scores shuffled or as ranks, mirror images, and models whose reason was planted. NAOPC is left out: its bounds cost
 more than all else together.
 
@@ -39,7 +39,7 @@ MODALITIES = ("text", "vision")
 METRICS = tuple(name for name in FAITHFULNESS if name not in FAMILIES["naopc"].directions)
 SOFT = tuple(FAMILIES["soft"].directions)
 MIDDLE = "middle"
-"""A map of closeness to the middle of a picture: a floor that knows neither model nor picture."""
+"""A map of closeness to the middle of an image: a floor that knows neither model nor image."""
 _DATA = {"text": "movie", "vision": "fashion"}
 _MODELS = {"text": "local:text/movie-seed0", "vision": "local:vision/fashion-base-seed0"}
 _PLANTED = {"text": "local:text/{}-seed0", "vision": "local:vision/{}-base-seed0"}
@@ -154,7 +154,7 @@ class Bench:
 
     # -------------------------------------------------------------------------------------------------- real models
     def real(self, modality: str) -> None:
-        """A real model of one modality: values, controls, prices, and mirror images of pictures."""
+        """A real model of one modality: values, controls, prices, and mirror images of images."""
         classifier = load_model(_MODELS[modality], attention="eager")
         model = classifier.model.to(_device())
         inputs, ids = real_inputs(modality, classifier, self.sizes)
@@ -174,7 +174,7 @@ class Bench:
     def _controls(
         self, modality: str, model: Any, inputs: Inputs, ids: list[str], explanations: Mapping[str, Tensor]
     ) -> None:
-        """The same scores shuffled among the features, and the ranks of the features in place of scores."""
+        """The same scores shuffled among the features, and the ranks of the features instead of scores."""
         perturber = Perturber(model, inputs)
         for method, scores in explanations.items():
             elsewhere, ranks = shuffled(scores, inputs), normalise(scores, "rank", inputs.feature_mask)
@@ -253,7 +253,7 @@ class Bench:
         explanations: Mapping[str, Tensor],
         table: pd.DataFrame,
     ) -> None:
-        """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
+        """Mirror images, explained again: values of metrics, and each method's scores cell by cell."""
         self.tell("vision: the mirror images of the same images")
         mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
         turned = self.explanations(model, mirrored, methods, erase=None)
@@ -275,7 +275,8 @@ class Bench:
             rho = crosslingual_rho(scores, back.to(scores.device))
             self.measured["rho"].append(tidy(ids, name, "rho", rho).assign(modality="vision"))
 
-    # ----------------------------------------------------------------------------------------------- planted reasons
+    # ----------------------------------------------------------------------------------------------- planted
+    # explanations
     def planted(self, modality: str) -> None:
         """Two models in closed form and three trained ones, whose reason was planted."""
         n = self.sizes.planted[modality]
@@ -325,7 +326,7 @@ class Bench:
 
 # -------------------------------------------------------------------------------------------------------------- inputs
 def real_inputs(modality: str, classifier: Classifier, sizes: Sizes) -> tuple[Inputs, list[str]]:
-    """The beginnings of film reviews with words as features, or pictures of clothes with the model's patches; ids."""
+    """The beginnings of film reviews with words as features, or images of clothes with the model's patches; ids."""
     n = sizes.inputs[modality]
     if modality == "vision":
         shown = load_pictures(_DATA[modality], "test", n=n)

@@ -1,4 +1,4 @@
-"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and pictures."""
+"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and images."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from faithbook.results.tables import in_names
 
 CAPTIONS: Mapping[str, str] = {
     "answers": "The four questions of the last chapter, the best first: does it separate real attributions from random "
-    "ones, also where amounts are alike, does it prefer a planted reason, and is it not worse after misleading; n of "
+    "ones, also at equal mean importance, does it prefer the planted truth, and is it not worse after misleading; n of "
     "the answer with fewest inputs; rank correlation with the truth before and after misleading, and the worse one.",
     "diagnosticity": "How often each metric prefers a real attribution to random scores (ties count half), with 95 % "
-    "interval over n inputs; how many inputs it needs to be sure (– where these do not tell), the smallest gain it "
-    "would have found, and the rows of the model for one attribution of one input.",
-    "density": "What is left where amounts are alike: how often metrics that use how high scores are prefer a real "
-    "attribution to itself shuffled, and to random scores where both are ranks.",
+    "interval over n inputs; how many inputs it needs to be sure (– if these do not separate), the smallest gain it "
+    "would have found, and the forward passes of the model for one attribution of one input.",
+    "density": "At equal mean importance: how often metrics that use how high scores are prefer a real attribution to "
+    "itself shuffled, and to random scores if both are ranks.",
     "agreement": "How far it ranks methods as each other metric does: rank correlation over methods, mean over inputs.",
-    "planted_truth": "How often each metric prefers a planted reason to itself shuffled (ties count half), by model.",
+    "planted_truth": "How often each metric prefers the planted truth to itself shuffled (ties count half), by model.",
     "follows_the_truth": "Rank correlation, over explanations of one input, of each metric with how true they are "
     "(AUPRC against what was planted), by model.",
     "misled": "What is lost of that on the model that erasure misleads: trained minus misled.",
-    "mirror_images": "Agreement of what is said of a picture and of its mirror image: rank correlation, mean over "
-    "pictures.",
+    "mirror_images": "Agreement of the explanations of an image and of its mirror image: rank correlation, mean over "
+    "images.",
     "preferred_to_random": "How often each metric prefers it to random scores, and to itself shuffled.",
-    "beside_other_methods": "The same, mean over metrics, beside other methods.",
+    "beside_other_methods": "The same, mean over metrics, next to other methods.",
     "ranks": "Mean rank over the metrics of faithfulness (1 is best). Metrics of one family agree by construction.",
     "how_true": "How true explanations are: AUPRC against what was planted; on the linear model rank correlation with "
     "its summands.",
@@ -77,7 +77,7 @@ class Benched:
 
 
 def write_page(benched: Benched, tables: Tables) -> None:
-    """Write the page with its tables and pictures."""
+    """Write the page with its tables and images."""
     folder, name = benched.folder, html.escape(benched.name)
     folder.mkdir(parents=True, exist_ok=True)
     parts = [f"<h1>{name}: a {benched.kind} on the bench</h1><p>{html.escape(benched.about)}</p>"]

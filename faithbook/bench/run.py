@@ -15,8 +15,8 @@ from faithbook.results.advice import QUESTIONS
 from faithlib.errors import ModelError
 
 _LIMITS = (
-    "One model of texts and one of pictures, and one model a condition where reasons are planted: another training run "
-    "may differ. Intervals cover the choice of inputs alone.",
+    "One model of texts and one of images, and one model per condition with planted explanations: another training run "
+    "may differ. Intervals cover the choice of inputs only.",
     "Every yes and no is the answer of the rule `above` of the book at its usual level; anything else is unsure, as is "
     "anything with fewer than ten inputs.",
     "NAOPC is left out: its bounds cost more than all other metrics together.",

@@ -136,7 +136,7 @@ def _truth(planted: pd.DataFrame, known: Known) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def _mirrored(both: pd.DataFrame, known: Known) -> pd.DataFrame:
-    """Whether a metric ranks the methods alike on a picture and on its mirror image: mean rank correlation."""
+    """Whether a metric ranks the methods alike on an image and on its mirror image: mean rank correlation."""
     if both.empty:
         return pd.DataFrame()
     both = both[(both["method"] != "random") & both["metric"].isin(known.asking)]
@@ -225,7 +225,7 @@ def _ranks(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mirrored_methods(rho: pd.DataFrame) -> pd.DataFrame:
-    """Rank correlation of a picture's scores with those of its mirror image, and its lead over two floors."""
+    """Rank correlation of an image's scores with those of its mirror image, and its lead over two floors."""
     if rho.empty:
         return pd.DataFrame()
     correlations = means(rho, _BY_METHOD, _CORRELATION)

@@ -2,7 +2,7 @@
 
     python -m faithbook.games.prompt
 
-writes `data/examples/erased_prompt.json` anew. The sentences are ours (`faithbook.sources.facts`). The model is
+writes `data/examples/erased_prompt.json` again. The sentences are ours (`faithbook.sources.facts`). The model is
 optional, so the file is committed.
 """
 

@@ -56,7 +56,7 @@ class TrainingState:
         return found
 
     def save(self, **state: Any) -> None:
-        """Keep this in the place of what was kept before."""
+        """Keep this instead of what was kept before."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         own = {"how": self._how, "drawn": torch.get_rng_state(), "drawn_on_gpus": torch.cuda.get_rng_state_all()}

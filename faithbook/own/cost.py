@@ -166,7 +166,7 @@ def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, f
 
 
 def _lengths(inputs: Inputs) -> list[int]:
-    """Tokens of each text; 1 for every picture: all have the same."""
+    """Tokens of each text; 1 for every image: all have the same."""
     return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
 
 

@@ -53,7 +53,7 @@ def add_all(profile: str, study: str | None = None) -> Path:
 
 
 def add(folders: Sequence[Path], profile: str = "full") -> Path:
-    """Put the values of single inputs and the manifests of whole runs into the reference, in the place of earlier runs
+    """Put the values of single inputs and the manifests of whole runs into the reference, instead of earlier runs
     with the same parameters, or of those on a few inputs of the same data set. What it has of others stays.
     `profile` is that of a reference which does not exist yet.
 
@@ -157,7 +157,7 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
 
 
 def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, Any]]) -> str:
-    """Why a run cannot stand beside those of the reference; empty where it can."""
+    """Why a run cannot be added to those of the reference; empty where it can."""
     if any(_is_few_of(new, run) for run in runs):
         return "of a few inputs of a data set of which the reference has more: leave it out"
     parts = [_parts(run) for run in runs if _is_shared_otherwise(new, run)]

@@ -1,4 +1,4 @@
-"""The data sets of texts: stand-ins that need only the package registries, and the papers' own from their files."""
+"""The data sets of texts: substitutes that need only the package registries, and the papers' own from their files."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
     Of the papers' own sets, texts that nearly repeat one of a later split are left out of the earlier one. So are texts
     that nearly repeat one that another data set is measured on: some share their sources (film snippets and SST-2). A
     text of which one row is left out is left out with all its queries or pairs. Nothing is left
-    out of a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
+    out of a substitute, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
     each.
     """
     splits = {split: load_dataset(name, split) for split in ("train", "dev")}

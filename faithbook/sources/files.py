@@ -237,7 +237,7 @@ def tar_member(opened: tarfile.TarFile, member: str) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.sources.files fetch` (what the stand-ins need), `fetch NAME ...`, `fetch --all`; `verify`
+    """`python -m faithbook.sources.files fetch` (what the substitutes need), `fetch NAME ...`, `fetch --all`; `verify`
     (what is there)."""
     parser = argparse.ArgumentParser(prog="faithbook.sources.files", description=main.__doc__)
     parser.add_argument("verb", choices=("fetch", "verify"))

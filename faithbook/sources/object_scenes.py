@@ -67,7 +67,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture [112, 112, 3]; the stamps in it; and of each the cells of the 8 x 8 of which it covers at least half,
+    """An image [112, 112, 3]; the stamps in it; and of each the cells of the 8 x 8 of which it covers at least half,
     counted row by row. `copy` numbers the scenes of the same stamps."""
 
     pixels: Pixels

@@ -183,7 +183,7 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
 
 
 def documents_digest(texts: Sequence[str]) -> str:
-    """What tells these documents from others, however they are packed and in whatever order they are named."""
+    """What identifies these documents, however they are packed and in whatever order they are named."""
     return hashlib.sha256("\x1e".join(sorted(set(texts))).encode()).hexdigest()[:16]
 
 
