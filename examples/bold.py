@@ -1,7 +1,7 @@
 """A bad metric, on purpose: `python -m faithbook bench examples/bold.py`.
 
 It calls an explanation good where its scores are far apart, compared with all scores of the batch. It never asks the
-model, so it cannot know what the model used; and what it says of an input hangs on the other inputs beside it.
+model, so it cannot know what the model used; and what it says of an input depends on the other inputs beside it.
 """
 
 DIRECTION = "higher"

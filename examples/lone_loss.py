@@ -1,7 +1,7 @@
 """A metric of one's own: `python -m faithbook bench examples/lone_loss.py`.
 
 The features that an explanation ranks highest should be those whose loss, each by itself, costs the model most. One row
-of the model a feature; nothing but the order of the scores is used.
+of the model per feature; nothing but the order of the scores is used.
 """
 
 import torch

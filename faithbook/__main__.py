@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from faithbook import room
+from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
 from faithbook.engine.plan import make_job, plan
@@ -35,15 +35,15 @@ _LEVELS = ("debug", "info", "warning", "error")
 _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
-class _Told(BaseException):
+class _Stopped(BaseException):
     """This process was told to stop."""
 
 
-def _tell(number: int, _: object) -> None:
+def _stop(number: int, _: object) -> None:
     for one in _ENDS:
         signal.signal(one, signal.SIG_IGN)  # once is enough: the end must not be disturbed
     end_kernels()
-    raise _Told(number)
+    raise _Stopped(number)
 
 
 def _stopped(number: int) -> int:
@@ -51,7 +51,7 @@ def _stopped(number: int) -> int:
     return 128 + number
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, file=sys.stderr)
 
 
@@ -137,7 +137,7 @@ def _bench(options: argparse.Namespace) -> int:
 
     modalities = MODALITIES if options.only is None else (options.only,)
     sizes: Any = {"profile": options.profile, "modalities": modalities}
-    benched = bench(options.what, options.to, method=options.method, tell=_say, **sizes)
+    benched = bench(options.what, options.to, method=options.method, tell=_print_line, **sizes)
     for line in (*(f"wrong: {fault}" for fault in benched.faults), *benched.verdicts, f"open {benched.page}"):
         print(line)
     return 1 if benched.faults else 0
@@ -162,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
     given: Any = {"dest": "parameters", "nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")}
     verb.add_argument("-p", "--parameter", **given, help="a parameter, such as -p dataset movie")
-    verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, in place of a notebook
+    verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, instead of a notebook
     verb.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
     verb = add(_build, "execute every notebook of a profile that is not done")
@@ -191,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_reference, "copy the values of single inputs to data/reference/full")
     verb.add_argument("--study", help="only this study; what the folder holds of others stays")
     ways = verb.add_mutually_exclusive_group()
-    ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, in place of earlier ones")
+    ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, instead of earlier ones")
     ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
 
     verb = add(_calibrate, "measure how often the rules of the verdicts err, into data/reference")
@@ -213,18 +213,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.environ[name] = str(Path(os.environ[name]).resolve())
     logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:
-        signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too
+        signal.signal(one, _stop)  # as an exception, so that what runs below is told to stop too
     try:
         find_profile(options.profile)
         return options.call(options) or 0
-    except _Told as told:
-        return _stopped(told.args[0])
+    except _Stopped as stopped:
+        return _stopped(stopped.args[0])
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
     except OSError as error:
-        if not room.is_full(error):
+        if not disk.is_full(error):
             raise
-        print(f"faithlib: {error}: {room.WHAT_TO_DO}", file=sys.stderr)
+        print(f"faithlib: {error}: {disk.WHAT_TO_DO}", file=sys.stderr)
     return 1
 
 

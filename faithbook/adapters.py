@@ -112,7 +112,7 @@ def _other(values: Tensor, inputs: Inputs) -> InputError:
 
 # -------------------------------------------------------------------------------------------------------------- tokens
 def _by_tokens(rows: Sequence[tuple[Sequence[str], np.ndarray]], inputs: Inputs, pool: str) -> Tensor:
-    """Scores of features from strings and their scores, a row an input."""
+    """Scores of features from strings and their scores, one row per input."""
     names = _names(inputs)
     if len(rows) != len(names):
         raise InputError(f"explanations of {len(rows)} texts for {len(names)} inputs: expected one for each")

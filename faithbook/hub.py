@@ -8,11 +8,11 @@ holds as pickles alone has to be converted first (`faithbook.models.convert`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from faithbook import room
-from faithbook.engine.loads import commit_of
+from faithbook import disk
+from faithbook.engine.inputs import commit_of
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError
@@ -24,7 +24,7 @@ _WEIGHTS, _PICKLES = ".safetensors", (".bin", ".pt", ".pth")
 
 
 @dataclass(frozen=True)
-class Found:
+class HubEntry:
     """What is known of a model: whether it lies in the cache, whether the hub would give it, and words about both;
     `bytes` of its weights, as far as they are known."""
 
@@ -68,30 +68,30 @@ def cache_folder() -> Path:
     return Path(HF_HUB_CACHE)
 
 
-def look(name: str) -> Found:
+def look(name: str) -> HubEntry:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
     place, wanted = repository(name), revision_of(name)
     if (converted := converted_folder(place) / f"model{_WEIGHTS}").is_file():
         size = converted.stat().st_size
-        return Found(True, True, f"converted, {converted.parent}", commit_of(place) or "", bytes=size)
+        return HubEntry(True, True, f"converted, {converted.parent}", commit_of(place) or "", bytes=size)
     if cached := _cached(place, wanted):
         files = {path.name: path.stat().st_size for path in cached.iterdir()}
         if any(file.endswith((_WEIGHTS, *_PICKLES)) for file in files):
-            return _of_files(place, files, Found(True, True, f"in the cache, {cached}", cached.name))
+            return _of_files(place, files, HubEntry(True, True, f"in the cache, {cached}", cached.name))
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError
 
     try:
-        said = HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True)
-        licence = str(said.card_data.get("license") or "") if said.card_data else ""
+        info = HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True)
+        licence = str(info.card_data.get("license") or "") if info.card_data else ""
         HfApi().auth_check(place)
     except GatedRepoError as error:
-        ask = f"ask for it at its page on the hub, then `hf auth login`; {told(error)}"
-        return Found(False, False, f"the hub does not give {place} to everybody: {ask}")
+        ask = f"ask for it at its page on the hub, then `hf auth login`; {brief(error)}"
+        return HubEntry(False, False, f"the hub does not give {place} to everybody: {ask}")
     except Exception as error:  # whatever the hub's client raises: offline, unknown, refused
-        return Found(False, False, f"not in the cache, and the hub does not give it: {told(error)}")
-    files = {one.rfilename: one.size or 0 for one in said.siblings or ()}
-    return _of_files(place, files, Found(False, True, "the hub gives it", said.sha or "", licence))
+        return HubEntry(False, False, f"not in the cache, and the hub does not give it: {brief(error)}")
+    files = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+    return _of_files(place, files, HubEntry(False, True, "the hub gives it", info.sha or "", licence))
 
 
 def _cached(place: str, revision: str | None) -> Path | None:
@@ -105,17 +105,17 @@ def _cached(place: str, revision: str | None) -> Path | None:
         return None
 
 
-def _of_files(place: str, files: Mapping[str, int], found: Found) -> Found:
+def _of_files(place: str, files: Mapping[str, int], known: HubEntry) -> HubEntry:
     """What is known of a repository, by its files with their sizes: pickled weights alone are of no use."""
     size = sum(size for file, size in files.items() if file.endswith(_WEIGHTS))
     if size:
-        return Found(found.is_cached, True, f"{found.note}, {size / 1e9:.1f} GB", found.revision, found.licence, size)
+        return replace(known, can_be_had=True, note=f"{known.note}, {size / 1e9:.1f} GB", bytes=size)
     pickles = ", ".join(sorted(file for file in files if file.endswith(_PICKLES))) or "none at all"
     note = (
         f"there are no safetensors weights of it at this commit, but {pickles}; pickled weights are not loaded, but "
         f"can be converted once: python -m faithbook.models.convert {place}"
     )
-    return Found(False, False, note, found.revision, found.licence)
+    return replace(known, is_cached=False, can_be_had=False, note=note)
 
 
 def fetch(name: str) -> None:
@@ -125,12 +125,12 @@ def fetch(name: str) -> None:
     try:
         snapshot_download(repository(name), revision=revision_of(name), allow_patterns=list(FILES))
     except Exception as error:  # whatever the hub's client raises
-        if room.is_full(error):
-            raise DataError(f"{name} does not fit into {cache_folder()}: {told(error)}; {room.WHAT_TO_DO}") from error
-        raise DataError(f"the hub does not give {name}: {told(error)}; the same command goes on from here") from error
+        if disk.is_full(error):
+            raise DataError(f"{name} does not fit into {cache_folder()}: {brief(error)}; {disk.WHAT_TO_DO}") from error
+        raise DataError(f"the hub does not give {name}: {brief(error)}; the same command goes on from here") from error
 
 
-def told(error: Exception) -> str:
+def brief(error: Exception) -> str:
     """The first line of an error that says something; the client's messages are long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

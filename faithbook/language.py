@@ -31,7 +31,7 @@ from faithbook.models.smollm2 import smollm2
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.splits import Span, stable_hash
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown

@@ -20,7 +20,7 @@ import psutil
 from tqdm.auto import tqdm
 
 from faithbook import hub, timing
-from faithbook.engine import devices, loads
+from faithbook.engine import devices, inputs
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
@@ -58,15 +58,15 @@ class Need:
 def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:
     """Show what a profile needs, and `bring` what comes by itself; DataError that lists everything that is missing, if
     something is."""
-    found = needs_of(profile, study)
-    show(found)
+    needs = needs_of(profile, study)
+    show(needs)
     print(_machine(), _hours(profile, study), sep="\n\n")
-    if missing := [need for need in found if need.state == MISSING]:
+    if missing := [need for need in needs if need.state == MISSING]:
         listed = "\n".join(f"  {need.name}: {need.note}" for need in missing)
-        raise DataError(f"{len(missing)} of {len(found)} things are missing, so nothing was started:\n{listed}")
+        raise DataError(f"{len(missing)} of {len(needs)} things are missing, so nothing was started:\n{listed}")
     print("\nnothing is missing")
     if bring:
-        fetch(found)
+        fetch(needs)
 
 
 def needs_of(profile: str, study: str | None = None) -> list[Need]:
@@ -85,8 +85,8 @@ def needs_of(profile: str, study: str | None = None) -> list[Need]:
         for one in _expanded(name):
             expanded.setdefault(one, set()).update(notebooks)
     with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
-        found = list(pool.map(lambda name: _need(name, made), expanded))
-    needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
+        unordered = list(pool.map(lambda name: _need(name, made), expanded))
+    needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in unordered]
     return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
 
@@ -112,45 +112,36 @@ def show(needs: Collection[Need]) -> None:
 
 def _hours(profile: str, study: str | None) -> str:
     """Rows and hours by computation, by runs of this profile on this machine, else by the reference on a processor."""
-    own = timing.of_profile(profile)
-    known = {one["notebook"] for one in own}
+    local = timing.of_profile(profile)
+    known = {one["notebook"] for one in local}
     reference = [one for one in timing.of_reference() if one["device"] == "cpu" and one["notebook"] not in known]
-    found = timing.estimate(profile, [*own, *reference], study)
-    found["measured"] = ["here" if name in known else "reference, cpu" for name in found["notebook"]]
+    estimated = timing.estimate(profile, [*local, *reference], study)
+    estimated["measured"] = ["here" if name in known else "reference, cpu" for name in estimated["notebook"]]
     formats = {"hours": "{:,.2f}".format, "rows": "{:,.0f}".format, "inputs": "{:,.0f}".format}
-    whole = f"hours of all whose hours are known: {found['hours'].sum():,.1f}; trainings are not in them"
-    return f"{found.to_string(index=False, na_rep='–', formatters=formats)}\n{whole}"
+    whole = f"hours of all whose hours are known: {estimated['hours'].sum():,.1f}; trainings are not in them"
+    return f"{estimated.to_string(index=False, na_rep='–', formatters=formats)}\n{whole}"
 
 
 # ---------------------------------------------------------------------------------------------------- what is wanted
 def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
     """Every name under `loads` of the notebooks of a profile, or of one study and what it reads, with who loads it."""
-    found: dict[str, set[str]] = {}
+    wanted: dict[str, set[str]] = {}
     for notebook in notebooks_of(study):
         entry, block = place_of(notebook)[1], settings_of(notebook, profile)
         source = find_notebook(notebook)
         for point in entry.points(block):
             parameters = checked_parameters(source, point)
-            for name in loads.named(notebook, profile, entry.loads, block, parameters):
-                found.setdefault(name, set()).add(notebook)
-    return found
+            for name in inputs.named(notebook, profile, entry.loads, block, parameters):
+                wanted.setdefault(name, set()).add(notebook)
+    return wanted
 
 
 def notebooks_of(study: str | None) -> list[str]:
     """The notebooks of a study with those they read, computations first; of all studies where none is named."""
     entries = {name: (of, entry) for of, _, name, entry in table().entries()}
-    chosen: set[str] = set()
-
-    def add(name: str) -> None:
-        if name not in chosen:
-            chosen.add(name)
-            for read in entries[name][1].reads:
-                if read != "*":
-                    add(read)
-
-    for name, (of, _) in entries.items():
-        if study in (None, of):
-            add(name)
+    chosen = {name for name, (of, _) in entries.items() if study in (None, of)}
+    while more := {read for name in chosen for read in entries[name][1].reads} - chosen - {"*"}:
+        chosen |= more
     return [name for name in entries if name in chosen]
 
 
@@ -163,7 +154,7 @@ def _expanded(name: str) -> Iterator[str]:
         yield from names
         return
     yield name
-    if (folder := _checkpoint_folder(name)) is not None and (encoder := loads.encoder_of(folder)):
+    if (folder := _checkpoint_folder(name)) is not None and (encoder := inputs.encoder_of(folder)):
         yield from table().data.get(encoder, ())
 
 
@@ -187,7 +178,7 @@ def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
 
 # ---------------------------------------------------------------------------------------------------- what is there
 def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
-    if name == loads.CARDS:
+    if name == inputs.CARDS:
         return Need(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
     if (folder := _checkpoint_folder(name)) is not None:
         return _checkpoint(name, folder, made)
@@ -200,7 +191,7 @@ def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
 
 def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Need:
     if has_weights(folder):
-        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
+        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=inputs.tree_digest(folder))
     if folder in made:
         note = "`make train` with this profile makes it, which `make paper` does by itself"
         return Need(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
@@ -209,33 +200,33 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
 
 
 def _model_of_hub(name: str) -> Need:
-    known, found = hub.entry(name), hub.look(name)
-    state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
-    revision = known.revision or (f"newest, {found.revision}" if found.revision else "newest")
-    licence = known.licence or found.licence or "not stated"
-    return Need(name, "hub", state, found.note, licence, revision, found.bytes)
+    known, status = hub.entry(name), hub.look(name)
+    state = HERE if status.is_cached else COMES if status.can_be_had else MISSING
+    revision = known.revision or (f"newest, {status.revision}" if status.revision else "newest")
+    licence = known.licence or status.licence or "not stated"
+    return Need(name, "hub", state, status.note, licence, revision, status.bytes)
 
 
 def _committed(name: str) -> Need:
     if (root() / name).exists():
-        return Need(name, "file", HERE, "comes with the repository", revision=loads.tree_digest(root() / name))
+        return Need(name, "file", HERE, "comes with the repository", revision=inputs.tree_digest(root() / name))
     return Need(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
 
 
 def _source(name: str) -> Need:
-    own = files_of(name)
-    source = own[0]
+    listed = files_of(name)
+    source = listed[0]
     revision = source.version or (source.sha256 or "")[:12] or "no digest published"
 
     def need(state: str, note: str) -> Need:
         return Need(name, source.kind, state, note, source.licence, revision)
 
     try:
-        here = [_lies(one) for one in own]
+        places = [_lies(one) for one in listed]
     except DigestError as error:
         return need(MISSING, str(error))
-    if all(here):
-        return need(HERE, ", ".join(dict.fromkeys(here)))
+    if all(places):
+        return need(HERE, ", ".join(dict.fromkeys(places)))
     if source.kind != "manual":
         return need(COMES, f"{source.what}: downloaded to {_shown(source.path)}")
     by_hand = f"get {source.file} by hand ({source.where}) and put it at {_shown(source.path)}; {source.what}"

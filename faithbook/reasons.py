@@ -1,6 +1,6 @@
-"""Inputs whose reason was planted, explanations of known quality, and the attributions that stand beside them.
+"""Inputs whose reason was planted, explanations of known quality, and the attributions they are compared with.
 
-Words are features of texts, 4 x 4 cells those of pictures. Shape letters: B inputs, F features.
+Words are features of texts, 4 x 4 cells those of images. Shape letters: B inputs, F features.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from faithbook.models import closed_form
 from faithbook.models.load import Classifier
 from faithbook.sources import planted
 from faithbook.sources.datasets import Dataset, load_dataset
+from faithbook.sources.excerpts import gold_of, marked_words
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
-from faithbook.sources.words import split_words
+from faithbook.sources.object_scenes import mask_of
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.errors import unknown
 from faithlib.evaluation import shuffled
@@ -26,28 +28,21 @@ ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur"
 """Ways to erase that a planted model is asked about; the first is the main one."""
 SHARES = (0.25, 0.5, 1.0)
 CLOSED = ("linear", "detector")
-"""Models in closed form; their pictures are read without blocks, and so without attention."""
+"""Models in closed form; their images are read without blocks, and so without attention."""
 
 
 def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
     """Texts with words as features, and the features that were planted, bool [B, F]."""
     words = [split_words(text) for text in data.texts]
     inputs = TextInputs.from_texts(data.texts, tokenizer, words=words, max_length=data.max_length)
-    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
-    for b, (spans, own) in enumerate(zip(words, data.rationales or [()] * len(data), strict=True)):
-        for (start, end), feature in zip(spans, inputs.feature_of_word[b], strict=True):
-            if feature >= 0 and any(start <= a and z <= end for a, z in own):
-                marks[b, feature] = True
-    return inputs, marks
+    marked = [marked_words(data, row) if data.rationales else [False] * len(words[row]) for row in range(len(data))]
+    return inputs, gold_of(inputs, marked)
 
 
 def picture_inputs(data: Pictures, model: nn.Module) -> tuple[ImageInputs, Tensor]:
-    """Pictures with cells as features, and the cells that were planted, bool [B, F]."""
+    """Images with cells as features, and the cells that were planted, bool [B, F]."""
     inputs = as_inputs(data, model, patch=planted.CELL)
-    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
-    for b, cells in enumerate(data.cells or ()):
-        marks[b, list(cells)] = True
-    return inputs, marks
+    return inputs, mask_of(data.cells or [()] * len(data), inputs.feature_mask.shape[1])
 
 
 def planted_inputs(
@@ -70,7 +65,7 @@ def linear(
     modality: str, n: int, detector: Classifier, *, device: str
 ) -> tuple[nn.Module, Inputs, Tensor, tuple[str, ...]]:
     """A linear model, so many inputs of it, the true scores of their features [B, F], and ids: opinions of film
-    reviews, or which direction of stripes a picture has more of."""
+    reviews, or which direction of stripes an image has more of."""
     data: Dataset | Pictures
     inputs: Inputs
     if modality == "text":
@@ -89,7 +84,7 @@ def linear(
 def ladder(truth: Tensor, inputs: Inputs) -> dict[str, Tensor]:
     """The truth [B, F], the truth spoilt more and more (a part of its scores shuffled), and its opposite.
 
-    Of planted reasons, which have few ones and many zeros, every feature's score is moved with that probability.
+    Of planted explanations, which have few ones and many zeros, every feature's score is moved with that probability.
     """
     rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, inputs, share=share) for share in SHARES}
     return rungs | {"opposite": -truth}

@@ -35,7 +35,7 @@ def of_reference() -> list[Manifest]:
 
 
 def of_profile(profile: str) -> list[Manifest]:
-    """The manifests of the computations of a profile that lie on this machine."""
+    """The manifests of the computations of a profile that are on this machine."""
     paths = sorted((results_dir(profile) / "runs").glob(f"*/[!.]*/{MANIFEST}"))  # dot: being written
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     return [one for one in runs if one.get("kind") == "compute"]
@@ -95,7 +95,7 @@ def _mean(entry: NotebookEntry, runs: Sequence[Manifest], spent: Callable[[Manif
 
 
 def _inputs(entry: NotebookEntry, block: Mapping[str, Any], point: Mapping[str, Any]) -> float:
-    """The numbers of inputs that the settings of a notebook name, added up; NaN where there are none. A number in place
+    """The numbers of inputs that the settings of a notebook name, added up; NaN where there are none. A number instead
     of a table holds for every point, as older runs have it.
 
     >>> entry = NotebookEntry(inputs=("inputs.{dataset}.{seed}",))

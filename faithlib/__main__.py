@@ -69,9 +69,7 @@ def _names(given: str) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
-    rows = _read(given.texts, given.first)
-    if given.target == "label" and "label" not in rows:
-        raise DataError(f"--target label: {given.texts} has no column label; it has {', '.join(rows.columns)}")
+    rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
         raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
     model, tokenizer = _load(given.model, given.device)
@@ -98,22 +96,24 @@ def _evaluate(given: argparse.Namespace) -> None:
     print(f"\nReport with heat maps: {given.out}\nAll values: {values}")
 
 
-def _read(path: Path, first: int | None) -> pd.DataFrame:
-    """The table of texts, every cell a string."""
+def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None = None) -> pd.DataFrame:
+    """A CSV file that has these columns, every cell a string; DataError for any other file."""
     import pandas as pd
 
+    options: Any = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig", "index_col": False}
     try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False, nrows=first)
-    except (OSError, UnicodeError, ValueError) as error:  # what pandas raises for a broken file is a ValueError
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # of a first row too long
+            rows = pd.read_csv(path, nrows=first, **options).fillna("")
+    except (OSError, UnicodeError, ValueError, pd.errors.ParserWarning) as error:  # of a broken file: a ValueError
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).strip()
         raise DataError(
-            f"{path} cannot be read as a table ({reason}): expected a CSV file in UTF-8 with the column text; a text "
-            "with commas needs quotes"
+            f"{path} cannot be read as a table ({reason}): expected a CSV file in UTF-8 with {', '.join(columns)} at "
+            "its head; a text with commas needs quotes"
         ) from error
-    if "text" not in rows:
-        raise DataError(f"{path} has no column text: it has {', '.join(rows.columns)}")
+    if missing := [name for name in columns if name not in rows]:
+        raise DataError(f"{path} has no column {missing[0]}: it has {', '.join(rows.columns)} (commas part the cells)")
     if rows.empty:
-        raise DataError(f"{path} has a header and no rows: expected at least one text")
+        raise DataError(f"{path} has a header and no rows: expected at least one")
     return rows
 
 

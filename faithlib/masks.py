@@ -90,7 +90,7 @@ def salience_groups(
     - "drop": floor(n/K) features a group; the rest, lowest in rank, belongs to no group (-1). All sizes are equal.
 
     `ties` says who goes first among equal scores: "position" the first feature, the rule of `rank`. "random" is an
-    order drawn anew for every input, which depends on `seed` and the input's own scores, not on the batch around it.
+    order drawn again for every input, which depends on `seed` and the input's own scores, not on the batch around it.
 
     Raises InputError where k is below 1 or above an input's number of features.
 

@@ -19,8 +19,8 @@ def preferences(
     """Wins 1[metric(method) better than metric(random)] and ties 1[metric(method) = metric(random)], pair by pair.
 
     `method` and `random` [N]: the metric's value for a real and a random attribution of the same input. Returns wins
-    and ties [N], each 1 or 0, NaN where one of the two values is undefined. A tie is no win. The mean of the wins is
-    diagnosticity (Eq. 6): every table of the book, and `diagnosticity`, count with this function.
+    and ties [N], each 1 or 0, NaN where one of the two values is undefined. A tie does not count as a win. The mean of
+    the wins is diagnosticity (Eq. 6): every table of the book, and `diagnosticity`, count with this function.
 
     Raises InputError where the two are not vectors of one length.
 
@@ -46,8 +46,8 @@ class Diagnosticity:
     """Share of strict `wins` of the method over random with its 95 % bootstrap interval [`low`, `high`], share of
     `ties`, `n` pairs used, and `dropped` pairs in which a value was undefined (NaN).
 
-    .5 with few ties means that the metric cannot tell the method from random; below .5, counting half of the ties as
-    wins, means that it prefers random more often than not.
+    .5 with few ties means that the metric does not separate the method from random; below .5, counting half of the ties
+    as wins, means that it prefers random more often than not.
 
     >>> diagnosticity([0.9, 0.8, 0.7], [0.1, 0.2, float("nan")], higher_is_better=True)
     Diagnosticity(wins=1.0, ties=0.0, low=1.0, high=1.0, n=2, dropped=1)
@@ -65,9 +65,9 @@ def diagnosticity(method: ArrayLike, random: ArrayLike, *, higher_is_better: boo
     """D = 1/N sum 1[metric(method) better than metric(random)], strictly (Eq. 6). In [0, 1], higher is better.
 
     `method` and `random` [N], tensors or arrays: the metric's value for a real and a random attribution of the same
-    input. Ties are no wins and are reported apart. Pairs with NaN on either side are dropped and counted. The interval
-    is the percentile bootstrap over pairs, in the limit of endlessly many resamples: N pairs drawn with replacement
-    hold Binomial(N, D) wins.
+    input. Ties do not count as wins and are reported apart. Pairs with NaN on either side are dropped and counted. The
+    interval is the percentile bootstrap over pairs, in the limit of endlessly many resamples: N pairs drawn with
+    replacement hold Binomial(N, D) wins.
 
     Raises InputError where the two differ in shape or no pair is left.
 

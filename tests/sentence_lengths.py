@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from markdown_it import MarkdownIt
+
 ROOT = Path(__file__).resolve().parents[1]
 LONG = 35
 """Words above which a sentence is long."""
 
 _DROPPED = (
-    re.compile(r"^([ \t]*)(`{3,}|~{3,})(?!\{)[^\n]*\n.*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL),
-    re.compile(r"^(`{3,}|:{3,})\{(?:math|include|bibliography|image|figure)\}.*?^\1$", re.MULTILINE | re.DOTALL),
     re.compile(r"<!--.*?-->|\$\$.*?\$\$", re.DOTALL),
     re.compile(r"^\s*(?:`{3,}|:{3,}).*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$|^\s*\|.*$|^#+ .*$|^<[^>]*>.*$", re.MULTILINE),
 )
@@ -40,8 +40,19 @@ class Lengths(NamedTuple):
         return len(self.long) / self.sentences if self.sentences else 0.0
 
 
+def without_code(text: str) -> str:
+    """A page without blocks of code and formulas, and without the fences of directives, whose text stays."""
+    lines = text.split("\n")
+    for token in reversed(MarkdownIt().parse(text)):
+        if token.type == "fence" and token.map:
+            directive = re.match(r"\{(?!math|code|include|bibliography|image)", token.info)
+            lines[slice(*token.map)] = ["", without_code(token.content) if directive else "", ""]
+    return "\n".join(lines)
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text in markdown that have at least three words."""
+    text = without_code(text)
     for pattern in _DROPPED:
         text = pattern.sub("\n\n", text)
     for block in re.split(r"\n\s*\n", _ITEM.sub("\n\n", text)):

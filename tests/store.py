@@ -26,7 +26,7 @@ import pandas as pd
 import pytest
 from tiny import REPOSITORY
 
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import Job, specification
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.units import write_units

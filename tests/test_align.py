@@ -26,7 +26,7 @@ from faithbook.results.alignment import EVERY, found_batches, score
 from faithbook.results.cells import Cells
 from faithbook.results.paired import Paired
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import Pair, copied_words, is_copied, marked_words, split_words, words_of
+from faithbook.sources.tokenise import Pair, copied_words, is_copied, marked_words, split_words, words_of
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"

@@ -16,9 +16,9 @@ from scipy.stats import spearmanr
 from faithbook import __main__
 from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.measure import SIZES, Measured
+from faithbook.bench.measure import SIZES, whole
 from faithbook.bench.run import bench
-from faithbook.bench.subject import find_method, find_metric
+from faithbook.bench.user_metric import find_method, find_metric
 from faithbook.engine.profiles import table as profiles
 from faithbook.results.advice import QUESTIONS
 from faithlib.catalogue import FAMILIES, METRICS
@@ -217,7 +217,7 @@ N = 40
 METHODS_SEEN = ("lime", "saliency", "attention", "random")
 
 
-def measured(mine: dict[str, float], *, spread: float = 0.02) -> Measured:
+def measured(mine: dict[str, float], *, spread: float = 0.02) -> dict[str, pd.DataFrame]:
     """Values of NC, Soft-NC and a metric `mine`: the two know what is good; `mine` gives the means that are said."""
     generator = np.random.default_rng(0)
     good = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
@@ -238,12 +238,14 @@ def measured(mine: dict[str, float], *, spread: float = 0.02) -> Measured:
 
     shuffled = {m: {**dict.fromkeys(METHODS_SEEN, v["random"])} for m, v in of.items() if m != "nc"}
     ranks = {m: v for m, v in of.items() if m != "nc"}
-    found = Measured()
-    found.values = [rows(of, control=""), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")]
     models = ("linear", "detector", "trained", "trained with erasure", "misled by erasure")
-    found.planted = [rows(planted, model=model, erase="mask") for model in models]
-    found.prices = [{"modality": "text", "name": name, "rows": 7.0} for name in ("hard", "soft", "mine")]
-    return found
+    return whole(
+        {
+            "values": [rows(of, control=""), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")],
+            "planted": [rows(planted, model=model, erase="mask") for model in models],
+            "prices": [pd.DataFrame({"modality": "text", "name": ["hard", "soft", "mine"], "rows": 7.0})],
+        }
+    )
 
 
 def answers(mine: dict[str, float], *, by_amount: bool = False) -> dict[str, str]:
@@ -259,12 +261,12 @@ GOOD = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
 def test_a_bad_metric_gets_no() -> None:
     upside_down = {"lime": 0.1, "saliency": 0.3, "attention": 0.4, "random": 0.9}
     told = answers(upside_down, by_amount=True)
-    assert (told["tells"], told["freed of amounts"], told["is right"]) == ("no", "no", "no")
+    assert [told[question] for question in QUESTIONS[:3]] == ["no", "no", "no"]
 
 
 def test_a_blind_metric_is_unsure_of_everything() -> None:
     told = answers(dict.fromkeys(GOOD, 0.5))
-    assert (told["tells"], told["is right"]) == ("unsure", "unsure")
+    assert (told["separates"], told["prefers the truth"]) == ("unsure", "unsure")
 
 
 def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
@@ -278,7 +280,7 @@ def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
 def test_tables_have_n_intervals_and_prices() -> None:
     found = tables.of_metric(measured(GOOD), "mine", "higher", by_amount=True)
     assert set(found) == WHOLE
-    assert found["answers"].set_index("metric").loc["mine", "freed of amounts"] == "yes"
+    assert found["answers"].set_index("metric").loc["mine", "without mean importance"] == "yes"
     for name, table in found.items():
         assert (table.n == N).all(), name
         if name != "answers":
@@ -300,8 +302,7 @@ def test_mirror_images_are_compared_by_rank_and_a_constant_says_nothing() -> Non
         for i in range(N)
         for m, method in enumerate(METHODS_SEEN)
     ]
-    values = measured(GOOD)
-    values.mirrored = [pd.DataFrame(rows)]
+    values = measured(GOOD) | {"mirrored": pd.DataFrame(rows)}
     told = tables.of_metric(values, "mine", "higher", by_amount=False)["mirror_images"]
     seen = [METHODS_SEEN.index(name) for name in METHODS_SEEN if name != "random"]
     expected = [spearmanr(straight[i, seen], turned[i, seen])[0] for i in range(N) if i != 3]

@@ -76,6 +76,8 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
     write(here / "pairs.csv", {"text": ["a film"] * 2, "text_pair": ["not bad", "bad film at all"]})
     assert main(["evaluate", "my-model", "pairs.csv", *FEW]) == 0
     assert "2 texts with 10 features" in capsys.readouterr().out
+    (here / "short.csv").write_text("text,gold\na film,2:6\nnot bad\n")  # a row that ends early marks nothing
+    assert main(["evaluate", "my-model", "short.csv", *FEW]) == 0
 
 
 @pytest.mark.parametrize(
@@ -88,8 +90,12 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
         (["my-model", "."], ". cannot be read as a table (Is a directory)"),
         (["my-model", "none.csv"], "none.csv has no column text: it has review, label"),
         (["my-model", "empty.csv"], "empty.csv cannot be read as a table (No columns to parse from file)"),
-        (["my-model", "header.csv"], "header.csv has a header and no rows: expected at least one text"),
-        (["my-model", "commas.csv"], "commas.csv cannot be read as a table ("),
+        (["my-model", "header.csv"], "header.csv has a header and no rows: expected at least one"),
+        (
+            ["my-model", "commas.csv"],
+            "commas.csv cannot be read as a table (Error tokenizing data. C error: Exp",
+        ),
+        (["my-model", "first.csv"], "first.csv cannot be read as a table (Length of header or names does not match"),
         (["my-model", "latin.csv"], "latin.csv cannot be read as a table ("),
         (
             ["no/such/folder", "texts.csv"],
@@ -105,7 +111,7 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
         (["my-model", "texts.csv", "--metrics", "sako"], "unknown metric 'sako': did you mean 'saco'?"),
         (["my-model", "texts.csv", "--target", "cat"], "unknown target 'cat': known: predicted, x, y, z"),
         (["my-model", "gaps.csv"], "text 1 ('') is blank: leave such texts out of the batch"),
-        (["my-model", "gaps.csv", "--target", "label"], "--target label: gaps.csv has no column label; it has text"),
+        (["my-model", "gaps.csv", "--target", "label"], "gaps.csv has no column label: it has text (commas part"),
         (["my-model", "marks.csv"], "gold of row 0: '2-6'; expected characters as start:end, '2:6 11:16'"),
         (["my-model", "beyond.csv"], "gold of row 0: '90:95' marks no feature of its text; characters count from 0"),
         (
@@ -125,6 +131,7 @@ def test_what_is_wrong_is_said_in_a_sentence(here, capsys, arguments: list[str],
     (here / "empty.csv").write_text("")
     (here / "header.csv").write_text("text\n")
     (here / "commas.csv").write_text("text,label\na film,x\na fine, warm, long film,y\n")
+    (here / "first.csv").write_text("text,label\na fine, warm film,y\n")
     (here / "latin.csv").write_bytes("text\ncafé\n".encode("latin-1"))
     write(here / "gaps.csv", {"text": ["a film", ""]})
     write(here / "marks.csv", {"text": ["a film"], "gold": ["2-6"]})

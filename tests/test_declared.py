@@ -15,7 +15,7 @@ from toy_models import text_model, tokenizer
 from faithbook import declared
 from faithbook.crosslingual.gold import load_gold
 from faithbook.declared import ask, declare, opened
-from faithbook.engine import digests, loads
+from faithbook.engine import digests, inputs
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
 from faithbook.engine.profiles import table
@@ -131,7 +131,7 @@ def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
 
 def test_every_name_of_a_data_set_leads_to_sources_that_are_listed() -> None:
     for files in table().data.values():
-        assert all(tree_digest(root() / one) if "/" in one else loads.source_digest(one) for one in files)
+        assert all(tree_digest(root() / one) if "/" in one else inputs.source_digest(one) for one in files)
 
 
 def ids(profile: str) -> dict[str, str]:
@@ -177,7 +177,7 @@ def test_what_was_declared_was_opened(html: Path) -> None:
     for job in plan("smoke"):
         facts = json.loads(job.manifest.read_text())
         opened, declared_ones = set(facts["opened"]), set(facts["declared"])
-        tables = {"data", "data/published", *(name for name in declared_ones if name.startswith(loads.UNITS_DIR))}
+        tables = {"data", "data/published", *(name for name in declared_ones if name.startswith(inputs.UNITS_DIR))}
         assert declared_ones - tables <= opened or (job.kind == "report" and not job.upstream), job.label
         in_folders = {name for name in opened if name.rpartition("/")[0] in tables}
         assert opened - declared_ones <= in_folders, job.label

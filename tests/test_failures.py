@@ -158,18 +158,16 @@ def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Pa
     assert len(calls(home)) == 4
 
 
-def test_a_killed_kernel_is_named_and_costs_nothing_else(built: Path) -> None:
+def test_a_killed_kernel_is_named(built: Path) -> None:
     source = built / "notebooks" / "report" / "report.py"
-    text = source.read_text()
-    source.write_text(text.replace('counts = load("counts", profile)', "import os\nos.kill(os.getpid(), 9)"))
+    killed = source.read_text().replace('counts = load("counts", profile)', "import os\nos.kill(os.getpid(), 9)")
+    source.write_text(killed)
     broken = tiny.call(built, "book", "--profile", "smoke")
     assert broken.returncode == 1
     assert "FAILED report" in broken.stdout
     assert "1 of 1 notebooks did not end (1 failed, the others wait for them)" in broken.stderr
     assert "report: its kernel was killed, by somebody, or by the system because memory ran out" in broken.stderr
     assert plan("smoke")[-1].failed.is_file()
-    source.write_text(text)
-    assert tiny.call(built, "book", "--profile", "smoke").returncode == 0
 
 
 @pytest.mark.long

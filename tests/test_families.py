@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -428,10 +427,10 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Pat
     with torch.no_grad():
         found = works(lambda x: pixels(x).detach(), pictures(), "image")
     rows.append(("function of pixels", acts_on(lambda x: x), *found, "image"))
-    for path, made in ((TABLE, _written(rows)), (ROOT / "README.md", _in_short(rows))):
-        told = re.search(r"<!-- families -->\n(.*?)<!-- /families -->", path.read_text(), re.S)
-        assert told is not None, f"no markers in {path.name}"
-        assert told.group(1).strip() == made.strip(), f"put this between the markers of {path.name}:\n{made}"
+    made = _written(rows)
+    told = re.search(r"<!-- families -->\n(.*?)<!-- /families -->", TABLE.read_text(), re.S)
+    assert told is not None, f"no markers in {TABLE.name}"
+    assert told.group(1).strip() == made.strip(), f"put this between the markers of {TABLE.name}:\n{made}"
 
 
 Tried = tuple[str, str, set[str], set[str], str]
@@ -445,14 +444,3 @@ def _written(rows: list[Tried]) -> str:
         of = len(methods(kind))
         lines.append(f"| {name} | {acts} | {soft} | {of - len(left)} of {of} | {', '.join(left) or '-'} |")
     return "\n".join(lines)
-
-
-def _in_short(rows: list[Tried]) -> str:
-    """Models that allow as much of the same in one row."""
-    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for name, _, explained, measured, kind in rows:
-        of = methods(kind)
-        soft = "all" if "soft_nc" in measured else "all but the soft ones"
-        kinds[soft, f"{len(set(of) & explained)} of {len(of)}"].append(name)
-    lines = [f"| {'; '.join(names)} | {soft} | {allowed} |" for (soft, allowed), names in kinds.items()]
-    return "\n".join(["| models | metrics | methods |", "| --- | --- | --- |", *lines])

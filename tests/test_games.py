@@ -24,7 +24,7 @@ from faithbook.games import answers as games
 from faithbook.games import prompt as prompt_game
 from faithbook.games import show as shown
 from faithbook.papers.edin import AnswerTable
-from faithbook.sources.facts import TEMPLATES, told
+from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib import metrics
 from faithlib.backends import Continuation, TextBackend
 from faithlib.errors import InputError, UnknownNameError
@@ -214,7 +214,7 @@ def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: py
 
 def test_the_prompt_has_all_answers_of_its_sentences_and_the_best_of_all_orders() -> None:
     (item,) = shown.erased_prompt()["items"]
-    (prompt,) = told("facts", 1, sentences=item["n"])
+    (prompt,) = sentence_prompts("facts", 1, sentences=item["n"])
     assert " ".join(item["words"]) == prompt.text and f" {item['says']}" == prompt.answer
     answers = np.array(item["p"]) / shown.SCALE
     assert len(answers) == 2 ** item["n"] == 64
@@ -231,7 +231,7 @@ def test_a_prompt_is_asked_with_its_sentences_deleted(tmp_path: Path) -> None:
     model, tokenizer = opened(saved("llama", tmp_path, causal=True), causal=True)
     found = prompt_game.made(model, tokenizer, sentences=4)
     (item,) = found["items"]
-    (asked,) = told("facts", 1, sentences=4)
+    (asked,) = sentence_prompts("facts", 1, sentences=4)
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], asked.answer, reading="probability")
     for gone, value in enumerate(item["p"]):
         left = " ".join(word for place, word in enumerate(item["words"]) if not gone >> place & 1)

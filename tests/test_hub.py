@@ -13,7 +13,7 @@ import replica_models
 from hub_replica import COMMIT, Replica
 
 from faithbook import hub
-from faithbook.engine.loads import commit_of
+from faithbook.engine.inputs import commit_of
 from faithbook.engine.plan import plan
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model

@@ -17,7 +17,7 @@ from faithbook.engine import run as engine_run
 from faithbook.engine.run import load_units
 from faithbook.language import Task, filled_in, language_model, prompts
 from faithbook.paths import root
-from faithbook.sources.words import split_words, words_of
+from faithbook.sources.tokenise import split_words, words_of
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import zipfile
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import transformers
@@ -155,8 +156,8 @@ def test_wrong_requests_for_parallel_texts_are_refused(monkeypatch):
             datasets.load_parallel("messages", nothing, "test")
     with pytest.raises(InputError, match="at least one text"):
         datasets.load_parallel("messages", FIVE, "test", n=0)
-    english_only = {i: {"en": "a"} for i in datasets.load_dataset("messages", "test").ids}
-    monkeypatch.setitem(datasets._PARALLEL, "messages", (home_assistant.LANGUAGES, lambda: english_only))
+    english_only = [SimpleNamespace(id=i, texts={"en": "a"}) for i in datasets.load_dataset("messages", "test").ids]
+    monkeypatch.setattr(home_assistant, "read", lambda archive: english_only)
     with pytest.raises(DataError, match="fewer languages"):
         datasets.load_parallel("messages", ("en", "bg"), "test")
 

@@ -66,6 +66,27 @@ def test_a_sentence_of_a_box_is_refused_when_its_decision_changes(overview: str,
         assert row["text"] not in turned and f"`{name}` is {other}" in turned
 
 
+OPENINGS = {
+    "soft_tables": {"soft_c01": "not reproduced"},
+    "saco_tables": {"saco_c03": "not reproduced", "saco_c04": "not reproduced"},
+    "crosslingual_tables": {"xl_c01": "not reproduced"},
+    "crosslingual_erasure": {"xl_c09": "mixed"},
+    "together_agreement": {"together_q1": "not reproduced", "together_q10": "reproduced"},
+    "together_diagnosticity": {"together_q3": "mixed"},
+    "together_planted_truth": {"together_q5": "reproduced", "together_q7": "mixed"},
+}
+"""Of table pages whose first sentence says what was found: the decisions that it was written for."""
+
+
+@pytest.mark.parametrize("page", OPENINGS)
+def test_the_first_sentence_of_a_table_page_is_what_was_decided(page: str) -> None:
+    kept = pd.read_csv(ROOT / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["decision"]
+    assert {name: kept[name] for name in OPENINGS[page]} == OPENINGS[page]
+    text = (ROOT / "notebooks" / "report" / f"{page}.py").read_text(encoding="utf-8")
+    (first,) = re.findall(r"^# # .*\n#\n# (.*(?:\n# .+)?)\n#$", text, flags=re.MULTILINE)
+    assert len(first.split()) < 35 and "{cite" not in first
+
+
 # --- worked examples -------------------------------------------------------------------------------------------------
 
 

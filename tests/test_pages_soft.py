@@ -313,7 +313,7 @@ def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(sto
     assert by_task["nc", "sst"] == 0.409  # a single cell as it is printed
     # Of 18 averages 14 are left; on these the paper's own numbers have 10, and ours none.
     assert found.verdict("soft_c02") == "not reproduced"
-    assert "asked for 10, as many as the paper's own numbers" in found.verdicts.reason["soft_c02"]
+    assert "10 are required, as many as hold in the paper's own numbers" in found.verdicts.reason["soft_c02"]
 
 
 def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:

@@ -106,18 +106,17 @@ def test_what_is_worked_out_by_hand_is_what_the_library_says(store: Store) -> No
     assert not (found.folder / "verdicts.parquet").exists()  # a page without a claim has no verdict to save
 
 
-@pytest.mark.parametrize(("harder", "direction"), [(0.0, "open"), (0.5, "down")])
+@pytest.mark.parametrize(("harder", "direction"), [(0.0, "undecided"), (0.5, "lower")])
 def test_what_the_released_code_changes_has_an_interval_and_a_direction(
     store: Store, harder: float, direction: str
 ) -> None:
     by_hand(store, harder=harder)
     found = store.report("together_released")
-    shown = pd.read_csv(found.folder / "together_metrics_released.csv").set_index(["metric", "done otherwise"])
-    assert shown.change["sparseness", "ranks from 0"] == pytest.approx(-2 / WORDS, abs=1e-6)
-    assert shown.change["auprc", "as released"] == pytest.approx(0, abs=1e-6)
-    told = found.names["directions"]
-    assert "complexity" in told["down"]  # it is divided by the number of tokens
-    assert "AUTPC" in told[direction]
+    shown = pd.read_csv(found.folder / "together_metrics_released.csv").set_index(["metric", "step"])
+    assert shown.difference["sparseness", "ranks from 0"] == pytest.approx(-2 / WORDS, abs=1e-6)
+    assert shown.difference["auprc", "as released"] == pytest.approx(0, abs=1e-6)
+    assert shown["released is"]["complexity", "**all steps**"] == "lower"  # it is divided by the number of tokens
+    assert shown["released is"]["autpc", "**all steps**"] == direction
 
 
 def test_metrics_of_one_text_at_their_ends() -> None:
@@ -503,7 +502,7 @@ def test_a_kind_that_was_not_asked_everything_counts_the_questions_it_was_asked(
     none = keys.head(0).assign(against="", answer="", n=0)
     found = advice(telling_, none, asked, asked, asked)
     told = found.set_index(["modality", "metric"])
-    assert told.loc[("photographs", "nc"), ["is right", NOT_WORSE]].tolist() == ["not asked", "not asked"]
+    assert told.loc[("photographs", "nc"), ["prefers the truth", NOT_WORSE]].tolist() == ["not asked", "not asked"]
     assert recommended(found) == {"photographs": ["nc", "ns"], "text": ["nc", "ns"]}
     assert asked_everything(found) == ["text"]
     assert not holds_role(found[found.modality == "photographs"], "nc", "recommended")

@@ -44,7 +44,7 @@ def test_a_picture_has_its_own_pixels_and_maps_in_order(picture: Picture) -> Non
     assert picture.pixels.tolist() == [[0.0], [1.0], [0.5], [0.2]]
     assert picture.methods == ["transformer_attribution", "raw_attention", "random"]
     assert picture.steps["random"].group.tolist() == list(range(1, 11))
-    assert picture.described == "a picture of fashion (for CIFAR-10), label shoe, taken for bag"
+    assert picture.described == "an image of fashion (for CIFAR-10), label shoe, taken for bag"
     assert picture.square(np.arange(4)).tolist() == [[0, 1], [2, 3]]
     assert picture.square(picture.pixels).shape == (2, 2, 1)
 
@@ -159,3 +159,7 @@ def test_ranges_go_from_the_lower_bound_by_data_set() -> None:
     first = fig.axes[0].patches[0]
     assert (first.get_y(), first.get_height()) == (-0.2, 0.8)
     assert [text.get_text() for text in fig.axes[0].get_xticklabels()] == ["l6", "lstm"]
+    fig.draw_without_rendering()
+    inches = [ax.patches[0].get_window_extent().width for ax in fig.axes]
+    assert max(inches) < 1.5 * min(inches), "the bars of a panel with one model are as wide as those of the others"
+    assert all(ax.get_ylim()[0] < -0.2 for ax in fig.axes), "no bar is cut off at the bottom"

@@ -19,7 +19,6 @@ from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
 from faithbook.results import published
 from faithbook.sources import datasets, nli_sets
-from faithbook.sources.datasets import Dataset
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -110,15 +109,14 @@ def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
             write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
     else:
         write_official(folder / "xnli" / "xnli.test.tsv")
-    both = datasets.paper_parallel(("en", "de"), "test")
+    both = datasets.load_parallel("xnli", ("en", "de"))
     for language, rows in (("en", ENGLISH), ("de", GERMAN)):
         assert both[language].texts == tuple(row[0] for row in rows)
         assert both[language].pairs == tuple(row[1] for row in rows)
     assert both["en"].ids == both["de"].ids == ("xnli-test-0", "xnli-test-1")
     assert both["en"].labels == both["de"].labels == (0, 2)
     assert datasets.load_dataset("xnli") == both["en"]
-    assert datasets.load_parallel("xnli", ("en", "de"), "test") == both
-    one = datasets.paper_parallel(("en", "de"), "test", n=1)
+    one = datasets.load_parallel("xnli", ("en", "de"), n=1)
     assert one["en"].ids == one["de"].ids
     assert set(one["de"].texts) <= set(both["de"].texts)
 
@@ -143,7 +141,7 @@ def test_what_xnli_cannot_give_is_a_clear_error(folder, asked, error, message):
     write_lines(folder / "xnli" / "test-bg.tsv.gz", [("a", "b")])
     write_official(folder / "xnli" / "xnli.dev.tsv", last=1)
     with pytest.raises(error, match=message):
-        datasets.paper_parallel(*asked)
+        datasets.load_parallel("xnli", *asked)
 
 
 # --- highlights ------------------------------------------------------------------------------------------------------
@@ -167,36 +165,23 @@ def marked(dataset):
     return [[whole[a:b] for a, b in spans] for whole, spans in zip(dataset.wholes, dataset.rationales, strict=True)]
 
 
-def test_esnli_takes_the_first_annotator_or_a_vote(folder):
+def test_esnli_takes_the_first_annotator(folder):
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
     dev = datasets.load_dataset("esnli", "dev")
     assert (dev.texts, dev.pairs) == (("A man sleeps.",), ("He rests.",))
     assert (dev.ids, dev.labels) == (("esnli-1.jpg#0r1e",), (0,))
     assert marked(dev) == [["man", "rests."]]
-    for gold, expected in (
-        ("majority", ["man", "rests."]),
-        ("any", ["A", "man", "sleeps.", "He", "rests."]),
-    ):
-        assert marked(Dataset("esnli", "dev", **nli_sets.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
-    sampled = datasets.load_dataset("esnli", "dev", n=1)
-    assert sampled == dev
+    assert datasets.load_dataset("esnli", "dev", n=1) == dev
 
 
-def test_esnli_training_files_are_put_together_and_have_one_annotator(folder):
+def test_esnli_training_files_are_put_together(folder):
     for part in (1, 2):
         write_esnli(folder / "esnli" / f"esnli_train_{part}.csv", STARS[:1])
     assert marked(datasets.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
-    with pytest.raises(DataError, match="gold='first' needs only the first"):
-        nli_sets.esnli(folder / "esnli", "train", gold="majority")
-    with pytest.raises(UnknownNameError, match="gold 'last'"):
-        nli_sets.esnli(folder / "esnli", "train", gold="last")
-
-
-def test_annotators_of_different_texts_have_no_vote(folder):
-    write_esnli(folder / "esnli" / "esnli_test.csv", [STARS[0], ["A *man*", "He rests."], STARS[2]])
-    assert marked(datasets.load_dataset("esnli")) == [["man", "rests."]]
-    with pytest.raises(DataError, match=r"texts of \[3, 2, 3\] words"):
-        nli_sets.esnli(folder / "esnli", "test", gold="any")
+    with (folder / "esnli" / "esnli_train_2.csv").open("a") as stream:
+        stream.write("2.jpg,entailment,A man sleeps.\n")
+    with pytest.raises(DataError, match="ends before the last of pairID"):
+        datasets.load_dataset("esnli", "train")
 
 
 def test_a_star_that_is_a_word_marks_nothing(folder):
@@ -211,14 +196,14 @@ def test_exnli_has_the_published_words(folder):
         ["en", "neutral", "It rains.", "No.", "It *rains* .", "*No* ."],
     ]
     table(folder / "exnli" / "exnli.csv", header, rows, dialect="excel")
-    both = datasets.paper_parallel(("en", "de"), name="exnli")
+    both = datasets.load_parallel("exnli", ("en", "de"))
     assert both["de"].texts == ("Es regnet .",)
     assert marked(both["de"]) == [["regnet", "."]]
     assert marked(datasets.load_dataset("exnli")) == marked(both["en"]) == [["rains", "No"]]
     with pytest.raises(DataError, match="only test was published"):
         datasets.load_dataset("exnli", "dev")
     with pytest.raises(UnknownNameError, match="language"):
-        datasets.paper_parallel(("xx",), name="exnli")
+        datasets.load_parallel("exnli", ("xx",))
     table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], dialect="excel")
     with pytest.raises(DataError, match="lacks the columns hypothesis_highlighted"):
         datasets.load_dataset("exnli")
@@ -231,7 +216,7 @@ def test_exnli_has_the_published_words(folder):
 def test_real_xnli_is_parallel_and_has_the_published_size(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     (tmp_path / "xnli").symlink_to(SHARED / "xnli")
-    rows = datasets.paper_parallel(("en", "bg", "de", "es", "fr"), "test")
+    rows = datasets.load_parallel("xnli", ("en", "bg", "de", "es", "fr"))
     assert [len(one) for one in rows.values()] == [5010] * 5
     assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
     assert all(text.strip() for one in rows.values() for text in (*one.texts, *one.pairs))
@@ -259,8 +244,6 @@ def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch)
         expected = [int(i) for i in first.split(",") if first != "{}"]
         expected += [int(i) + len(text.split()) for i in second.split(",") if second != "{}"]
         assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
-    union, most = (nli_sets.esnli(tmp_path / "esnli", "dev", gold=gold)["rationales"] for gold in ("any", "majority"))
-    assert all(set(few) <= set(many) for few, many in zip(most, union, strict=True))
 
 
 # --- models ----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from faithbook.engine.profiles import table
-from faithbook.sources import by_url, cifar, datasets, files, zhao_aletras_sets
-from faithbook.sources.near import near_duplicates, words_of
+from faithbook.sources import cifar, datasets, files, partial_sets, zhao_aletras_sets
+from faithbook.sources.near_duplicates import near_duplicates, words_of
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, InputError
 
@@ -86,19 +86,19 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "evinf-part" / "test.csv").write_text(header + evidence_row("9_0", "aa bb cc dd"))
     documents = tmp_path / "multirc-docs" / "docs"
     documents.mkdir(parents=True)
-    for split, (file, _) in by_url._MULTIRC.items():
+    for split, (file, _) in partial_sets._MULTIRC.items():
         (tmp_path / "multirc-part" / file).write_text(multirc_row(f"{split}.txt"))
         (documents / f"{split}.txt").write_text(f"one two {split} .\nthree four .\n")
         texts = [f"one two {split} . three four ."]
-        monkeypatch.setitem(by_url._MULTIRC, split, (file, zhao_aletras_sets.documents_digest(texts)))
+        monkeypatch.setitem(partial_sets._MULTIRC, split, (file, zhao_aletras_sets.documents_digest(texts)))
     return tmp_path
 
 
 def test_the_table_of_profiles_names_the_same_parts() -> None:
     pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
-    prompted = {"prompted-ag": ("smollm2", *by_url._SOURCES["ag"])}  # the same texts, asked of a language model
-    assert dict(table().instead) == by_url._SOURCES | pictures | prompted
-    assert {name for names in by_url._SOURCES.values() for name in names} <= set(files.sources()) | {
+    prompted = {"prompted-ag": ("smollm2", *partial_sets._SOURCES["ag"])}  # the same texts, asked of a language model
+    assert dict(table().instead) == partial_sets._SOURCES | pictures | prompted
+    assert {name for names in partial_sets._SOURCES.values() for name in names} <= set(files.sources()) | {
         source.id.partition(":")[0] for source in files.sources().values()
     }
 
@@ -123,10 +123,10 @@ def test_parts_are_read_and_cut_into_splits() -> None:
 
 
 def test_what_people_brought_is_read_first(made: Path) -> None:
-    assert by_url.is_read_in_parts("ag")
+    assert partial_sets.is_read_in_parts("ag")
     (made / "ag").mkdir()
     (made / "ag" / "test.csv").write_text('"1","Brought","by hand"\n')
-    assert not by_url.is_read_in_parts("ag")
+    assert not partial_sets.is_read_in_parts("ag")
     assert datasets.load_dataset("ag").texts == ("Brought by hand",)
 
 
@@ -134,7 +134,7 @@ def test_without_all_parts_the_whole_is_asked_for(made: Path) -> None:
     shutil.rmtree(made / "multirc-docs")
     (made / "ag-part" / "dev.csv").unlink()
     for name in ("multirc", "ag"):
-        assert not by_url.is_read_in_parts(name)
+        assert not partial_sets.is_read_in_parts(name)
         with pytest.raises(DataError, match=rf"{name}.* is missing: see the entry in data/sources\.toml"):
             datasets.load_dataset(name)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from faithbook.engine.profiles import table
-from faithbook.sources import by_url, datasets, files, nli_sets
-from faithbook.sources.near import near_duplicates
+from faithbook.sources import datasets, files, nli_sets, partial_sets
+from faithbook.sources.near_duplicates import near_duplicates
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, DigestError
 
@@ -113,11 +113,11 @@ def test_the_test_pairs_are_there_in_every_language_and_the_others_in_english() 
 
 @pytest.mark.usefixtures("archives")
 def test_the_owners_archives_are_read_where_they_lie_and_hold_the_same() -> None:
-    assert by_url.is_read_in_parts("nli")
+    assert partial_sets.is_read_in_parts("nli")
     fetched, test = splits(), datasets.load_parallel("nli", ("bg", "en"), "test")
     for name in ("snli-archive", "xnli-archive"):
         shutil.rmtree(files.data_folder() / name)
-    assert not by_url.is_read_in_parts("nli")
+    assert not partial_sets.is_read_in_parts("nli")
     brought = splits()
     assert {split: one.wholes for split, one in fetched.items()} == {s: one.wholes for s, one in brought.items()}
     assert fetched["train"].ids == brought["train"].ids

@@ -31,7 +31,7 @@ from faithbook.engine.plan import NOTEBOOK, PARTS, Job, make_job, notebook_param
 from faithbook.engine.profiles import table
 from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
 from faithbook.paths import raw_dir, root
-from faithbook.sources import files, stamps
+from faithbook.sources import files, object_scenes
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
@@ -292,7 +292,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
         monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
     if notebook == "together_objects":  # its photographs are no part of what is fetched
         archive = packed_stamps(clone)
-        monkeypatch.setattr(stamps, "fetch", lambda _: archive)
+        monkeypatch.setattr(object_scenes, "fetch", lambda _: archive)
     if notebook == "naopc_six":  # nor are its texts
         (clone / "raw" / "edin-texts").mkdir(parents=True)
         for one in files.files_of("edin-texts"):

@@ -105,13 +105,9 @@ def test_cifar_in_its_binary_form(name, extra, tmp_path, monkeypatch):
     archive = _tar(tmp_path / "a.tar.gz", {f"{folder}/{test}": records, f"{folder}/{named}": names})
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))  # where no folder of pictures goes before the archive
     monkeypatch.setattr(cifar, "fetch", lambda source: archive)
-    load = images._SETS[name].__wrapped__
-    loaded = load("test")
+    loaded = images._SETS[name].__wrapped__("test")
     assert np.array_equal(np.stack(loaded.images), pixels)
     assert loaded.labels == tuple(labels.tolist())
-    _tar(archive, {f"{folder}/{test}": records[:-1], f"{folder}/{named}": names})
-    with pytest.raises(DataError, match="no whole number"):
-        load("test")
 
 
 def _imagenet_files(folder):
@@ -135,7 +131,7 @@ def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
     assert inputs.feature_mask.shape[1] == 196
     assert len(loaded.label_names) >= 1000
     (tmp_path / "imagenet" / "images" / "a.png").write_bytes(b"not a picture")
-    with pytest.raises(DataError, match="cannot be read as a picture"):
+    with pytest.raises(DataError, match="cannot be read as an image"):
         load("test").opened()
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sentence_lengths
 
@@ -39,8 +40,12 @@ MOST_LONG = {"pages": 0.03, "notebooks": 0.03, "docstrings": 0.03}
 
 def of_markdown(text: str) -> str:
     """The prose of a page: without code, addresses, labels and lines of directives."""
-    text = re.sub(r"^(`{3,}|~{3,})(?!\{)[^\n]*\n.*?^\1[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$",
+        "",
+        sentence_lengths.without_code(text),
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"\{[\w:]+\}`(?:[^`<]*<[^`>]*>|[\w/.-]+)`|`[^`\n]*`|\]\([^)]*\)|https?://\S+|<[^>\n]*>", " ", text)
     return re.sub(r"\s+", " ", text)
 
@@ -64,7 +69,11 @@ def sources() -> dict[str, Path]:
 def found_in(path: Path) -> list[str]:
     """What is not plain in a file, with what to write instead."""
     text = path.read_text(encoding="utf-8")
-    prose = of_notebook(text) if path.suffix == ".py" else of_markdown(text)
+    return hits_in(of_notebook(text) if path.suffix == ".py" else of_markdown(text))
+
+
+def hits_in(prose: str) -> list[str]:
+    """The banned phrases of a text, with what to write instead."""
     return [
         f"{instead}: {prose[max(0, hit.start() - 30) : hit.end() + 20]!r}"
         for instead, pattern in BANNED.items()
@@ -76,6 +85,33 @@ def found_in(path: Path) -> list[str]:
 def test_prose_is_in_plain_words(name: str) -> None:
     found = found_in(sources()[name])
     assert not found, "\n".join(found)
+
+
+NOT_YET = {"bring.py", "checks.py", "datasets.py", "load.py", "object_scenes.py", "objects.py", "pixels.py"}
+"""Files that were being rewritten when the list was made to hold for code: they have old words left."""
+
+
+def of_code(source: str) -> str:
+    """Docstrings, comments, and the texts of messages and captions; examples in docstrings are not prose."""
+    comments = re.findall(r"#.*$", source, flags=re.MULTILINE)
+    strings = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    texts = [text for text in strings if isinstance(text, str) and len(text.split()) > 2]
+    texts = [re.sub(r"^\s*(?:>>>|\.\.\.).*$", "", text, flags=re.MULTILINE) for text in texts]
+    return " | ".join(of_markdown(text) for text in [*comments, *texts])
+
+
+def test_docstrings_comments_and_messages_are_in_plain_words() -> None:
+    code = [path for package in ("faithlib", "faithbook", "examples") for path in (ROOT / package).rglob("*.py")]
+    found = {path: hits_in(of_code(path.read_text(encoding="utf-8"))) for path in code if path.name not in NOT_YET}
+    assert not any(found.values()), {path: hits for path, hits in found.items() if hits}
+
+
+def test_texts_in_data_are_in_plain_words() -> None:
+    printed = {"claim", "plain", "found", "title", "text", "asks", "answer", "need", "label"}
+    for path in (ROOT / "data").glob("*.csv"):
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        texts = [text for column in printed & set(rows) for text in rows[column]]
+        assert not hits_in(of_markdown(" | ".join(texts))), path.name
 
 
 def test_long_sentences_are_rare() -> None:

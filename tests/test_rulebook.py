@@ -345,11 +345,11 @@ def test_what_is_about_named_things_is_not_testable_without_them() -> None:
 def test_of_fewer_parts_than_a_claim_counts_as_many_are_asked_for_as_the_paper_has() -> None:
     decision = judge("soft_c02", planted({"a": 1.0, "b": 1.0}))
     assert decision.answer == rules.UNTESTABLE
-    assert "2 parts, the claim is about 16" in decision.why
+    assert "2 comparisons are available, and the claim needs 16" in decision.why
     names = [f"part {number}" for number in range(14)]
     none = judge("soft_c02", planted(dict.fromkeys(names, -0.4)), as_many=10)
     assert (none.answer, none.passed, none.parts) == (rules.NO, 0, 14)
-    assert none.why.endswith("asked for 10, as many as the paper's own numbers of these have")
+    assert none.why.endswith("10 are required, as many as hold in the paper's own numbers for these")
     ten = {name: 0.4 if number < 10 else -0.4 for number, name in enumerate(names)}
     assert judge("soft_c02", planted(ten), as_many=10).answer == rules.YES
 

@@ -11,8 +11,8 @@ import torch
 from PIL import Image
 
 from faithbook.models.adapted import load_classifier
-from faithbook.sources import debian, files, images, stamps
-from faithbook.sources.objects import mask_of, where_it_points
+from faithbook.sources import debian, files, images, object_scenes
+from faithbook.sources.object_scenes import mask_of, where_it_points
 from faithlib.errors import DataError, InputError
 
 HERE = files.is_here("stamps")
@@ -20,10 +20,10 @@ PER_CLASS = 4
 GREY = (200, 40, 40)
 
 
-def packed_stamps(folder: Path, *, classes: int = len(stamps.CLASSES)) -> Path:
+def packed_stamps(folder: Path, *, classes: int = len(object_scenes.CLASSES)) -> Path:
     """A Debian package of squares and discs that are cut out, in the real layout, with drawings and sounds beside."""
     tree = folder / "tree"
-    for label, place in list(enumerate(stamps.CLASSES.values()))[:classes]:
+    for label, place in list(enumerate(object_scenes.CLASSES.values()))[:classes]:
         for number in range(PER_CLASS):
             path = tree / "usr/share/tuxpaint/stamps" / place / ("deep" if number else "") / f"thing{number}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,14 +48,14 @@ def packed_stamps(folder: Path, *, classes: int = len(stamps.CLASSES)) -> Path:
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The made package in the real one's place, its 32 photographs cut into 12, 8 and 12."""
     archive = packed_stamps(tmp_path)
-    monkeypatch.setattr(stamps, "fetch", lambda _: archive)
-    monkeypatch.setattr(stamps, "_TEST", 12)
-    monkeypatch.setattr(stamps, "_DEV", 8)
+    monkeypatch.setattr(object_scenes, "fetch", lambda _: archive)
+    monkeypatch.setattr(object_scenes, "_TEST", 12)
+    monkeypatch.setattr(object_scenes, "_DEV", 8)
     return archive
 
 
 def test_a_photograph_is_in_one_split_and_drawings_are_in_none(made: Path) -> None:
-    names = {split: {one.name for one in stamps.stamps(split)} for split in ("train", "dev", "test")}
+    names = {split: {one.name for one in object_scenes.stamps(split)} for split in ("train", "dev", "test")}
     assert [len(names[split]) for split in ("test", "dev", "train")] == [12, 8, 12]
     everything = set.union(*names.values())
     assert len(everything) == 32 == sum(map(len, names.values()))
@@ -64,8 +64,8 @@ def test_a_photograph_is_in_one_split_and_drawings_are_in_none(made: Path) -> No
 
 @pytest.mark.parametrize("objects", [1, 2])
 def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int) -> None:
-    for scene in stamps.scenes("test", objects):
-        assert scene.pixels.shape == (stamps.SIDE, stamps.SIDE, 3) and len(scene.cells) == objects
+    for scene in object_scenes.scenes("test", objects):
+        assert scene.pixels.shape == (object_scenes.SIDE, object_scenes.SIDE, 3) and len(scene.cells) == objects
         # The objects alone have exactly this colour; the ground has none as red.
         red = (
             (np.abs(scene.pixels.astype(int) - GREY).max(axis=2) <= 2).reshape(8, 14, 8, 14).mean(axis=(1, 3)).flatten()
@@ -77,9 +77,9 @@ def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int)
 
 
 def test_scenes_are_the_same_every_time_and_copies_differ(made: Path) -> None:
-    once, again = stamps.scenes("train", 1), stamps.scenes("train", 1)
+    once, again = object_scenes.scenes("train", 1), object_scenes.scenes("train", 1)
     assert all(np.array_equal(a.pixels, b.pixels) and a.cells == b.cells for a, b in zip(once, again, strict=True))
-    assert len({scene.pixels.tobytes() for scene in once}) == len(once) == 12 * stamps.COPIES["train"]
+    assert len({scene.pixels.tobytes() for scene in once}) == len(once) == 12 * object_scenes.COPIES["train"]
     assert len({scene.id_of(0) for scene in once}) == len(once)
 
 
@@ -98,14 +98,14 @@ def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
 
 def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = packed_stamps(tmp_path, classes=5)
-    monkeypatch.setattr(stamps, "fetch", lambda _: few)
+    monkeypatch.setattr(object_scenes, "fetch", lambda _: few)
     with pytest.raises(DataError, match="lacks photographs of some classes"):
-        stamps.stamps("test")
+        object_scenes.stamps("test")
     cut = tmp_path / "cut.deb"
     cut.write_bytes(few.read_bytes()[:2000])
-    monkeypatch.setattr(stamps, "fetch", lambda _: cut)
+    monkeypatch.setattr(object_scenes, "fetch", lambda _: cut)
     with pytest.raises(DataError, match="dpkg-deb cannot read"):
-        stamps.stamps("test")
+        object_scenes.stamps("test")
     with pytest.raises(DataError, match="has no file"):
         debian.package_member(few, "./nowhere")
 
@@ -113,7 +113,7 @@ def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
 def test_the_real_package_has_eight_classes_in_every_split() -> None:
     for split in ("train", "test"):
-        assert {one.label for one in stamps.stamps(split)} == set(range(8))
+        assert {one.label for one in object_scenes.stamps(split)} == set(range(8))
     data = images.load_pictures("stamps-two", "test")
     share = np.mean([len(cells) for cells in data.cells]) / 64
     assert len(data) > 140 and 0.03 < share < 0.2

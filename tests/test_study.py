@@ -21,7 +21,7 @@ from faithbook.engine.pages import contents, page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
-from faithbook.models.kept import precision_on
+from faithbook.models.resume import precision_on
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -210,7 +210,7 @@ def test_auto_is_bfloat16_where_the_processor_multiplies_faster_in_it(
 ) -> None:
     monkeypatch.delenv(machine.PRECISION, raising=False)
     told = {"vendor_id": vendor, "flags": flags, "Features": features}
-    monkeypatch.setattr(machine, "_told_of_processor", told.get)
+    monkeypatch.setattr(machine, "_of_processor", told.get)
     assert machine.precision() == precision
 
 

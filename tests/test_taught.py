@@ -22,7 +22,7 @@ GUARDED = [
     *((one.title, one.text, one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),
 ]
-WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named"}
+WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "n"}
 
 
 def board(**told: Entry) -> pd.DataFrame:
@@ -43,8 +43,8 @@ def everything(text: str) -> pd.DataFrame:
     rows = []
     for place in re.findall(r"\{([^}]*)\}(?!`)", text):
         claim, part = ([one for one in place.split("|") if one not in WRITING] + ["any"])[:2]
-        rows.append((claim, part.replace("*", "a"), 0.25, 0.25))
-    return pd.DataFrame(rows, columns=["claim", "part", "published", "ours"])
+        rows.append((claim, part.replace("*", "a"), 0.25, 0.25, 60))
+    return pd.DataFrame(rows, columns=["claim", "part", "published", "ours", "n"])
 
 
 UNTOLD = board()

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from store import run_cells
 from toy_models import text_model, tokenizer
 
-from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
+from faithbook.models.resume import TrainingState
 from faithbook.paths import root
 from faithlib.errors import UnknownNameError
 
@@ -78,14 +78,14 @@ def test_fine_tuning_that_was_stopped_ends_as_if_it_had_not_been(ag):
 
 
 def test_a_state_is_taken_up_by_the_training_that_kept_it_alone(tmp_path):
-    kept = Kept(tmp_path / "made" / "model", {"epochs": 3})
+    kept = TrainingState(tmp_path / "made" / "model", {"epochs": 3})
     assert kept.state() is None
     torch.manual_seed(1)
     kept.save(epoch=1, weights=torch.ones(2))
     drawn = torch.rand(3)
     assert torch.equal(kept.state()["weights"], torch.ones(2))
     assert torch.equal(torch.rand(3), drawn)  # what is drawn next is what would have been drawn
-    assert Kept(kept.target, {"epochs": 4}).state() is None
+    assert TrainingState(kept.target, {"epochs": 4}).state() is None
     kept.path.write_bytes(kept.path.read_bytes()[:-200])
     assert kept.state() is None
     kept.drop()

@@ -16,7 +16,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from faithbook.bench.subject import OwnMethod, OwnMetric
+from faithbook.bench.user_metric import OwnMethod, OwnMetric
 from faithbook.models import closed_form
 from faithbook.models.encoders import encoder_folder
 from faithbook.reasons import text_inputs
@@ -31,16 +31,15 @@ _INPUTS = 12
 _CLOSE = 1e-4
 
 Answer = Callable[[Any, Perturber, Tensor], Tensor]
-"""What is checked, of a model, its perturber and scores [B, F]: one value an input, or one a feature of an input."""
+"""What is checked, of a model, its perturber and scores [B, F]: one value per input, or one a feature of an input."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the checks say: `faults`, a sentence each; `undefined`, the share of values that are NaN; `by_amount`,
-    whether values hang on how high scores are and not on their order alone."""
+class Checked:
+    """What the checks say: `faults`, a sentence each; `by_amount`, whether values depend on how high scores are and not
+    on their order alone."""
 
     faults: tuple[str, ...]
-    undefined: float = 0.0
     by_amount: bool = False
 
 
@@ -71,7 +70,7 @@ def bed() -> Bed:
     return Bed(detector.model, inputs, {"truth": marks, "opposite": -marks, "random": random})
 
 
-def check_metric(metric: OwnMetric) -> Found:
+def check_metric(metric: OwnMetric) -> Checked:
     """All checks of a metric; a wrong shape, infinite values and an error are raised as InputError: nothing can be
     measured with them."""
     ground = bed()
@@ -88,20 +87,20 @@ def check_metric(metric: OwnMetric) -> Found:
 
     faults = _changes(metric.name, values_of, ground)
     if undefined:
-        why = "a value that is undefined tells no explanation from another, and its input is left out"
+        why = "a value that is undefined separates no two explanations, and its input is left out"
         faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {why}.")
     if all(len(set(one[~one.isnan()].tolist())) == 1 and _same(one, values["truth"]) for one in values.values()):
         faults.append(f"{metric.name} has the same value for every explanation of every input.")
-    return Found(tuple(faults), undefined, by_amount)
+    return Checked(tuple(faults), by_amount)
 
 
-def check_method(method: OwnMethod) -> Found:
+def check_method(method: OwnMethod) -> Checked:
     """All checks of a method; errors as `check_metric`."""
 
     def scores_of(model: Any, asked: Perturber, _: Tensor) -> Tensor:
         return method(model, asked.inputs, asked).double().cpu()
 
-    return Found(tuple(_changes(method.name, scores_of, bed(), unit="scores")))
+    return Checked(tuple(_changes(method.name, scores_of, bed(), unit="scores")))
 
 
 def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> list[str]:
@@ -119,7 +118,7 @@ def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> 
     backwards = everyone[::-1]
     if not _same(answers[backwards], asked(scores[backwards], backwards)):
         faults.append(
-            f"{name} changes with the order of the batch: the {unit} of an input may not hang on where it stands."
+            f"{name} changes with the order of the batch: the {unit} of an input may not depend on its position."
         )
     for b in everyone:
         alone = asked(scores[[b], : sizes[b]], [b])

@@ -1,6 +1,6 @@
 """Values of single inputs that a bench rests on: the known metrics and methods, and one of somebody's own among them.
 
-The same questions as in the last chapter, on fewer inputs: attributions of a real model of texts and of pictures, the
+The same questions as in the last chapter, on fewer inputs: attributions of a real model of texts and of images, the
 same scores shuffled or as ranks, mirror images, and models whose reason was planted. NAOPC is left out: its bounds cost
 more than all else together.
 
@@ -10,7 +10,8 @@ Shape letters: B inputs, F features.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,12 +21,12 @@ import torch
 from torch import Tensor
 
 from faithbook import reasons
-from faithbook.bench.subject import OwnMethod, OwnMetric
+from faithbook.bench.user_metric import OwnMethod, OwnMetric
 from faithbook.engine.profiles import find_profile
 from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, count_rows, evaluate, explain, shuffled, soft_scores
@@ -38,7 +39,7 @@ MODALITIES = ("text", "vision")
 METRICS = tuple(name for name in FAITHFULNESS if name not in FAMILIES["naopc"].directions)
 SOFT = tuple(FAMILIES["soft"].directions)
 MIDDLE = "middle"
-"""A map of closeness to the middle of a picture: a floor that knows neither model nor picture."""
+"""A map of closeness to the middle of an image: a floor that knows neither model nor image."""
 _DATA = {"text": "movie", "vision": "fashion"}
 _MODELS = {"text": "local:text/movie-seed0", "vision": "local:vision/fashion-base-seed0"}
 _PLANTED = {"text": "local:text/{}-seed0", "vision": "local:vision/{}-base-seed0"}
@@ -78,36 +79,20 @@ def sizes_of(profile: str) -> Sizes:
     return SIZES[profile]
 
 
-@dataclass
-class Measured:
-    """Long frames, a row a value. All have modality, id, method, metric, value, but where it is said.
+Frames = Mapping[str, pd.DataFrame]
+"""What has been measured, by name. A row is a value; all have modality, id, method, metric, value, except as noted.
 
-    - `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images;
-    - `planted`: with model and erase; `true`: how true a method is (model, id, method, value);
-    - `rho`: of methods, image against mirror image (id, method, value);
-    - `alike`: rank correlation of the own method with others (id, method, value);
-    - `prices`: rows per input (modality, name, rows, seconds).
-    """
+- `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images;
+- `planted`: with model and erase; `true`: how true a method is (model, id, method, value);
+- `rho`: of methods, image against mirror image (id, method, value);
+- `alike`: rank correlation of the own method with others (id, method, value);
+- `prices`: rows per input (modality, name, rows, seconds).
+"""
 
-    values: list[pd.DataFrame] = field(default_factory=list)
-    mirrored: list[pd.DataFrame] = field(default_factory=list)
-    planted: list[pd.DataFrame] = field(default_factory=list)
-    rho: list[pd.DataFrame] = field(default_factory=list)
-    true: list[pd.DataFrame] = field(default_factory=list)
-    alike: list[pd.DataFrame] = field(default_factory=list)
-    prices: list[dict[str, Any]] = field(default_factory=list)
 
-    def take(self, other: Measured) -> None:
-        """Add what another holds."""
-        for name, frames in vars(other).items():
-            getattr(self, name).extend(frames)
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """One of them as a whole."""
-        frames = getattr(self, name)
-        if name == "prices":
-            return pd.DataFrame(frames)
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+def whole(parts: Mapping[str, Sequence[pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Each table as a whole; what nothing was measured for is empty."""
+    return defaultdict(pd.DataFrame, {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()})
 
 
 @dataclass(frozen=True)
@@ -118,7 +103,7 @@ class Bench:
     method: OwnMethod | None
     sizes: Sizes
     tell: Callable[[str], None] = lambda line: None
-    measured: Measured = field(default_factory=Measured)
+    measured: dict[str, list[pd.DataFrame]] = field(default_factory=lambda: defaultdict(list))
 
     # ------------------------------------------------------------------------------------------------- explanations
     def explanations(
@@ -169,7 +154,7 @@ class Bench:
 
     # -------------------------------------------------------------------------------------------------- real models
     def real(self, modality: str) -> None:
-        """A real model of one modality: values, controls, prices, and mirror images of pictures."""
+        """A real model of one modality: values, controls, prices, and mirror images of images."""
         classifier = load_model(_MODELS[modality], attention="eager")
         model = classifier.model.to(_device())
         inputs, ids = real_inputs(modality, classifier, self.sizes)
@@ -180,7 +165,7 @@ class Bench:
             scores = explanations[self.method.name]
             self._agreement_of_methods(modality, inputs, ids, scores, explanations)
         table = self.scored(model, inputs, explanations, ids, erase=None).assign(modality=modality, control="")
-        self.measured.values.append(table)
+        self.measured["values"].append(table)
         self._controls(modality, model, inputs, ids, explanations)
         self._prices(modality, model, inputs, methods)
         if isinstance(inputs, ImageInputs):
@@ -189,7 +174,7 @@ class Bench:
     def _controls(
         self, modality: str, model: Any, inputs: Inputs, ids: list[str], explanations: Mapping[str, Tensor]
     ) -> None:
-        """The same scores shuffled among the features, and the ranks of the features in place of scores."""
+        """The same scores shuffled among the features, and the ranks of the features instead of scores."""
         perturber = Perturber(model, inputs)
         for method, scores in explanations.items():
             elsewhere, ranks = shuffled(scores, inputs), normalise(scores, "rank", inputs.feature_mask)
@@ -199,22 +184,21 @@ class Bench:
                 if self.metric is not None:
                     values[self.metric.name] = self.metric(perturber, given if control == "shuffled" else ranks)
                 frames = [tidy(ids, method, name, value) for name, value in values.items()]
-                self.measured.values.append(pd.concat(frames).assign(modality=modality, control=control))
+                self.measured["values"].append(pd.concat(frames).assign(modality=modality, control=control))
         if self.method is not None:  # its own scores shuffled, asked of every metric
             moved = {self.method.name: shuffled(explanations[self.method.name], inputs)}
             table = self.scored(model, inputs, moved, ids, erase=None)
             table = table[~table["metric"].isin(SOFT)]
-            self.measured.values.append(table.assign(modality=modality, control="shuffled"))
+            self.measured["values"].append(table.assign(modality=modality, control="shuffled"))
 
     def _prices(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
         """Rows that one attribution of one input costs: of each family of metrics alone, of one's own, of methods."""
         part = inputs[list(range(min(_PRICED, len(inputs))))]
         scores = explain(model, part, ["random"])
-        prices = self.measured.prices
         counted = count_rows(
             model, part, methods=scores, metrics=METRICS, draws=self.sizes.draws, groups=self.sizes.groups
         )
-        prices += [
+        prices = [
             {"modality": modality, "name": family, "rows": rows / len(part)} for family, rows in counted.alone.items()
         ]
         if self.metric is not None:
@@ -223,9 +207,12 @@ class Bench:
             rows = perturber.stats.rows_run / len(part)
             prices.append({"modality": modality, "name": self.metric.name, "rows": rows})
         if self.method is not None:
-            self._prices_of_methods(modality, model, inputs, methods)
+            prices += self._prices_of_methods(modality, model, inputs, methods)
+        self.measured["prices"].append(pd.DataFrame(prices))
 
-    def _prices_of_methods(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
+    def _prices_of_methods(
+        self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]
+    ) -> list[dict[str, Any]]:
         assert self.method is not None
         method = self.method
         perturber = Perturber(model, inputs)
@@ -240,11 +227,11 @@ class Bench:
             hook.remove()
         rows = sum(asked) if method.sees_inside else perturber.stats.rows_run - before
         counted = rows / len(inputs) if rows else float("nan")
-        prices = self.measured.prices
-        prices.append({"modality": modality, "name": method.name, "rows": counted, "seconds": took / len(inputs)})
+        prices = [{"modality": modality, "name": method.name, "rows": counted, "seconds": took / len(inputs)}]
         for name, what in methods.items():
             took = _seconds(partial(explain, model, inputs, {name: what}))
             prices.append({"modality": modality, "name": name, "rows": float("nan"), "seconds": took / len(inputs)})
+        return prices
 
     def _agreement_of_methods(
         self, modality: str, inputs: Inputs, ids: list[str], own_scores: Tensor, explanations: Mapping[str, Tensor]
@@ -255,7 +242,7 @@ class Bench:
         others = {name: one for name, one in explanations.items() if name != self.method.name}
         for name, scores in others.items():
             rho = crosslingual_rho(own_scores, scores, keep=mask)
-            self.measured.alike.append(tidy(ids, name, "rho", rho).assign(modality=modality))
+            self.measured["alike"].append(tidy(ids, name, "rho", rho).assign(modality=modality))
 
     def _mirror(
         self,
@@ -266,7 +253,7 @@ class Bench:
         explanations: Mapping[str, Tensor],
         table: pd.DataFrame,
     ) -> None:
-        """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
+        """Mirror images, explained again: values of metrics, and each method's scores cell by cell."""
         self.tell("vision: the mirror images of the same images")
         mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
         turned = self.explanations(model, mirrored, methods, erase=None)
@@ -275,7 +262,7 @@ class Bench:
             both = values.merge(
                 table[["id", "method", "metric", "value"]], on=["id", "method", "metric"], suffixes=("", "_straight")
             )
-            self.measured.mirrored.append(both)
+            self.measured["mirrored"].append(both)
         if self.method is None:
             return
         across = int(inputs.feature_of[0].max()) + 1
@@ -286,9 +273,10 @@ class Bench:
         for name, scores in straight.items():
             back = turned[name].view(len(inputs), down, across).flip(-1).flatten(1)
             rho = crosslingual_rho(scores, back.to(scores.device))
-            self.measured.rho.append(tidy(ids, name, "rho", rho).assign(modality="vision"))
+            self.measured["rho"].append(tidy(ids, name, "rho", rho).assign(modality="vision"))
 
-    # ----------------------------------------------------------------------------------------------- planted reasons
+    # ----------------------------------------------------------------------------------------------- planted
+    # explanations
     def planted(self, modality: str) -> None:
         """Two models in closed form and three trained ones, whose reason was planted."""
         n = self.sizes.planted[modality]
@@ -329,16 +317,16 @@ class Bench:
         where = {"modality": modality, "model": name}
         if self.method is None:
             table = self.scored(model, inputs, given, ids, erase=erase, gold=gold)
-            self.measured.planted.append(table.assign(**where, erase=erase))
+            self.measured["planted"].append(table.assign(**where, erase=erase))
         mask = inputs.feature_mask
         for method, scores in explained.items():
             how = crosslingual_rho(scores, truth, keep=mask) if gold is None else auprc(scores, gold, mask)
-            self.measured.true.append(tidy(ids, method, "how true", how).assign(**where))
+            self.measured["true"].append(tidy(ids, method, "how true", how).assign(**where))
 
 
 # -------------------------------------------------------------------------------------------------------------- inputs
 def real_inputs(modality: str, classifier: Classifier, sizes: Sizes) -> tuple[Inputs, list[str]]:
-    """The beginnings of film reviews with words as features, or pictures of clothes with the model's patches; ids."""
+    """The beginnings of film reviews with words as features, or images of clothes with the model's patches; ids."""
     n = sizes.inputs[modality]
     if modality == "vision":
         shown = load_pictures(_DATA[modality], "test", n=n)

@@ -1,13 +1,11 @@
-"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and pictures."""
+"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and images."""
 
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -17,25 +15,26 @@ from faithbook.results import figures
 from faithbook.results.labels import label
 from faithbook.results.page import write
 from faithbook.results.plots import Layout, dot_plot
+from faithbook.results.tables import in_names
 
 CAPTIONS: Mapping[str, str] = {
     "answers": "The four questions of the last chapter, the best first: does it separate real attributions from random "
-    "ones, also where amounts are alike, does it prefer a planted reason, and is it not worse after misleading; n of "
+    "ones, also at equal mean importance, does it prefer the planted truth, and is it not worse after misleading; n of "
     "the answer with fewest inputs; rank correlation with the truth before and after misleading, and the worse one.",
     "diagnosticity": "How often each metric prefers a real attribution to random scores (ties count half), with 95 % "
-    "interval over n inputs; how many inputs it needs to be sure (– where these do not tell), the smallest gain it "
-    "would have found, and the rows of the model for one attribution of one input.",
-    "density": "What is left where amounts are alike: how often metrics that use how high scores are prefer a real "
-    "attribution to itself shuffled, and to random scores where both are ranks.",
+    "interval over n inputs; how many inputs it needs to be sure (– if these do not separate), the smallest gain it "
+    "would have found, and the forward passes of the model for one attribution of one input.",
+    "density": "At equal mean importance: how often metrics that use how high scores are prefer a real attribution to "
+    "itself shuffled, and to random scores if both are ranks.",
     "agreement": "How far it ranks methods as each other metric does: rank correlation over methods, mean over inputs.",
-    "planted_truth": "How often each metric prefers a planted reason to itself shuffled (ties count half), by model.",
+    "planted_truth": "How often each metric prefers the planted truth to itself shuffled (ties count half), by model.",
     "follows_the_truth": "Rank correlation, over explanations of one input, of each metric with how true they are "
     "(AUPRC against what was planted), by model.",
     "misled": "What is lost of that on the model that erasure misleads: trained minus misled.",
-    "mirror_images": "Agreement of what is said of a picture and of its mirror image: rank correlation, mean over "
-    "pictures.",
+    "mirror_images": "Agreement of the explanations of an image and of its mirror image: rank correlation, mean over "
+    "images.",
     "preferred_to_random": "How often each metric prefers it to random scores, and to itself shuffled.",
-    "beside_other_methods": "The same, mean over metrics, beside other methods.",
+    "beside_other_methods": "The same, mean over metrics, next to other methods.",
     "ranks": "Mean rank over the metrics of faithfulness (1 is best). Metrics of one family agree by construction.",
     "how_true": "How true explanations are: AUPRC against what was planted; on the linear model rank correlation with "
     "its summands.",
@@ -43,8 +42,6 @@ CAPTIONS: Mapping[str, str] = {
     "cost": "Rows of the model (of methods that were counted) and seconds for one input.",
 }
 
-_NAMES = ("metric", "method", "name")
-"""Columns that name what a row is about."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #8888; --own: #0072b222; --no: #d55e00; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -80,7 +77,7 @@ class Benched:
 
 
 def write_page(benched: Benched, tables: Tables) -> None:
-    """Write the page with its tables and pictures."""
+    """Write the page with its tables and images."""
     folder, name = benched.folder, html.escape(benched.name)
     folder.mkdir(parents=True, exist_ok=True)
     parts = [f"<h1>{name}: a {benched.kind} on the bench</h1><p>{html.escape(benched.about)}</p>"]
@@ -109,28 +106,19 @@ def _listed(title: str, lines: Sequence[str], kind: str = "plain") -> str:
 
 def _table(name: str, table: pd.DataFrame, subject: str) -> str:
     """A table with its caption and download; rows that name what is judged are marked."""
-    heads = "".join(f'<th scope="col">{html.escape(str(column))}</th>' for column in table.columns)
+    shown = in_names(table.rename(columns={"name": "method"}), 2)
+    heads = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in shown.columns)
     rows = []
-    for row in table.to_dict("records"):
-        judged = any(row.get(column) == subject for column in _NAMES)
-        first, *others = (_cell(str(column), value) for column, value in row.items())
+    for is_judged, row in zip((table == subject).any(axis=1), shown.itertuples(index=False), strict=True):
+        first, *others = (html.escape(str(value)) for value in row)
         cells = f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
-        rows.append(f"{'<tr class=own>' if judged else '<tr>'}{cells}</tr>")
+        rows.append(f"{'<tr class=own>' if is_judged else '<tr>'}{cells}</tr>")
     caption = html.escape(CAPTIONS[name])
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(name.replace("_", " "))}"><table>'
         f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f'<p><a href="{name}.csv" download>CSV</a></p>'
     )
-
-
-def _cell(column: str, value: Any) -> str:
-    if isinstance(value, str):
-        return html.escape(label(value) if column in _NAMES else value)
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    whole = column in ("n", "inputs needed", "model calls per input") or (abs(value) >= 2 and float(value).is_integer())
-    return f"{value:.0f}" if whole else f"{value:.2f}"
 
 
 _PICTURED = {"diagnosticity": ("metric", 0.5), "agreement": ("metric", 0.0), "beside_other_methods": ("method", 0.5)}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.subject import OwnMetric, find_method, find_metric
+from faithbook.bench.user_metric import OwnMetric, find_method, find_metric
 from faithbook.results.advice import QUESTIONS
 from faithlib.errors import ModelError
 
 _LIMITS = (
-    "One model of texts and one of pictures, and one model a condition where reasons are planted: another training run "
-    "may differ. Intervals cover the choice of inputs alone.",
+    "One model of texts and one of images, and one model per condition with planted explanations: another training run "
+    "may differ. Intervals cover the choice of inputs only.",
     "Every yes and no is the answer of the rule `above` of the book at its usual level; anything else is unsure, as is "
     "anything with fewer than ten inputs.",
     "NAOPC is left out: its bounds cost more than all other metrics together.",
@@ -34,8 +35,8 @@ def bench(
     """Judge a metric, or an attribution `method`, beside the known ones and write its page into a folder (default:
     `bench-` and its name).
 
-    Raises what finding and checking it raise (`subject`, `checks`), and UnknownNameError for a profile that does not
-    exist.
+    Raises what finding and checking it raise (`user_metric`, `checks`), and UnknownNameError for a profile that does
+    not exist.
     """
     sizes, began = measure.sizes_of(profile), time.perf_counter()
     judged = find_method(what) if method else find_metric(what)
@@ -46,12 +47,14 @@ def bench(
         if not checked.by_amount:
             notes.append(f"{judged.name} uses the order of scores alone: it needs no control of amounts.")
         _measure(measuring, modalities, notes, tell)
-        made = tables.of_metric(measuring.measured, judged.name, judged.direction, by_amount=checked.by_amount)
+        made = tables.of_metric(
+            measure.whole(measuring.measured), judged.name, judged.direction, by_amount=checked.by_amount
+        )
         verdicts = tables.in_words(made["answers"], judged.name, QUESTIONS)
     else:
         checked, measuring = check_method(judged), measure.Bench(None, judged, sizes)
         _measure(measuring, modalities, notes, tell)
-        made = tables.of_method(measuring.measured, judged.name)
+        made = tables.of_method(measure.whole(measuring.measured), judged.name)
         verdicts = tables.in_words(made["answers"], judged.name, tables.METHOD_QUESTIONS)
     notes += [*_LIMITS, f"Made in {time.perf_counter() - began:.0f} seconds with the sizes of the profile {profile}."]
     place, kind = folder or Path(f"bench-{judged.name}"), "method" if method else "metric"
@@ -63,7 +66,7 @@ def bench(
 def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
     """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
     for modality in modalities:
-        part = replace(bench, tell=tell, measured=measure.Measured())
+        part = replace(bench, tell=tell, measured=defaultdict(list))
         try:
             part.real(modality)
             part.planted(modality)
@@ -72,4 +75,5 @@ def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], 
             if sum(" is left out: " in note for note in notes) == len(modalities):
                 raise
         else:
-            bench.measured.take(part.measured)
+            for name, frames in part.measured.items():
+                bench.measured[name] += frames

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faithbook.bench.measure import MIDDLE, Measured
+from faithbook.bench.measure import MIDDLE, Frames
 from faithbook.results import rules
 from faithbook.results.advice import advice
 from faithbook.results.cells import Cells
@@ -69,11 +69,11 @@ def _units(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------------------------- a metric
-def of_metric(measured: Measured, name: str, direction: str, *, by_amount: bool) -> Tables:
+def of_metric(measured: Frames, name: str, direction: str, *, by_amount: bool) -> Tables:
     """Every table of a metric's bench by its name; `answers` comes first and holds what the others say."""
     known = BOOK.beside(name, direction, by_amount=by_amount)  # type: ignore[arg-type]
-    values, planted = _units(measured.frame("values")), _units(measured.frame("planted"))
-    tells, amounts = _tells(values, measured.frame("prices"), known)
+    values, planted = _units(measured["values"]), _units(measured["planted"])
+    tells, amounts = _tells(values, measured["prices"], known)
     right, follows, lost = _truth(planted, known)
     answers = advice(tells, amounts, right, lost, follows, known=known)
     tables = {
@@ -84,7 +84,7 @@ def of_metric(measured: Measured, name: str, direction: str, *, by_amount: bool)
         "planted_truth": right,
         "follows_the_truth": follows,
         "misled": lost,
-        "mirror_images": _mirrored(measured.frame("mirrored"), known),
+        "mirror_images": _mirrored(measured["mirrored"], known),
     }
     return {key: table for key, table in tables.items() if len(table)}
 
@@ -136,7 +136,7 @@ def _truth(planted: pd.DataFrame, known: Known) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def _mirrored(both: pd.DataFrame, known: Known) -> pd.DataFrame:
-    """Whether a metric ranks the methods alike on a picture and on its mirror image: mean rank correlation."""
+    """Whether a metric ranks the methods alike on an image and on its mirror image: mean rank correlation."""
     if both.empty:
         return pd.DataFrame()
     both = both[(both["method"] != "random") & both["metric"].isin(known.asking)]
@@ -151,9 +151,9 @@ def _mirrored(both: pd.DataFrame, known: Known) -> pd.DataFrame:
 METHOD_QUESTIONS = ["beats random", "beats itself shuffled", "finds what was planted", "is not misled"]
 
 
-def of_method(measured: Measured, name: str) -> Tables:
+def of_method(measured: Frames, name: str) -> Tables:
     """Every table of a method's bench by its name; `answers` comes first: one row a modality."""
-    values = _units(measured.frame("values"))
+    values = _units(measured["values"])
     every = Known(BOOK.directions, BOOK.family_of, BOOK.asking, BOOK.asking)
     preferred = preferred_to_chance(values.assign(control=values["control"].replace("", np.nan)), every)
     preferred = preferred[preferred["metric"].isin(every.asking)]
@@ -162,16 +162,16 @@ def of_method(measured: Measured, name: str) -> Tables:
     beats = listed(by_metric, ["modality", "metric", "against"])
     beats["answer"] = [answer(one, 0.5) for one in by_metric.values()]
     by_method = means(preferred, ["modality", "method"], _SHARE, against=CHANCE)
-    true = means(measured.frame("true"), ["modality", "model", "method"], _CORRELATION)
+    true = means(measured["true"], ["modality", "model", "method"], _CORRELATION)
     tables = {
         "answers": _answers_of_method(by_metric, true, name),
         "preferred_to_random": beats,
         "beside_other_methods": _best_first(listed(by_method, ["modality", "method"])),
         "ranks": _ranks(values[values["control"] == ""]),
         "how_true": _best_first(listed(true, ["modality", "model", "method"]), ["modality", "model"]),
-        "alike": _best_first(listed(means(measured.frame("alike"), ["modality", "method"], _CORRELATION), _BY_METHOD)),
-        "mirror_images": _mirrored_methods(measured.frame("rho")),
-        "cost": measured.frame("prices").query("seconds == seconds")[["modality", "name", "rows", "seconds"]],
+        "alike": _best_first(listed(means(measured["alike"], ["modality", "method"], _CORRELATION), _BY_METHOD)),
+        "mirror_images": _mirrored_methods(measured["rho"]),
+        "cost": measured["prices"].query("seconds == seconds")[["modality", "name", "rows", "seconds"]],
     }
     return {key: table for key, table in tables.items() if len(table)}
 
@@ -225,7 +225,7 @@ def _ranks(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mirrored_methods(rho: pd.DataFrame) -> pd.DataFrame:
-    """Rank correlation of a picture's scores with those of its mirror image, and its lead over two floors."""
+    """Rank correlation of an image's scores with those of its mirror image, and its lead over two floors."""
     if rho.empty:
         return pd.DataFrame()
     correlations = means(rho, _BY_METHOD, _CORRELATION)

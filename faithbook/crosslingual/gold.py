@@ -23,7 +23,7 @@ import numpy as np
 from faithbook.declared import ask
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithbook.sources.splits import Span, stable_hash
-from faithbook.sources.words import Pair
+from faithbook.sources.tokenise import Pair
 from faithbook.sources.zhao_aletras_sets import read_text
 from faithlib.errors import DataError, InputError, unknown
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from faithbook.crosslingual.gold import Links
 from faithbook.sources.splits import Span
-from faithbook.sources.words import Pair, copied_words
+from faithbook.sources.tokenise import Pair, copied_words
 from faithlib.errors import FaithlibError, InputError
 
 

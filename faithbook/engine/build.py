@@ -45,8 +45,8 @@ from faithbook.paths import results_dir, root
 from faithlib import errors
 from faithlib.errors import DataError, FaithlibError
 
-# glibc gives the memory of every large tensor back at once, and the system clears it anew for the next one: a tenth of
-# the time of a forward pass. Kept in place of that, and in large pages; other systems know nothing of it.
+# glibc gives the memory of every large tensor back at once, and the system clears it again for the next one: a tenth of
+# the time of a forward pass. Kept instead of that, and in large pages; other systems know nothing of it.
 _MALLOC = "GLIBC_TUNABLES"
 _KEPT = ":".join(
     f"glibc.malloc.{name}={value}"

@@ -75,7 +75,7 @@ def threads() -> int:
 @functools.cache
 def processor() -> str:
     """The name of the processor, as the operating system gives it."""
-    return _told_of_processor("model name") or platform.processor() or platform.machine()
+    return _of_processor("model name") or platform.processor() or platform.machine()
 
 
 def most_memory() -> int:
@@ -90,12 +90,12 @@ def precision() -> str:
 
     The variable FAITHLIB_PRECISION, which a build sets for its jobs, goes before: all nodes of a cluster do the same.
     """
-    known = {*_told_of_processor("flags").split(), *_told_of_processor("Features").split()}  # of x86, of ARM
-    fast = _MULTIPLY_BFLOAT16 | (_MULTIPLY_BFLOAT16_OF_AMD if _told_of_processor("vendor_id") == _AMD else set())
+    known = {*_of_processor("flags").split(), *_of_processor("Features").split()}  # of x86, of ARM
+    fast = _MULTIPLY_BFLOAT16 | (_MULTIPLY_BFLOAT16_OF_AMD if _of_processor("vendor_id") == _AMD else set())
     return os.environ.get(PRECISION) or ("bfloat16" if known & fast else "float32")
 
 
-def _told_of_processor(name: str) -> str:
+def _of_processor(name: str) -> str:
     """A line of what Linux says of the first processor; empty where it does not."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from faithbook.engine.build import RunError, build, locked, minutes
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import configuration, repository
@@ -169,7 +169,7 @@ def page(job: Job) -> bytes:
 
 
 def _not_public(job: Job) -> bytes:
-    """What a published book has in place of a page that quotes what is not ours to publish."""
+    """What a published book has instead of a page that quotes what is not ours to publish."""
     import nbformat
     from nbformat import v4
 
@@ -194,7 +194,7 @@ def _source_digest(source: Path) -> str:
 
 
 def _pages(source: Path) -> None:
-    """Sphinx on everything anew, for an incremental build would not repeat the warnings of pages it leaves alone.
+    """Sphinx on everything again, for an incremental build would not repeat the warnings of pages it leaves alone.
 
     The pages are made beside the earlier ones and take their place when all are there.
     """

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, reference_units
+from faithbook.engine.inputs import commit_of, committed_tables, digests_of, loaded, reference_units
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
@@ -87,7 +87,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What tells it from the other jobs of its profile: its folder below `runs`."""
+        """What distinguishes it from the other jobs of its profile: its folder below `runs`."""
         return f"{self.notebook}/{self.folder.name}"
 
     @property
@@ -238,7 +238,7 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     """The settings on which the run at one point of a notebook's grid depends.
 
     The lists that make up the grid are left out. Of a setting that has a value for each data set, this data set's value
-    alone is kept; of numbers of inputs that stand beside the grid's values, this point's. So a further seed, or another
+    alone is kept; of numbers of inputs given next to the grid's values, this point's. So a further seed, or another
     size for another data set, does not redo the runs that are there.
     """
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
@@ -292,7 +292,7 @@ def _with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
 def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     """The jobs that make every checkpoint of a profile, or of one of its studies; they run only when asked for.
 
-    What is used only where it lies on this machine (`where_here`) is learnt only there. Raises UnknownNameError for
+    What is used only if it is on this machine (`where_here`) is learnt only there. Raises UnknownNameError for
     another profile or study, or for a data set without a `training`; InputError where nothing is trained.
     """
     entry, studies, planner = find_profile(profile_name), table().studies, _Planner(profile_name)

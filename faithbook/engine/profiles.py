@@ -58,7 +58,7 @@ class Profile(_Strict):
 class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each value
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
-    results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
+    results it reads, and the models and data it loads (`faithbook.engine.inputs`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
     beforehand of rows and hours.
 
@@ -111,7 +111,7 @@ class NotebookEntry(_Strict):
 
 
 class HubModel(_Strict):
-    """A model of the hub: the commit it is wanted at ("": `faithbook.engine.commits` settles one) and its licence ("":
+    """A model of the hub: the commit it is wanted at ("": the newest, or what the cache holds) and its licence ("":
     its card says it)."""
 
     revision: str = ""
@@ -131,7 +131,7 @@ class Table(_Strict):
     profiles: dict[str, Profile]
     studies: dict[str, StudyEntry]
     data: dict[str, tuple[str, ...]] = {}  # data set, encoder or gold alignment: the sources and files it is read from
-    instead: dict[str, tuple[str, ...]] = {}  # data set: the sources read in place of those, where they are not there
+    instead: dict[str, tuple[str, ...]] = {}  # data set: the sources read instead of those, where they are not there
     hub: dict[str, HubModel] = {}  # by hub id
 
     def is_here(self, name: str) -> bool:
@@ -256,12 +256,12 @@ def own_of(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def _block(profile: Profile, study: str, notebook: str, known: Table) -> Settings:
     block = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
-    # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on. A
+    # Data sets that go before the others if they are on this machine, as their models do: a run without goes on. A
     # few inputs of a set are read only where the whole is not.
     if where_here := block.pop("where_here", []):
         at_hand = [name for name in where_here if known.is_here(name) and _has_models(block, name)]
         block["datasets"] = at_hand + [name for name in block["datasets"] if name.removesuffix("-few") not in at_hand]
-    # Classifiers that stand in the grid only where what they need lies on this machine: an encoder or a folder.
+    # Classifiers that are in the grid only if what they need is on this machine: an encoder or a folder.
     if absent := {name for name, on in block.pop("classifiers_here", {}).items() if not _lies_here(on, known)}:
         block["classifiers"] = _without(block.get("classifiers", []), absent)
         if isinstance(block["classifiers"], dict):
@@ -304,7 +304,7 @@ def shareable(notebook: str) -> bool:
     return place_of(notebook)[1].shareable
 
 
-# ------------------------------------------------------------------- which of the papers' own data lie on this machine
+# ------------------------------------------------------------------- which of the papers' own data are on this machine
 def is_here(whole: Iterable[str], instead: Iterable[str] = ()) -> bool:
     """Whether a data set can be read without fetching anything: `whole`, the sources it is read from, or all of those
     that are read in their place (the tables `data` and `instead` of notebooks/profiles.yaml).
@@ -315,7 +315,7 @@ def is_here(whole: Iterable[str], instead: Iterable[str] = ()) -> bool:
 
 
 def source_lies(source: str) -> bool:
-    """Whether the files of a source lie on this machine; of what people bring any file counts, as layouts differ."""
+    """Whether the files of a source are on this machine; of what people bring any file counts, as layouts differ."""
     entry, folder = listed_source(source), raw_dir() / source
     if entry.get("kind") == "manual":
         return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
@@ -324,7 +324,7 @@ def source_lies(source: str) -> bool:
 
 
 def listed_source(source: str) -> dict[str, Any]:
-    """An entry of `data/sources.toml` as it stands there."""
+    """An entry of `data/sources.toml` as it is written there."""
     known = _sources((root() / "data" / "sources.toml").read_text(encoding="utf-8"))
     if source not in known:
         raise unknown("source", source, known)

@@ -13,7 +13,7 @@ Every notebook is a jupytext py:percent file with one cell tagged `parameters` t
     run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
     run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
     run.save(table, "soft_table2", format="csv") # a file that the page offers for download
-    run.save_units(values)                       # one value an input, in the schema of faithbook.engine.units
+    run.save_units(values)                       # one value per input, in the schema of faithbook.engine.units
     run.note(n=120, rows_run=5_310)              # facts for the manifest and the status page
     for rows in run.blocks(len(data), 64): ...   # this part's share of the inputs, a block at a time
     run.add(frame, "soft_scores"), run.add_units(values), run.count(n=64)   # the same, block by block
@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.declared import ask, declare, opened
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.machine import commit, device, most_memory, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,
@@ -127,7 +127,7 @@ class Run:
     def shared(self, everything: Sequence[T]) -> Sequence[T]:
         """This part's share of things in order: parts follow one another, and none has more than one above another.
 
-        What a notebook shares out must be computed thing by thing, the same whatever stands beside it; and what goes
+        What a notebook shares out must be computed thing by thing, the same whatever else is computed; and what goes
         into one table must be shared out at once, or parts would not follow one another in it.
         """
         part, parts = self.share

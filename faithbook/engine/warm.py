@@ -8,7 +8,7 @@ once; what else would be `python -m MODULE ...` is asked of it and forked:
 
 with the same environment, folder, streams, signals and status. Where no warm process can be reached (a notebook run by
 itself, a cluster's node, a system on which forks are not safe) it starts Python as ever. Only third-party packages are
-imported before the fork: code of this repository that changes during a build is read by every notebook anew.
+imported before the fork: code of this repository that changes during a build is read by every notebook again.
 
 The one who asks holds a connection: a line with the request, three streams, then a byte for each signal to pass on. The
 answer is an empty line once the copy runs, and a line with its status. Who gets no first line starts Python instead. A
@@ -272,7 +272,7 @@ def _become(request: dict[str, Any]) -> None:
         status = ended.code
     except BaseException:
         traceback.print_exc()
-    # Ends as Python does, but for taking every imported module to pieces, which takes a second and is of no use.
+    # Ends as Python does, without taking every imported module to pieces, which takes a second and is of no use.
     if isinstance(status, str):
         print(status, file=sys.stderr)
     atexit._run_exitfuncs()

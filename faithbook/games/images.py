@@ -1,12 +1,12 @@
-"""Pictures for the game of erasing: all that a model answers to them with any of 4 x 4 cells gone.
+"""Images for the game of erasing: all that a model answers to them with any of 4 x 4 cells gone.
 
     python -m faithbook.games.images
 
-writes `data/pictures/erased.npz` anew (2^16 answers a picture: a quarter of an hour on one core, too long for every
-build, so the file is committed). Pictures are shipped ones of Fashion-MNIST, the model is the shipped one that study 2
+writes `data/pictures/erased.npz` again (2^16 answers an image: a quarter of an hour on one core, too long for every
+build, so the file is committed). Images are shipped ones of Fashion-MNIST, the model is the shipped one that study 2
 reads them with. Answers are kept as whole numbers of a part in 65,535, and all else is worked out from what is kept.
 
-Shape letters: P pictures, N cells, M attributions.
+Shape letters: P images, N cells, M attributions.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def chosen() -> tuple[nn.Module, list[Pictures], ImageInputs]:
-    """The model, and the pictures that are played with: of those that come first the first of each class whose class
-    the model is sure of, and not of the empty picture's; as many as there are games."""
+    """The model, and the images that are played with: of those that come first the first of each class whose class
+    the model is sure of, and not of the empty image's; as many as there are games."""
     model, pictures = load_model(MODEL).model, load_pictures(DATA, "test", n=CANDIDATES)
     inputs = as_inputs(pictures, model, patch=CELL)
     score = Perturber(model, inputs, erase="mean")

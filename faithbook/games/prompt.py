@@ -2,7 +2,7 @@
 
     python -m faithbook.games.prompt
 
-writes `data/examples/erased_prompt.json` anew. The sentences are ours (`faithbook.sources.facts`). The model is
+writes `data/examples/erased_prompt.json` again. The sentences are ours (`faithbook.sources.facts`). The model is
 optional, so the file is committed.
 """
 
@@ -16,7 +16,7 @@ from faithbook.language import language_model
 from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
 from faithbook.results.page import write
-from faithbook.sources.facts import TEMPLATES, told
+from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib.backends import Continuation
 from faithlib.perturb import Perturber
 from faithlib.units import cut
@@ -33,7 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str, Any]:
     """The game (`show.erasing`) on the first prompt of facts: the probability of the right city."""
-    (prompt,) = told("facts", 1, sentences=sentences)
+    (prompt,) = sentence_prompts("facts", 1, sentences=sentences)
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], prompt.answer, reading="probability")
     inputs = lm.inputs([prompt.text], unit="sentence")
     score = Perturber(lm, inputs, erase="delete")

@@ -1,6 +1,6 @@
 """Games in a page: what `book/_static/play.js` makes of the JSON that the page carries, so that it needs no kernel.
 
-Every game stands beside a figure of the page (`picture`) for those without scripts and for print.
+Every game comes with a figure of the page (`picture`) for those without scripts and for print.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCALE = 100_000
 PARTS = 65_535
 """The same where there are too many to be written as text: numbers of two bytes."""
 ERASED = "data/pictures/erased.npz"
-"""Pictures with all that a model answers to them in parts (`faithbook.games.images`)."""
+"""Images with all that a model answers to them in parts (`faithbook.games.images`)."""
 ERASED_PROMPT = "data/examples/erased_prompt.json"
 """A prompt with all that a language model answers to its sentences (`faithbook.games.prompt`)."""
 MOST_BYTES = 600_000
@@ -95,7 +95,7 @@ def erasing(
 
 
 def cell_names(across: int) -> list[str]:
-    """Cells of a picture, row by row, as on a chessboard read from above.
+    """Cells of an image, row by row, as on a chessboard read from above.
 
     >>> cell_names(2)
     ['A1', 'B1', 'A2', 'B2']
@@ -104,7 +104,7 @@ def cell_names(across: int) -> list[str]:
 
 
 def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
-    """The data of a game of erasing on the pictures of `ERASED`; answers are base64 of numbers of two bytes, the lower
+    """The data of a game of erasing on the images of `ERASED`; answers are base64 of numbers of two bytes, the lower
     first. `methods`: as for `erasing`."""
     ask(ERASED)
     with np.load(root() / ERASED) as stored:

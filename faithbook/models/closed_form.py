@@ -1,8 +1,8 @@
 """Classifiers whose every reason is known in closed form, shaped like the models that faithlib reads.
 
 Two are linear: an input's evidence is a sum over its features, and each feature's true share is its summand. Two detect
-one planted thing each (`planted`): their answer hangs on whether it is there, and stays the same whatever else is
-erased, so that no erased copy is strange to them. Texts: `BagOfWords`, `word_detector`; pictures: `linear_patches`,
+one planted thing each (`planted`): their answer depends on whether it is there, and stays the same whatever else is
+erased, so that no erased copy is strange to them. Texts: `BagOfWords`, `word_detector`; images: `linear_patches`,
 `stripe_detector`, which are timm Vision Transformers without blocks.
 
 Shape letters: B inputs, L tokens, D embedding size, F features, V words of the vocabulary, C classes.
@@ -166,7 +166,7 @@ def _patches_to_logits(weight: Tensor, bias: Tensor, *, pool: str, labels: tuple
 
 
 def linear_patches() -> Classifier:
-    """Which direction of stripes has more evidence in the whole picture: linear in every patch."""
+    """Which direction of stripes has more evidence in the whole image: linear in every patch."""
     own = torch.eye(2).repeat_interleave(COPIES, dim=1) / COPIES
     patches = (28 // planted.CELL) ** 2
     weight = patches * SHARPNESS / 2 * (own - own.flip(0))
@@ -180,7 +180,7 @@ def patch_truth(inputs: ImageInputs, predicted: Tensor) -> Tensor:
 
 
 def stripe_detector() -> Classifier:
-    """The classifier of "planted" pictures that knows the stripes: a direction where a cell has it, "neither" where
+    """The classifier of "planted" images that knows the stripes: a direction where a cell has it, "neither" where
     none has. What clothes show answers to the templates with .73 at most, planted stripes with 1."""
     weight, bias = _detecting(2, threshold=0.85)
     return _patches_to_logits(weight, bias, pool="max", labels=planted.CELL_LABELS, what="stripe detector")

@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from faithbook import hub, room
-from faithbook.engine.loads import commit_of
+from faithbook import disk, hub
+from faithbook.engine.inputs import commit_of
 from faithlib.errors import DataError
 
 _PICKLE = "pytorch_model.bin"
@@ -69,7 +69,7 @@ def _downloaded(place: str) -> Path:
     try:
         return Path(snapshot_download(place, revision=revision, allow_patterns=[_PICKLE, *_BESIDE]))
     except Exception as error:  # whatever the hub's client raises
-        raise DataError(f"the hub does not give {place}: {hub.told(error)}") from error
+        raise DataError(f"the hub does not give {place}: {hub.brief(error)}") from error
 
 
 def read_pickle(pickle: Path, weights: Path, place: str) -> None:
@@ -82,8 +82,8 @@ def read_pickle(pickle: Path, weights: Path, place: str) -> None:
         raise DataError(f"the pickled weights of {place} were not read in {_SECONDS} seconds: try again") from error
     if done.returncode:
         said = next((line for line in reversed(done.stderr.strip().splitlines()) if line.strip()), "no word")
-        if room.says_full(said):
-            raise DataError(f"the weights of {place} do not fit where they go, {weights}: {said}; {room.WHAT_TO_DO}")
+        if disk.says_full(said):
+            raise DataError(f"the weights of {place} do not fit where they go, {weights}: {said}; {disk.WHAT_TO_DO}")
         raise DataError(f"the pickled weights of {place} hold something else than tensors, or are damaged: {said}")
 
 
@@ -98,9 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"faithlib: {error}", file=sys.stderr)
             return 1
         except OSError as error:
-            if not room.is_full(error):
+            if not disk.is_full(error):
                 raise
-            print(f"faithlib: {place} was not converted: {error}; {room.WHAT_TO_DO}", file=sys.stderr)
+            print(f"faithlib: {place} was not converted: {error}; {disk.WHAT_TO_DO}", file=sys.stderr)
             return 1
     return 0
 

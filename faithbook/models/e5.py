@@ -220,7 +220,7 @@ def bert_weights(file: E5File, pieces: Sequence[int], layers: int) -> dict[str, 
 
 
 def tokenizer(pieces: Pieces = kept_pieces) -> bytes:
-    """tokenizer.json with these pieces, numbered anew in their old order."""
+    """tokenizer.json with these pieces, numbered again in their old order."""
     whole = _whole_tokenizer()
     vocabulary = [whole["model"]["vocab"][piece] for piece in pieces()]
     place = {piece: i for i, (piece, _) in enumerate(vocabulary)}

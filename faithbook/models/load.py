@@ -27,7 +27,7 @@ from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError, InputError, ModelError, unknown
 
 if TYPE_CHECKING:
@@ -73,15 +73,14 @@ class Classifier:
             )
 
 
-def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa") -> Classifier:
+def load_model(spec: str, *, attention: str = "sdpa") -> Classifier:
     """Load a classifier.
 
     - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights; or
       an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
       Vision Transformer (`local:vision/fashion-base-seed0`).
-    - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit
-      (default: that of the table `hub` in notebooks/profiles.yaml, else the newest, which during a build is the one
-      in the hub's cache).
+    - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights, at the commit of the table
+      `hub` in notebooks/profiles.yaml, else the newest, which during a build is the one in the hub's cache.
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps). From then on this process runs convolutions and
     LSTMs of float32 in the whole of it, on a GPU too.
@@ -95,19 +94,19 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     ask_for_model(spec)
     # Torch's default for them there is TF32, which has ten bits.
     torch.backends.cudnn.allow_tf32 = False
-    classifier = _LOADERS[kind](name, revision, attention)
+    classifier = _LOADERS[kind](name, attention)
     classifier.model.eval()
     return classifier
 
 
-def _local(name: str, revision: str | None, attention: str) -> Classifier:
+def _local(name: str, attention: str) -> Classifier:
     folder = checkpoints_dir() / name
     if not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
     card = read_json(folder / "card.json")
     if (folder / "config.json").exists():  # in the layout of timm, which names an architecture, or of the hub
         of_timm = "architecture" in read_json(folder / "config.json")
-        whole = (_timm if of_timm else _hf)(str(folder), revision, attention)
+        whole = (_timm if of_timm else _hf)(str(folder), attention)
         return replace(whole, spec=f"local:{name}", card=card)
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
@@ -138,10 +137,10 @@ def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
     return model
 
 
-def _hf(name: str, revision: str | None, attention: str) -> Classifier:
+def _hf(name: str, attention: str) -> Classifier:
     # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
     folder = next((place for place in (Path(name), root() / name, hub.converted_folder(name)) if place.is_dir()), None)
-    revision = revision or (None if folder else hub.revision_of(f"hf:{name}"))
+    revision = None if folder else hub.revision_of(f"hf:{name}")
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
     if folder:
@@ -168,7 +167,7 @@ def _classifier(name: str, attention: str, **options: Any) -> Any:
         raise DataError(f"cannot load {name}: {error}; {hub.HOW_TO_BRING}") from error
 
 
-def _timm(name: str, revision: str | None, attention: str) -> Classifier:
+def _timm(name: str, attention: str) -> Classifier:
     name, _, how = name.partition("?")
     # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
     folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)

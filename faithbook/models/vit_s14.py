@@ -1,8 +1,8 @@
 """ViT-S/14, the encoder of our classifiers of photographs: weights out of a package's ONNX file, in timm's layout.
 
-The package (`vit-s14` in data/sources.toml) finds what is salient in a picture: an encoder of the shape of
+The package (`vit-s14` in data/sources.toml) finds what is salient in an image: an encoder of the shape of
 DINOv2-small (Oquab et al. 2024) under a decoder, exported as one graph. Only its encoder is taken. Who made it says
-neither from which weights the encoder started nor on which pictures the whole was trained. Names and shapes are those
+neither from which weights the encoder started nor on which images the whole was trained. Names and shapes are those
 of DINOv2-small, so that it is taken to have started there; how far training has moved it from there is not known.
 
 The file is read once and kept as safetensors beside it (`derived_folder`); the graph is never run.
@@ -57,7 +57,7 @@ def encoder_file() -> Path:
 
 
 def vit_s14(*, side: int = 112, classes: int = 0, drop_path: float = 0.0) -> Any:
-    """The encoder as a timm VisionTransformer for pictures of `side` x `side` pixels, in `eval()` mode and float32.
+    """The encoder as a timm VisionTransformer for images of `side` x `side` pixels, in `eval()` mode and float32.
 
     `classes`: of a head at random (0: none); `drop_path`: stochastic depth in training.
 

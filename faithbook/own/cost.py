@@ -17,7 +17,7 @@ import psutil
 import torch
 
 from faithbook.models.load import Classifier
-from faithbook.own.bring import Brought
+from faithbook.own.load import OwnData
 from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
@@ -67,7 +67,7 @@ class Estimate:
 
 def estimate(
     classifier: Classifier,
-    brought: Brought,
+    brought: OwnData,
     methods: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,
@@ -166,7 +166,7 @@ def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, f
 
 
 def _lengths(inputs: Inputs) -> list[int]:
-    """Tokens of each text; 1 for every picture: all have the same."""
+    """Tokens of each text; 1 for every image: all have the same."""
     return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from torch import Tensor
 
 from faithbook.models.load import Classifier
-from faithbook.own.bring import Brought
+from faithbook.own.load import OwnData
 from faithbook.results import figures, rules
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -45,7 +45,7 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
     return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
 
 
-def predictions(classifier: Classifier, brought: Brought) -> pd.DataFrame:
+def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
     """What the model says of each input: input, text (of texts), predicted, probability, and where labels were given
     label and correct (1 or 0)."""
     perturber = Perturber(classifier.model, brought.inputs)
@@ -121,7 +121,8 @@ def undefined(means: pd.DataFrame) -> str:
 
 
 def side_by_side(means: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """A summary for readers: one row a metric, one column a method, "mean [low, high]"; "–" where none is defined."""
+    """A summary for readers: one row per metric, one column per method, "mean [low, high]"; "–" where none is
+    defined."""
     ends = zip(means["estimate"], means["low"], means["high"], strict=True)
     cells = [
         "–" if math.isnan(mean) else f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
@@ -190,8 +191,8 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
 
 
 def to_decide(difference: Quantity) -> float:
-    """Inputs with which a difference as large as this one is told from zero four times in five (`rules.how_many`), ten
-    at least; infinite where it is none, NaN where nothing spreads."""
+    """Inputs with which a difference as large as this one is distinguished from zero four times in five
+    (`rules.how_many`), ten at least; infinite where it is none, NaN where nothing spreads."""
     if not difference.standard_error > 0:
         return math.nan
     return max(rules.how_many(difference), FEWEST_CLUSTERS) if difference.point else math.inf

@@ -1,4 +1,4 @@
-"""What study 4 asks of models and searches of ours, as one value a text: what `Page.measure` averages.
+"""What study 4 asks of models and searches of ours, as one value per text: what `Page.measure` averages.
 
 Of `naopc_models` (`of_models`, its parts "" and "bounds"); a `search` is named with its width, "" where there is none:
 
@@ -77,7 +77,7 @@ def of_shares(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Searches, one row a text: the exact ones, the beams of short texts beside them, those of long texts."""
+    """Searches, one row per text: the exact ones, the beams of short texts beside them, those of long texts."""
     searches = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
     searches["search"] = [
         f"{name}, width {width:.0f}" for name, width in zip(searches["method"], searches["width"], strict=True)

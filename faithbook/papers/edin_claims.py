@@ -1,4 +1,4 @@
-"""What the claims of Edin et al. are judged by, as one value a text, model and method: what `Page.measure` averages.
+"""What the claims of Edin et al. are judged by, as one value per text, model and method: what `Page.measure` averages.
 
 | metric | value |
 | --- | --- |

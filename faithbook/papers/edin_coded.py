@@ -3,7 +3,7 @@
 Read in aopc/feature_attribution_methods of their repository as of commit ebdae13. Every piece of a word has a score of
 its own, of the logit of the positive class and without a sign: the length of a gradient's product with the embedding,
 or the absolute value. A word has the sum of its pieces. Baselines and erased pieces are [MASK]. DecompX needs a forward
-pass written anew for each architecture; it is left out.
+pass written again for each architecture; it is left out.
 
 What differs: their passes run in half precision where ours do not, their LIME fits captum's lasso to other samples, and
 their KernelSHAP explains the logit, ours (`edin_methods`) the probability.

@@ -118,7 +118,9 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     drawn = drawn.assign(panel=[f"{one.classifier}, {one.words} words" for one in drawn.itertuples()])
     looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
     layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
-    return line_plot(drawn, "distinct rows per text", "mean error", x="rows", layout=layout, bars=True, log=True)
+    return line_plot(
+        drawn, "distinct forward passes per text", "mean error", x="rows", layout=layout, bars=True, log=True
+    )
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
@@ -147,31 +149,35 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 # ------------------------------------------------------------------------------------------------------ models of ours
 def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
-    """Bars from the lower to the upper bound of each model, a panel a data set (dataset, length, classifier, bound,
+    """Bars from the lower to the upper bound of each model, one panel per data set (dataset, length, classifier, bound,
     estimate)."""
     models_of = _asked_on(together)
     order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
-    fig, axes = plt.subplots(1, len(order), figsize=(4 * len(order), 3.2), sharey=True, squeeze=False)
+    widths = [0.5 + len(models_of[dataset]) for dataset in order]  # a model has the same width in each panel
+    shape = {"width_ratios": widths}
+    fig, axes = plt.subplots(1, len(order), figsize=(11, 3.2), sharey=True, squeeze=False, gridspec_kw=shape)
     for ax, dataset in zip(axes[0], order, strict=True):
         models = models_of[dataset]
         for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
             part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
             x = np.arange(len(models)) + shift
             ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
+        ax.use_sticky_edges = False  # else the axis cuts the lowest bar
+        ax.set_xlim(-0.75, len(models) - 0.25)
         ax.set_xticks(range(len(models)), models)
         if len(models) > MOST_LEVEL:
             ax.tick_params("x", labelrotation=90)
         ax.set_title(label(dataset))
         ax.axhline(0, color="0.5", lw=0.8)
     axes[0][0].set_ylabel("AOPC, worst to best order")
-    axes[0][-1].legend(fontsize="small")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize="small")
     alt = "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
     return fig, alt
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
-    """Accuracy against the radius of an attack, a line a model, a panel a data set (dataset, classifier, radius,
-    estimate, low, high)."""
+    """Accuracy against the radius of an attack, one line per model, one panel per data set (dataset, classifier,
+    radius, estimate, low, high)."""
     models_of = _asked_on(together)
     kept = [
         name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)

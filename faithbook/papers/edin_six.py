@@ -15,7 +15,7 @@ NEAR = 1e-3
 def of_six(units: pd.DataFrame) -> pd.DataFrame:
     """The values of single texts, with `range` beside `lower` and `upper` of every search; classifiers are `model`.
 
-    A text is told apart by dataset, length and id.
+    A text is identified by dataset, length and id.
     """
     units = units.rename(columns={"classifier": "model"})
     units["cluster"] = units["length"] + " " + units["cluster"]  # a short text and a long one may have one id
@@ -40,7 +40,8 @@ def printed_scores() -> pd.DataFrame:
 
 
 def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
-    """A row a text and model that was released too: p_full, words, lower and upper, and the released ones (`_theirs`).
+    """One row per text and model that was released too: p_full, words, lower and upper, and the released ones
+    (`_theirs`).
 
     Bounds are those that NAOPC is taken with: exact for short texts, a beam's for long ones.
     """

@@ -1,8 +1,8 @@
 """Every number published about Edin et al.'s released results, computed again, and the cause where the two differ.
 
-Two computations stand beside each published mean. *Files*: the mean of what was released, value by value. *Ours*: the
-library's own limits and scores, from the released answers to every set of words, wherever the answers are there (short
-texts); of long texts there are none, and both are the same. Nothing here needs torch.
+Two computations are compared with each published mean. *Files*: the mean of what was released, value by value. *Ours*:
+the library's own limits and scores, from the released answers to every set of words, wherever the answers are there
+(short texts); of long texts there are none, and both are the same. Nothing here needs torch.
 
 Tables are tidy: the published columns, then `ours`, `files`, `match` (ours, to half the last printed digit) and `cause`
 ("" where it matches).
@@ -128,7 +128,7 @@ def released_cells() -> pd.DataFrame:
 
 # -------------------------------------------------------------------------------------------------------------- bounds
 def with_ours(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """The limits with the library's in place of the released exact ones: `exact` has dataset, model, id, lower,
+    """The limits with the library's instead of the released exact ones: `exact` has dataset, model, id, lower,
     upper."""
     ours = exact[["dataset", "model", "id", "lower", "upper"]].assign(search="exact")
     both = limits.merge(ours, on=["dataset", "model", "id", "search"], how="left", suffixes=("", "_ours"))
@@ -230,7 +230,7 @@ def score_means(cells: pd.DataFrame, naopc: pd.Series, aopc: str = "aopc") -> pd
 
 
 def _named(means: pd.DataFrame, metric: pd.Series) -> pd.DataFrame:
-    """Means with their labels as texts, and `metric` in place of the kind."""
+    """Means with their labels as texts, and `metric` instead of the kind."""
     labels = [name for name in _NAMES if name in means.columns]
     return means.astype(dict.fromkeys(labels, str)).assign(metric=metric).drop(columns="kind")
 

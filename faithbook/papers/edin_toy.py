@@ -24,7 +24,7 @@ N = 4
 WORDS = ("not", "bad", "fun", "really")
 """Of the function "negation"."""
 EXACT = 1e-12
-"""Further than this apart, formula and search differ: both are exact but for rounding."""
+"""Further than this apart, formula and search differ: both are exact except for rounding."""
 
 Bounds = tuple[float, float]
 """Lower and upper."""

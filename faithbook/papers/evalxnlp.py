@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Quantity
-from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, row_of
 from faithlib.errors import InputError
 
@@ -280,10 +279,10 @@ def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Quantity, Quantity]:
 def as_released(
     texts: Sequence[Text], p_full: Sequence[float], ours: pd.DataFrame, soft: pd.DataFrame, curves: pd.DataFrame
 ) -> pd.DataFrame:
-    """Every metric as the released code computes it beside ours: metric, change, text, value, here, moved.
+    """Every metric as the released code computes it, next to ours: metric, change, text, value, here, moved.
 
-    `ours`: our values, a row a text and a column a metric; `soft`, `curves`: the model's answers to what the released
-    code asks (`released_soft` of a text, `released_curves`).
+    `ours`: our values, one row per text and one column per metric; `soft`, `curves`: the model's outputs for what the
+    released code runs (`released_soft` of a text, `released_curves`).
     """
     replaced = [released_soft(p, part) for p, (_, part) in zip(p_full, soft.groupby("text"), strict=True)]
     drawn = [
@@ -298,29 +297,23 @@ def as_released(
     return found.assign(here=here, moved=found["value"] - here)
 
 
-def released_table(so: pd.DataFrame, metrics: Sequence[str]) -> tuple[pd.DataFrame, dict[str, str]]:
-    """`as_released` as a table, a row a metric and change: the example (text 0), and the mean over the other texts with
-    the interval of the change; and which metrics move up, down, or cannot be told, in words."""
-    cells = Cells.of(so[so.text > 0], over=["metric", "change"], unit="text", value="moved")
-    rows, told = [], dict[str, list[str]](up=[], down=[], open=[])
+def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """`as_released` as a table, one row per metric and step: the example (text 0), the mean over the other texts, the
+    interval of the difference, and whether the released code is higher, lower or undecided."""
+    cells = Cells.of(values[values.text > 0], over=["metric", "change"], unit="text", value="moved")
+    rows = []
     for metric in metrics:
-        for change, part in so[so.metric == metric].groupby("change", sort=False):
-            mine = part.set_index("text")
-            row: dict[str, Any] = {
-                "metric": metric,
-                "done otherwise": f"**{TOGETHER}**" if change == TOGETHER else str(change),
-            }
-            row |= {"example, here": mine.here[0], "example, so": mine["value"][0]}
-            if len(mine) > 1:
+        for change, part in values[values.metric == metric].groupby("change", sort=False):
+            by_text = part.set_index("text")
+            row: dict[str, Any] = {"metric": metric, "step": "**all steps**" if change == TOGETHER else str(change)}
+            row |= {"example, ours": by_text.here[0], "example, released": by_text["value"][0]}
+            if len(by_text) > 1:
                 moved = cells.mean(metric=metric, change=change)
                 # Rounded behind what is shown, so that no zero comes out as -0.000.
                 ends = {end: round(value, 6) + 0.0 for end, value in ends_of(moved).items()}
-                row |= {"set, here": mine.here[1:].mean(), "set, so": mine["value"][1:].mean()}
-                row |= {"change": ends["estimate"], "low": ends["low"], "high": ends["high"], "n": float(moved.n)}
-                if change == TOGETHER:
-                    word = "up" if ends["low"] > 0 else "down" if ends["high"] < 0 else "open"
-                    told[word].append(
-                        f"{label(metric)} {ends['estimate']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}]"
-                    )
+                direction = "higher" if ends["low"] > 0 else "lower" if ends["high"] < 0 else "undecided"
+                row |= {"set, ours": by_text.here[1:].mean(), "set, released": by_text["value"][1:].mean()}
+                row |= {"difference": ends["estimate"], "low": ends["low"], "high": ends["high"]}
+                row |= {"n": float(moved.n), "released is": direction}
             rows.append(row)
-    return pd.DataFrame(rows), {word: ", ".join(names) or "none" for word, names in told.items()}
+    return pd.DataFrame(rows)

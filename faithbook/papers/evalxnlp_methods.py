@@ -88,7 +88,7 @@ def halves(n: int) -> NDArray[np.float64]:
 
 @contextmanager
 def _own_draws(key: int) -> Iterator[None]:
-    """shap breaks ties between branches by NumPy's shared random numbers: they hang on the input's content alone, and
+    """shap breaks ties between branches by NumPy's shared random numbers: they depend on the input's content alone, and
     nobody else's draws move."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(key % 2**32)  # noqa: NPY002

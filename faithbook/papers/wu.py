@@ -1,8 +1,8 @@
-"""What the pages on Wu et al. (2024) have in common: metrics, methods, values of single pictures as the pages average
+"""What the pages on Wu et al. (2024) have in common: metrics, methods, values of single images as the pages average
 them, and the claims on SaCo of ten methods as parts made of quantities.
 
 A claim takes `at`, which gives SaCo of a method (`at("rollout")`; where it says so `at("rollout", k=5)`), and gives the
-parts that its rule judges: so the same words are asked of every set of pictures, setting and model.
+parts that its rule judges: so the same words are asked of every set of images, setting and model.
 
 Nothing here needs torch.
 """
@@ -50,7 +50,7 @@ WINNERS = ("partial_lrp", "transformer_attribution", "transformer_mm")
 STEADY = ("integrated_gradients", "attcat")
 
 
-# -------------------------------------------------------------------------------------------- values of single pictures
+# -------------------------------------------------------------------------------------------- values of single images
 def turned(units: pd.DataFrame) -> pd.DataFrame:
     """All metrics turned so that higher is better."""
     sign = units["metric"].map(SIGN).astype(float)  # of no units, too, where it would be a column of words
@@ -63,15 +63,15 @@ def by_groups(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_all_groups(units: pd.DataFrame) -> pd.DataFrame:
-    """`by_groups` of the pictures that were cut into every number of groups: of photographs these are a part."""
+    """`by_groups` of the images that were cut into every number of groups: of photographs these are a part."""
     grouped = by_groups(units)
     numbers = grouped.groupby(PICTURE)["k"].transform("nunique")
     return grouped[numbers == numbers.max()]
 
 
 def by_setting(units: pd.DataFrame) -> pd.DataFrame:
-    """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks in
-    place of scores are a control, which no reading of the paper allows."""
+    """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks
+    instead of scores are a control, which no reading of the paper allows."""
     saco = units[(units["metric"] == "saco") & (units["setting"] != "ranks")]
     whole = saco["k"].map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
     return saco.assign(setting=saco["setting"].replace("main", "main, first model").fillna(whole))
@@ -91,7 +91,7 @@ def of_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame
 
 
 def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFrame:
-    """Every explanation beside each drawing of random scores on the same picture, metrics turned
+    """Every explanation beside each drawing of random scores on the same image, metrics turned
     (`quantities.against_random`); `over`: further columns in which the two agree."""
     frame = turned(units)
     chance = frame[frame["method"] == "random"]
@@ -101,13 +101,13 @@ def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFr
 
 
 def preferred_to_random(units: pd.DataFrame) -> pd.DataFrame:
-    """How often each explanation does better than a drawing of random scores on the same picture, a tie one half."""
+    """How often each explanation does better than a drawing of random scores on the same image, a tie one half."""
     both = beside_random(units)
     return both.assign(value=both["win"] + both["tie"] / 2)
 
 
 def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
-    """How often random scores do better than a method on the same picture, minus one half, by `setting` (if there are
+    """How often random scores do better than a method on the same image, minus one half, by `setting` (if there are
     any); `ties`: whether they count half or nothing."""
     setting = units["setting"].replace("main", "main, first model") if "setting" in units else "all models"
     asked = units[units["method"].isin([*METHODS, CHANCE])]
@@ -118,7 +118,7 @@ def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def case_study(units: pd.DataFrame) -> pd.DataFrame:
-    """Figure 3 asked of every picture, model and drawing of random scores, by `quantity`: by how much SaCo puts
+    """Figure 3 asked of every image, model and drawing of random scores, by `quantity`: by how much SaCo puts
     transformer attribution before raw attention and random scores; whether it has the paper's order of the three, and
     that minus whether AOPC has it."""
     wide = units[units["method"].isin((TA, RAW, CHANCE)) & units["metric"].isin(("saco", "aopc_morf"))]
@@ -140,7 +140,7 @@ def case_study(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement(*methods: str, datasets: Collection[str] | None = None) -> Callable[[pd.DataFrame], Pairs]:
-    """Rank correlations of the metrics over pictures, from a frame, the mean over the cells of these methods; of these
+    """Rank correlations of the metrics over images, from a frame, the mean over the cells of these methods; of these
     data sets alone where they are named, none where the frame has none of them."""
 
     def of(frame: pd.DataFrame) -> Pairs:
@@ -161,7 +161,7 @@ def constant_maps(units: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def transformers(datasets: Collection[str]) -> pd.DataFrame:
-    """Our models of pictures of these data sets, from their cards: their accuracy on n held-out pictures with its 95 %
+    """Our models of images of these data sets, from their cards: their accuracy on n held-out images with its 95 %
     interval. No row where none has a card on this machine."""
     facts = cards("vision")
     if facts.empty:
@@ -208,7 +208,7 @@ def every_mean(mean: At, datasets: Collection[str]) -> pd.DataFrame:
 
 
 def differently(pairs: Correlated) -> Parts:
-    """saco_c01: SaCo ranks pictures differently from each existing metric."""
+    """saco_c01: SaCo ranks images differently from each existing metric."""
     return {f"SaCo and {label(name)}": pair for name, pair in bars(pairs)[0].items()}
 
 
@@ -247,7 +247,7 @@ def about_twice(at: At) -> Provided:
 
 
 def layers_too(at: At) -> Parts:
-    """saco_c04: all layers in place of the last help too, less than gradients do."""
+    """saco_c04: all layers instead of the last help too, less than gradients do."""
     return {
         "gain from all layers, no gradients": at(ROLLOUT) - at(RAW),
         "gain from all layers, with gradients": at(ALL) - at(LAST),
@@ -283,7 +283,7 @@ def two_are_steady(at: At) -> Parts:
 
 
 def attention_leads(at: At) -> Parts:
-    """saco_c11: methods made of attention are the more faithful family, raw attention its laggard."""
+    """saco_c11: methods made of attention are the more faithful family, raw attention its weakest member."""
     family = {name: paired.mean([at(method) for method in members]) for name, members in FAMILIES.items()}
     return {
         "attention-based minus gradient-based": family["attention"] - family["gradient"],

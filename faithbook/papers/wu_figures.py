@@ -26,7 +26,7 @@ MARKS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture and what was made of it: its `facts`, its `pixels` [side * side, channels], and by method its `maps`
+    """One image and what was made of it: its `facts`, its `pixels` [side * side, channels], and by method its `maps`
     (score and group of each pixel) and `steps` (salience of each group, what is lost without it `alone` and with all
     before it, `together`)."""
 
@@ -37,7 +37,7 @@ class Picture:
 
     @classmethod
     def first(cls, dataset: str, pictures: pd.DataFrame, maps: pd.DataFrame, steps: pd.DataFrame) -> Self:
-        """The first picture of a data set, from the stored pixels, maps and groups of all."""
+        """The first image of a data set, from the stored pixels, maps and groups of all."""
         facts = pictures[pictures["dataset"] == dataset].iloc[0]
 
         def by_method(frame: pd.DataFrame, order: str) -> dict[str, pd.DataFrame]:
@@ -52,7 +52,7 @@ class Picture:
     def described(self) -> str:
         """What it shows and what the model takes it for."""
         one = self.facts
-        return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
+        return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
 
     @property
     def methods(self) -> list[str]:
@@ -65,7 +65,7 @@ class Picture:
         return TA if TA in self.maps else self.methods[0]
 
     def draw(self, ax: Any, values: NDArray[np.float64], title: str) -> None:
-        """Pixels [side * side, channels] as a picture, on the scale of the whole one."""
+        """Pixels [side * side, channels] as an image, on the scale of the whole one."""
         low, high = self.pixels.min(), self.pixels.max()
         scaled = self.square((values - low) / max(high - low, 1e-9))
         ax.imshow(scaled[..., 0] if scaled.shape[2] == 1 else scaled, cmap="gray", vmin=0, vmax=1)
@@ -86,7 +86,7 @@ class Picture:
 
 
 def maps(picture: Picture) -> Drawn:
-    """The picture and the map of every method."""
+    """The image and the map of every method."""
     fig, (panel, *panels) = figures.panels(len(picture.maps) + 1, 5, height=1.75)
     picture.draw(panel, picture.pixels, f"the picture: {picture.facts.label}")
     for ax, method in zip(panels, picture.methods, strict=True):
@@ -99,7 +99,7 @@ def maps(picture: Picture) -> Drawn:
 
 
 def two_manners(picture: Picture) -> Drawn:
-    """Figure 1: the picture with its groups erased cumulatively, and each alone; what is left of the probability."""
+    """Figure 1: the image with its groups erased cumulatively, and each alone; what is left of the probability."""
     method, whole, pixels = picture.erased_by, picture.facts.p_full, picture.pixels
     answers = picture.steps[method].set_index("group")
     group = picture.maps[method].group.to_numpy() + 1  # 1 is the most salient
@@ -117,7 +117,7 @@ def two_manners(picture: Picture) -> Drawn:
     axes[1][0].set_ylabel("alone", fontsize=9)
     parts = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
     return fig, (
-        f"Two rows of pictures with groups of pixels erased, by {label(method)}. Probability of the whole picture "
+        f"Two rows of images with groups of pixels erased, by {label(method)}. Probability of the whole image "
         f"{whole:.2f}. Left of it, cumulatively and with the group alone: {parts}."
     )
 
@@ -140,7 +140,7 @@ def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> 
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize="small")
     parts = ", ".join(f"{row.bar} {row.estimate:.2f}" for row in bars.itertuples())
     return fig, (
-        f"Bars of rank correlations over pictures: {parts}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
+        f"Bars of rank correlations over images: {parts}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
         f"SaCo with each, and a line at {others:.2f} for the mean among the four."
     )
 
@@ -211,7 +211,7 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
 
 
 def by_groups(pairs: Mapping[str, Sequence[Paired]]) -> Drawn:
-    """Table 2 as pictures: SaCo of each method with 5, 10 and 20 groups, published and ours."""
+    """Table 2 as images: SaCo of each method with 5, 10 and 20 groups, published and ours."""
     rows = [
         {"method": method, "groups": k, "series": series, **value}
         for method, of in pairs.items()
@@ -245,7 +245,7 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
 
 
 def beside(table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]) -> Drawn:
-    """SaCo by method as printed and on each kind of pictures (`colours`); `columns_of`: where the table has a kind's
+    """SaCo by method as printed and on each kind of images (`colours`); `columns_of`: where the table has a kind's
     estimate and its ends."""
     theirs = table[["method", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
     of_ours = [

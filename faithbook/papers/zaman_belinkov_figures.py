@@ -22,7 +22,7 @@ from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
 from faithbook.results.tables import rounded
 
 BY_CHANCE = 0.05
-"""The share of pairs that would be told apart were all equal."""
+"""The share of pairs that would be separated if all were equal."""
 
 
 def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], printed: pd.DataFrame) -> Drawn:
@@ -86,7 +86,7 @@ def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
 def above_floors(
     frames: Mapping[str, pd.DataFrame], looking: Sequence[Row], blind: Sequence[Row], titles: Mapping[str, str]
 ) -> Drawn:
-    """Rho for the loss of rows that look at the prediction, and of `blind` ones as upright lines: a panel a setting
+    """Rho for the loss of rows that look at the prediction, and of `blind` ones as upright lines: one panel per setting
     (method, aggregation, output, estimate, low, high), with its title."""
     styles = dict(zip(blind, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
     fig, axes = figures.panels(len(frames), 4, height=3.3, width=9.5, sharex=True, sharey=True)
@@ -109,12 +109,12 @@ def above_floors(
     figures.legend(fig, 2)
     fig.supxlabel("rho (loss)", fontsize="small")
     return fig, (
-        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(parts)}."
+        f"Dot plots of rho of {len(looking)} rows, one panel per setting; upright lines: baselines. {'; '.join(parts)}."
     )
 
 
 def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
-    """What each choice changes of rho: a line a row, a colour a point (point, row, estimate, low, high)."""
+    """What each choice changes of rho: one line per row, one colour per point (point, row, estimate, low, high)."""
     looks = {point: (PALETTE[i], "osD^vP*"[i]) for i, point in enumerate(points)}
     rows = effects.assign(row=[f"{point}, {row}" for point, row in zip(effects.point, effects["row"], strict=True)])
     names = dict(zip(rows["row"], effects["row"], strict=True))
@@ -123,10 +123,10 @@ def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
 
 
 def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
-    """Share of pairs of explanations told apart against the number of texts, a line a metric (metric, texts,
-    estimate, low, high); `few`: how many inputs the released code reads."""
+    """Share of pairs of explanations that are separated against the number of texts, one line per metric (metric,
+    texts, estimate, low, high); `few`: how many inputs the released code reads."""
     layout = Layout(series="metric", mark=BY_CHANCE, width=7.5)
-    fig, alt = line_plot(counted, "texts", "share of pairs told apart", x="texts", layout=layout, log=True)
+    fig, alt = line_plot(counted, "texts", "share of pairs separated", x="texts", layout=layout, log=True)
     fig.axes[0].axvline(few, color="#666666", ls="--", lw=1)
     fig.axes[0].set_ylim(0, 1)
     return fig, alt

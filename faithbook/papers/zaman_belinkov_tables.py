@@ -127,7 +127,7 @@ def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) 
 def means_of(
     table: pd.DataFrame, columns: Sequence[str], *, over: Sequence[str] = (), n_resamples: int = 1999
 ) -> Callable[..., Paired]:
-    """Means of columns of a table with one row a text (`input`) and cell: a function of the column, and of labels of
+    """Means of columns of a table with one row per text (`input`) and cell: a function of the column, and of labels of
     the cells in `over`. For what is counted on texts and kept beside the values of single inputs.
 
     >>> texts = pd.DataFrame({"input": ["a", "b"], "language": "de", "words": [3, 5]})
@@ -397,8 +397,9 @@ def printed_spread(metric: str) -> float:
 
 
 def own_account() -> pd.DataFrame:
-    """What the printed tables say about noise, a row a metric: the spread of the 26 rows, the noise that the printed
-    spreads over seeds leave in a mean of two architectures and three seeds, and tau-b between the two architectures."""
+    """What the printed tables say about noise, one row per metric: the spread of the 26 rows, the noise that the
+    printed spreads over seeds leave in a mean of two architectures and three seeds, and tau-b between the two
+    architectures."""
     rows = []
     for metric, (_, each) in PRINTED_IN.items():
         frame = table(each)

@@ -1,4 +1,4 @@
-"""The function that the released code of Zaman & Belinkov (2022) explains in the place of the model's own.
+"""The function that the released code of Zaman & Belinkov (2022) explains instead of the model's own.
 
 Shape letters: R rows, L tokens, D embedding size.
 """
@@ -21,8 +21,8 @@ class EmbeddedTwice(nn.Module):
     more: positions, token types and LayerNorm come twice.
 
     Not the model's own function, but the one that five methods of the released code of Zaman & Belinkov 2022 explain
-    (PAPERS.md, E2: `hidden_states[0]` is handed over as `inputs_embeds`). Every attribution and `Perturber` takes it in
-    the place of the model; the weights are shared, not copied.
+    (PAPERS.md, E2: `hidden_states[0]` is handed over as `inputs_embeds`). Every attribution and `Perturber` takes it
+    instead of the model; the weights are shared, not copied.
 
     Raises ModelError where the embedding module takes no embeddings.
     """

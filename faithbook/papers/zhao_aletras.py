@@ -10,7 +10,7 @@ from itertools import chain, combinations
 
 from faithlib.errors import unknown
 
-# A stand-in is another data set of the same kind of task, not a sample of the paper's.
+# A substitute is another data set of the same kind of task, not a sample of the paper's.
 STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
 
 RELEASED = {

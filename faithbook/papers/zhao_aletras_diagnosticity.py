@@ -1,7 +1,7 @@
 """Diagnosticity from values of single inputs (Zhao & Aletras 2023, Eq. 6): who beats the random attribution, how often
-the two are equal, at which rationale length, and with which choice in place of the paper's.
+the two are equal, at which rationale length, and with which choice instead of the paper's.
 
-    wins = counted(with_lengths(units))            # a row an input, metric, method and what is counted
+    wins = counted(with_lengths(units))            # one row per input, metric, method and what is counted
     wins[wins.shows == WIN].groupby("metric").value.mean()
 """
 
@@ -201,7 +201,7 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
     """Every variant of `completed` beside its base on the same inputs, in `shows` what is shown.
 
     `bases`: of a variant the one that it is compared with (default: paper). Scores are limited to [0, 1] before their
-    difference is taken, but for a variant that changes the limits: where the empty text costs hardly any probability
+    difference is taken, except for a variant that changes the limits: where the empty text costs hardly any probability
     they divide by almost nothing.
     """
     on = ["dataset", "seed", "id", "cluster", "method", "metric"]

@@ -17,8 +17,8 @@ from faithbook.results.plots import Drawn, Layout, dot_plot
 
 
 def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:
-    """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: a panel a metric
-    (metric, method, and of either side its value, low and high, under "min-max" and "ranks")."""
+    """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: one panel per
+    metric (metric, method, and of either side its value, low and high, under "min-max" and "ranks")."""
     looks = {"min-max": (PUBLISHED, "D"), "ranks": (OURS, "o")}
     keys, kept = ["metric", "method"], orders[orders.method.isin([*methods, "average"])]
     sides = [

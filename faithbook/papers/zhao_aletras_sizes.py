@@ -1,9 +1,9 @@
 """Our models of the data of Zhao & Aletras (2023) by size: whose values the pages show, and what size alone moves.
 
 Values of a compute notebook say their model in the column `classifier` ("": the small one that every data set has).
-Which model speaks was settled on November 26, 2026, before values of the larger one were in the reference: the larger
-where a data set has it, with the rules of all claims as they were. Trial values of seeds 0 and 1 on SST-2 had been seen
-then, so that what rests on those is post hoc; AG News had not.
+Which model is judged was decided on November 26, 2026, before values of the larger one were in the reference: the
+larger where a data set has it, with the rules of all claims as they were. Trial values of seeds 0 and 1 on SST-2 had
+been seen then, so that what rests on those is post hoc; AG News had not.
 """
 
 from __future__ import annotations

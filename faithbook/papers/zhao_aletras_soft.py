@@ -1,4 +1,4 @@
-"""Soft-NS and Soft-NC with what Zhao & Aletras (2023) try in place of dropout, in their Appendix C; and both kinds of
+"""Soft-NS and Soft-NC with what Zhao & Aletras (2023) try instead of dropout, in their Appendix C; and both kinds of
 score as their released code has them, each of its choices made or not.
 
 Values and divisors are those of `faithlib.evaluation.soft_scores`: {"soft_ns": [B, R], "soft_nc": [B, R]}, R draws.

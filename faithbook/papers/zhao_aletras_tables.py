@@ -118,7 +118,7 @@ def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:
 
 
 def precision_of(run: Run, measured: Measured) -> str:
-    """In which precision the runs that speak asked their models, as their manifests tell; several are joined.
+    """In which precision the runs behind the numbers computed, as their manifests tell; several are joined.
 
     The setting `auto` is settled where a run is planned, which need not be the machine that draws its page.
     """

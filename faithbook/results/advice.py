@@ -16,7 +16,7 @@ from faithbook.results.sentences import values
 from faithbook.results.side_by_side import BOOK, ITSELF, LITTLE, RANKS, Known
 
 NOT_WORSE = "not worse after misleading"
-QUESTIONS = ["tells", "freed of amounts", "is right", NOT_WORSE]
+QUESTIONS = ["separates", "without mean importance", "prefers the truth", NOT_WORSE]
 DECIDING = QUESTIONS[:3]
 """What a recommendation needs no *no* to. The last question is about a change, so that it would count against a metric
 that tracks the truth best and loses a little, and for one that tracks it badly and gains: the level after misleading

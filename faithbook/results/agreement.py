@@ -25,7 +25,7 @@ Pairs = dict[tuple[str, str, str], Quantity]
 def tau_of(ours: Sequence[Quantity], other: Sequence[Quantity] | Sequence[float]) -> Quantity:
     """Kendall's tau-b of the order of some quantities with that of as many others, or with given values.
 
-    Its draws are ranked anew; it has no slopes, so it has an interval and no p-value of its own (`rules.order` has).
+    Its draws are ranked again; it has no slopes, so it has an interval and no p-value of its own (`rules.order` has).
     """
     first, theirs = ours[0], [one for one in other if isinstance(one, Quantity)]
     draws = np.stack([one.draws for one in ours], axis=1)
@@ -49,7 +49,7 @@ def rank_agreement(
 ) -> Pairs:
     """Spearman's rho and Kendall's tau-b of every two metrics over inputs, the mean over cells.
 
-    `frame`: a row an input, cell and metric, with the columns dataset, id, cluster, metric, value; `inside`: the
+    `frame`: one row per input, cell and metric, with the columns dataset, id, cluster, metric, value; `inside`: the
     columns of a cell (model, method). Clusters are drawn within their data set, the same draw for all cells. An input
     is left out of a cell where one metric is undefined, a cell where a metric is constant. What each cluster adds is
     its jackknife influence, (K - 1) / K of what leaving it out takes away, K the clusters of its data set.

@@ -16,7 +16,7 @@ from faithbook.results.paired import Paired, combined
 from faithlib.errors import unknown
 
 EVERY = "mean"
-"""In the place of a language: the mean over all."""
+"""Instead of a language: the mean over all."""
 
 
 def score(name: str, mean: Callable[[str], Paired]) -> Paired:

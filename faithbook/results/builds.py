@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.run import Run, load_units
 from faithbook.engine.units import UNITS
 from faithbook.paths import root

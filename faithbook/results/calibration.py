@@ -441,7 +441,7 @@ def rates(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def kind(values: str) -> str:
-    """Which shapes are told apart: those that are promised, and strong skew."""
+    """Which shapes are kept apart: those that are promised, and strong skew."""
     return SKEW_APART if abs(skewness(values)) > rules.STRONG_SKEW and values not in LISTED else "listed"
 
 

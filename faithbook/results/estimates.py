@@ -289,7 +289,7 @@ class Quantity:
 
     @property
     def _still(self) -> bool:
-        """Whether every cluster says the same, but for rounding."""
+        """Whether every cluster says the same, except for rounding."""
         return self.standard_error <= NOTHING * max(1.0, abs(self.point))
 
     def interval(self) -> Interval95:

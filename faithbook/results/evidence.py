@@ -71,7 +71,7 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
 
 
 def stands_for(paper: str) -> dict[str, str]:
-    """By stand-in of a paper's data set, the data set that it stands for.
+    """By substitute of a paper's data set, the data set that it stands for.
 
     >>> stands_for("wu_2024")["animals"]
     'imagenet'
@@ -88,7 +88,7 @@ def published_n(paper: str, datasets: Iterable[str]) -> int | None:
 
 @dataclass(frozen=True)
 class _Materials:
-    """A paper's rows of `data/materials.csv`: by kind what is its own, by stand-in what it stands for, by name n."""
+    """A paper's rows of `data/materials.csv`: by kind what is its own, by substitute what it stands for, by name n."""
 
     of_paper: dict[str, set[str]]
     stands_for: dict[str, str]

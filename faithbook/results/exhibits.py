@@ -148,7 +148,7 @@ def every(**labels: Iterable[object]) -> pd.DataFrame:
 
 
 def slim_line(run: Folder, notebook: str, *names: str) -> str:
-    """The line under an exhibit: code, data, picture, provenance."""
+    """The line under an exhibit: code, data, image, provenance."""
     by_ending = {name.rpartition(".")[2]: f"<{run.link(name)}>`" for name in names}
     links = [f"{{download}}`code <{notebook}.ipynb>`"]
     links += [f"{{download}}`data {place}" for ending, place in by_ending.items() if ending == "csv"]

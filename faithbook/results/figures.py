@@ -23,7 +23,7 @@ from faithbook.results import pointed
 from faithbook.results.page import Folder, downloads, write
 from faithlib.errors import InputError
 
-# Okabe and Ito's colours are told apart with every common form of colour blindness.
+# Okabe and Ito's colours differ visibly with every common form of colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 PUBLISHED, OURS, REFERENCE = "#D55E00", "#0072B2", "#999999"
 _SHORTEST_ALT = 40
@@ -76,7 +76,7 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
 def drawn(fig: Any) -> dict[str, bytes]:
     """A figure as SVG and PNG, by ending.
 
-    Laid out once for both: `savefig` does that anew for each and draws each twice, in up to half of a page's time.
+    Laid out once for both: `savefig` does that again for each and draws each twice, in up to half of a page's time.
     """
     fig.dpi = 200
     fig.draw_without_rendering()
@@ -193,7 +193,7 @@ def panels(
 
 
 def bare(ax: Any, title: str, size: float | str = "small") -> None:
-    """A panel without ticks, for a picture."""
+    """A panel without ticks, for an image."""
     ax.set_xticks([])
     ax.set_yticks([])
     ax.grid(visible=False)

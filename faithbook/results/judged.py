@@ -146,15 +146,15 @@ class _Contrasts:
         return [pair.evidence for pair in self.parts.values()]
 
     def decide(self, rule: Rule) -> rules.Decision:
-        """Of fewer parts than the claim counts, as many are asked for as the paper's own numbers of them have, and
+        """Of fewer parts than the claim counts, as many are required as hold in the paper's own numbers, and
         where it prints none the claim is not tested."""
         parts, k, margin = [pair.ours for pair in self.parts.values()], rule.k or "all", rule.margin
         if isinstance(k, int) and len(parts) < k:
             as_many = sum(pair.published > rule.threshold for pair in self.parts.values())
-            why = f"{len(parts)} parts, the claim is about {k} at least"
+            why = f"{len(parts)} comparisons are available, and the claim needs {k}"
             if not as_many:
                 return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
-            why = f"{why}; asked for {as_many}, as many as the paper's own numbers of these have"
+            why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
             return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
         if k == "each":
             not_worse = rule.rule == "at_least"

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import Run, load_units
@@ -96,7 +96,7 @@ class Measured:
         `over`: the columns whose combinations are cells; the rest as `cells.Cells.of` takes it. A column `dataset`
         that the values lack is the data set of the notebook's settings. `rows`: which of the prepared values, if not
         all; what was prepared is kept in `known`, for whoever asks for other rows of it. `firmest`: of data sets on
-        different grounds only those on the firmest, the paper's own where there are some beside stand-ins. Raises
+        different grounds only those on the firmest, the paper's own where there are some beside substitutes. Raises
         DataError where there are no values at all.
         """
         theirs = _of_reference(notebook, parts)
@@ -140,11 +140,11 @@ class Measured:
         return list(self._levels[column])
 
     def comparable(self, column: str = "dataset") -> list[Any]:
-        """The levels whose values stand beside the paper's: those that it prints values of, or all; of data sets where
-        it prints none of them those on the firmest ground.
+        """The levels whose values are compared with the paper's: those that it prints values of, or all; of data sets
+        where it prints none of them those on the firmest ground.
 
-        On the paper's own data its table is compared with that data alone, whatever stand-ins there are; stand-ins are
-        pooled where there is nothing else.
+        On the paper's own data its table is compared with that data alone, whatever substitutes there are; substitutes
+        are pooled where there is nothing else.
         """
         levels = self.levels(column)
         printed = set(self.printed[column]) if column in self.printed.columns else set()
@@ -208,7 +208,7 @@ class Measured:
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.
 
-        A stand-in has the value of the data set that it stands for. All data sets together have all printed values,
+        A substitute has the value of the data set that it stands for. All data sets together have all printed values,
         and so have all that are compared with the paper (`comparable`), unless they are some of the paper's own.
         """
         chosen = np.ones(len(self._values), dtype=bool)
@@ -257,7 +257,7 @@ def _speaking(mine: Material, theirs: Material | None, ground: Callable[[Materia
 
 
 def _is_beside(profile: str, of_reference: str) -> bool:
-    """Whether the reference, of that profile, may speak at another: not at its own, nor at the papers' size."""
+    """Whether the reference, of that profile, may be shown at another: not at its own, nor at the papers' size."""
     return profile not in (of_reference, PAPERS_SIZE)
 
 
@@ -267,7 +267,7 @@ def has_run(run: Run, notebook: str) -> bool:
 
 
 def has_values(run: Run, notebook: str) -> bool:
-    """Whether there are values of a compute notebook to speak: of the present run's, or of the reference."""
+    """Whether there are values of a compute notebook to show: of the present run's, or of the reference."""
     committed = (root() / UNITS_DIR / notebook).is_dir()
     return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _reference_manifest()["profile"]))
 

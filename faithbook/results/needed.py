@@ -53,7 +53,7 @@ def sign_test_needed(win: float, tie: float) -> float:
 
     >>> round(sign_test_needed(0.75, 0.0), 1), sign_test_needed(0.4, 0.2), sign_test_needed(0.0, 1.0)
     (28.9, inf, nan)
-    >>> round(sign_test_needed(0.1, 0.9), 1)  # all that is no tie, but for the last bit of 1 - .9
+    >>> round(sign_test_needed(0.1, 0.9), 1)  # all that is not a tie, up to the last bit of 1 - .9
     60.0
     """
     if tie >= 1 or math.isnan(win):

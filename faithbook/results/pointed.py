@@ -1,6 +1,6 @@
 """Points of a figure that say their values where a reader points at them.
 
-The picture and its alternative text stay as they are; `book/_static/values.js` lays what is said over the picture, for
+The image and its alternative text stay as they are; `book/_static/values.js` lays what is said over the image, for
 mouse, finger and keyboard. A text's first line names the point, the others are its values.
 """
 

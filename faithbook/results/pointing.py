@@ -32,7 +32,8 @@ def by_method(measured: Measured, metrics: Mapping[str, str]) -> pd.DataFrame:
 
 
 def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of one data set for people: a row a method, best first by the first metric it has, random scores last."""
+    """Rows of one data set for people: one row per method, best first by the first metric it has, random scores
+    last."""
     rows: list[Any] = list(table.itertuples())
     part = table.assign(cell=[f"{spoken(one)}, {one.n}, {one.beside_random or '–'}" for one in rows])
     cells = part.pivot(index="method", columns="metric", values="cell").reindex(columns=list(metrics))
@@ -44,7 +45,7 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
 
 
 def game(table: pd.DataFrame) -> Drawn:
-    """The pointing game as a figure, on scenes of one object and of two, a line a method; dotted: random scores."""
+    """The pointing game as a figure, on scenes of one object and of two, one line per method; dotted: random scores."""
     shares = table[table.metric.isin(["pointing_game", "astray"])]
     shares = shares.sort_values(["dataset", "metric"], ascending=[True, False])
     better = [OBJECTS[str(metric)] for metric in shares.metric]

@@ -19,7 +19,7 @@ from faithbook.results.paired import Paired
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
 WITHOUT_MODEL = "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings it (98 MB)."
-"""What a page of study 5 says in place of numbers."""
+"""What a page of study 5 says instead of numbers."""
 FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""

@@ -27,7 +27,7 @@ def outside_unit(values: pd.Series) -> pd.Series:
 def kept_shares(examples: pd.DataFrame) -> dict[tuple[str], Quantity]:
     """How much each method's min-max scaled token scores keep: the mean importance of a text's tokens, over inputs.
 
-    `examples` has one row a token: dataset, model_seed, input, method, score. The share is that of the embedding
+    `examples` has one row per token: dataset, model_seed, input, method, score. The share is that of the embedding
     elements which Soft-NS keeps and Soft-NC removes, on average. As in `masks.normalise`, equal scores give 1/2.
 
     >>> row = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m"}

@@ -30,7 +30,7 @@ from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
 from faithbook.results.measured import REFERENCE
 from faithbook.results.scoreboard import FIELDS, filled, to_judge
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError, InputError, unknown
 
 LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever
@@ -53,7 +53,7 @@ def add_all(profile: str, study: str | None = None) -> Path:
 
 
 def add(folders: Sequence[Path], profile: str = "full") -> Path:
-    """Put the values of single inputs and the manifests of whole runs into the reference, in the place of earlier runs
+    """Put the values of single inputs and the manifests of whole runs into the reference, instead of earlier runs
     with the same parameters, or of those on a few inputs of the same data set. What it has of others stays.
     `profile` is that of a reference which does not exist yet.
 
@@ -157,7 +157,7 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
 
 
 def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, Any]]) -> str:
-    """Why a run cannot stand beside those of the reference; empty where it can."""
+    """Why a run cannot be added to those of the reference; empty where it can."""
     if any(_is_few_of(new, run) for run in runs):
         return "of a few inputs of a data set of which the reference has more: leave it out"
     parts = [_parts(run) for run in runs if _is_shared_otherwise(new, run)]

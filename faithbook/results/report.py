@@ -5,7 +5,7 @@ measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"]
 saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
 CLAIMS = {"saco_c11": {"attention minus gradient": family["attention"] - family["gradient"]}}
 tested = page.test(CLAIMS)
-page.verdicts(tested)                                # a line a claim: the verdict, its ground, the numbers
+page.verdicts(tested)                                # one line per claim: the verdict, its ground, the numbers
 page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])
 page.plot(tested, "saco_table1_claims")
 page.finish()                                        # what ran where; refuses where an id of the page has no verdict
@@ -197,7 +197,7 @@ class Page:
     ) -> Markdown:
         """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows.
 
-        `empty`: what stands there where it has no rows; without it such a table is refused (InputError).
+        `empty`: what is shown if it has no rows; without it such a table is refused (InputError).
         """
         if empty is not None and frame.empty:
             return Markdown(empty)
@@ -207,7 +207,7 @@ class Page:
     def stand_ins(
         self, cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str], name: str, *, caption: str
     ) -> Markdown:
-        """Quantities of stand-ins by their labels, each beside the published value of what it stands for, where the
+        """Quantities of substitutes by their labels, each beside the published value of what it stands for, where the
         paper's own data stands in the tables before; a sentence where there are none."""
         frame = listed(cells, columns).assign(published=[pair.published for pair in cells.values()])
         everything = "*All data sets that were measured are in the tables above.*"
@@ -298,9 +298,9 @@ class Page:
     def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
         """Save the verdicts, end the run and say where it ran (`provenance`).
 
-        `of_its_run`: tables of the page hang on its own run, whoever speaks of single values, so that the reference
-        does not take them from it. Raises DataError where an id of this page has none, or one of another page has one
-        (`data/claims.csv` says which page an id belongs to).
+        `of_its_run`: tables of the page depend on its own run, whichever run the single values are of, so that the
+        reference does not take them from it. Raises DataError where an id of this page has none, or one of another page
+        has one (`data/claims.csv` says which page an id belongs to).
         """
         of_page = [name for name, place in published.column("page").items() if place == self.notebook]
         if stray := sorted(set(self._entries) - set(of_page)):

@@ -132,7 +132,7 @@ def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> di
 
 def not_worse(name: str, quantity: _Value) -> _Value:
     """A part of a claim that has to be above the threshold, for a quantity that need only be not worse than zero by
-    more than the margin: the exceptions that a claim names ("but for saliency").
+    more than the margin: the exceptions that a claim names ("except for saliency").
 
     Raises DataError where the rule of the id has no margin.
     """

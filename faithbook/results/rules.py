@@ -65,7 +65,7 @@ FEWEST_FOR_SEVERAL_NO = 24
 STRONG_SKEW = 1.0
 """Of the values of a part (of several: the median): beyond it the tail that a sample lacks makes answers on the other
 side of it too frequent, and they are not given. A "yes" from all of several parts needs no such care."""
-TOO_SKEWED = "the values are too skewed: the tail that a sample lacks would decide"
+TOO_SKEWED = "the values are too skewed to test with this few inputs"
 BY_RANGE = "of strongly skewed values, by a bound that holds for any values in their range"
 FEWEST_TREND_UNITS = 5
 FEWEST_PERMUTATIONS = 40
@@ -150,7 +150,7 @@ def of_each(every: Decision, some: Decision) -> Decision:
     if every.answer != NO or some.answer == NO:
         return every
     if some.answer == YES:
-        return replace(every, answer=PARTLY, why="some parts are clearly so and others clearly are not")
+        return replace(every, answer=PARTLY, why="some comparisons clearly support it and others clearly contradict it")
     return replace(every, answer=INCONCLUSIVE)
 
 

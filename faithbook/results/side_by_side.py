@@ -77,9 +77,9 @@ _INPUT = ["modality", "dataset", "id", "cluster"]
 # ----------------------------------------------------------------------------------------------------------- any page
 def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """Values for which higher is better (plausibility and simplicity too), with their modality; photographs, which a
-    larger model sees, stand apart from small pictures.
+    larger model sees, stand apart from small images.
 
-    A modality that the values do not name is that of their methods: Grad-CAM is about pictures.
+    A modality that the values do not name is that of their methods: Grad-CAM is about images.
     """
     lower = units.metric.map(known.directions) == "lower"
     frame = units.assign(value=units.value.where(~lower, -units.value))
@@ -128,8 +128,8 @@ def prices_of(measured: Measured, run: pd.DataFrame) -> pd.Series:
 
 
 def inputs_needed(quantity: Quantity, threshold: float) -> float:
-    """Inputs that tell it from the threshold four times in five; NaN where the ones at hand do not tell it to be above:
-    an effect that may be zero needs any number."""
+    """Inputs that separate it from the threshold four times in five; NaN where the ones at hand do not tell it to be
+    above: an effect that may be zero needs any number."""
     if answer(quantity, threshold) != rules.YES:
         return float("nan")
     return float(rules.how_many(quantity - threshold))
@@ -253,8 +253,8 @@ FOLLOWS, TRUE = "follows the truth", "how true"
 
 
 def preferred_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
-    """Whether a metric gives the truth a better value than a rung or a method (`against`) on the same input: 1, 0, a
-    tie one half; against methods differences below `TRIFLE` are ties."""
+    """Whether a metric gives the truth a better value than a degraded version or a method (`against`) on the same
+    input: 1, 0, a tie one half; against methods differences below `TRIFLE` are ties."""
     asking = turned(units, known)
     asking = asking[asking.metric.isin(known.asking)]
     keys = [*_INPUT, "model", "erase", "metric"]

@@ -1,9 +1,9 @@
-"""CIFAR-10 and CIFAR-100 as they are handed round: official archives, folders of pictures, twenty in a package, which
+"""CIFAR-10 and CIFAR-100 as they are handed round: official archives, folders of images, twenty in a package, which
 has twenty of ImageNet, too.
 
 Whatever form they come in, classes are counted as the official archives count them, and pixels are the same bytes.
 
-Shape letters: N pictures of 32 x 32 pixels.
+Shape letters: N images of 32 x 32 pixels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from faithbook.sources.files import fetch, read_member, sources
-from faithbook.words import some
+from faithbook.text import some
 from faithlib.errors import DataError
 
 SIDE = 32
@@ -46,9 +46,9 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """The classes in the order of their numbers."""
 PHOTOGRAPHS = (*NAMES, "stamps", "stamps-two")
-"""The sets of photographs that the larger stand-in sees: pages keep them apart from small grey pictures."""
+"""The sets of photographs that the larger substitute sees: pages keep them apart from small grey images."""
 
-# By set: bytes of labels before a picture, the archive's folder, its files of each part, its file of names.
+# By set: bytes of labels before an image, the archive's folder, its files of each part, its file of names.
 _ARCHIVES: dict[str, tuple[int, str, dict[str, tuple[str, ...]], str]] = {
     "cifar10": (
         1,
@@ -61,7 +61,7 @@ _ARCHIVES: dict[str, tuple[int, str, dict[str, tuple[str, ...]], str]] = {
 
 
 def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
-    """Pictures [N, 32, 32, 3] and labels [N] of a part ("train", "test") of an official archive in binary form.
+    """Images [N, 32, 32, 3] and labels [N] of a part ("train", "test") of an official archive in binary form.
 
     Raises DataError for an archive that is damaged or cut short, that names other classes, or in which a label is none.
     """
@@ -83,16 +83,16 @@ def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
 
 
 def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
-    """Pictures [N, 32, 32, 3] and labels [N] of the files in `<part>/<class>/` of the set's folder, in no order.
+    """Images [N, 32, 32, 3] and labels [N] of the files in `<part>/<class>/` of the set's folder, in no order.
 
-    Raises DataError for a part without pictures, a folder that is named as no class, a file that is no picture or none
+    Raises DataError for a part without images, a folder that is named as no class, a file that is not an image or none
     of 32 x 32 pixels.
     """
     place = folder_of(name) / part
     classes = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
     files = [(file, one.name) for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
     if not files:
-        raise DataError(f"{place}: no pictures; expected a folder of PNG files for each class of {name}, by its name")
+        raise DataError(f"{place}: no images; expected a folder of PNG files for each class of {name}, by its name")
     _check_names(name, [one.name for one in classes], place, all_of_them=False)
     numbers = {label: number for number, label in enumerate(NAMES[name])}
     pixels = np.stack([_of_cifar(file.read_bytes(), file) for file, _ in files])
@@ -100,13 +100,13 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
 
 
 def read_few(name: str) -> tuple[Pixels, Labels]:
-    """The first twenty test pictures [20, 32, 32, 3] and their labels, out of a package whose file names hold both."""
+    """The first twenty test images [20, 32, 32, 3] and their labels, out of a package whose file names hold both."""
     pixels, labels = _few(name, "png", _of_cifar)
     return np.stack(pixels), np.array(labels)
 
 
 def read_few_of_imagenet() -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
-    """Twenty pictures of ImageNet [height, width, 3], each of its own size, and their labels of a thousand classes."""
+    """Twenty images of ImageNet [height, width, 3], each of its own size, and their labels of a thousand classes."""
     return _few("imagenet", "jpg", _picture)
 
 
@@ -119,7 +119,7 @@ def _few(name: str, suffix: str, read: Callable[[bytes, Path], Pixels]) -> tuple
 
 
 def folder_of(name: str) -> Path:
-    """Where the set's pictures lie as files, if they do."""
+    """Where the set's images lie as files, if they do."""
     return sources()[f"{name}-folder"].path.parent
 
 
@@ -138,7 +138,7 @@ def _picture(content: bytes, file: Path) -> Pixels:
     try:
         pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
     except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise DataError(f"{file} cannot be read as a picture: {error}; get it again, or take it out") from error
+        raise DataError(f"{file} cannot be read as an image: {error}; get it again, or take it out") from error
     return pixels
 
 

@@ -1,4 +1,4 @@
-"""The data sets of texts: stand-ins that need only the package registries, and the papers' own from their files."""
+"""The data sets of texts: substitutes that need only the package registries, and the papers' own from their files."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from faithbook.declared import ask, remembered
-from faithbook.sources import by_url, home_assistant, nli_sets, planted, zhao_aletras_sets
+from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
-from faithbook.sources.near import near_duplicates
+from faithbook.sources.near_duplicates import near_duplicates
 from faithbook.sources.splits import (
     SPLITS,
     Item,
@@ -98,7 +98,7 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     - Planted: "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased
       copies) and "planted-misled" (with other labels for these).
     - The papers' own, read from files in FAITHLIB_DATA: "sst", "ag", "evinf", "multirc", "reviews" (film reviews with
-      what people marked), "mnli". In English, see `paper_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
+      what people marked), "mnli". In English, see `load_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
       one).
 
     A larger `n` keeps the texts of a smaller one with the same `seed`.
@@ -114,62 +114,57 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
 
 
 def load_parallel(
-    name: str, languages: Sequence[str], split: str, *, n: int | None = None, seed: int = 0
+    name: str, languages: Sequence[str], split: str = "test", *, n: int | None = None, seed: int = 0
 ) -> dict[str, Dataset]:
     """The texts of a split that exist in all these languages, in each of them: row i has the same id and label
     everywhere; or a fixed random sample of `n` of those rows.
 
-    "messages" is in the languages of `home_assistant.LANGUAGES`. Each language more leaves fewer rows, and the classes
-    are no longer equally frequent. A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+    - "messages": in the languages of `home_assistant.LANGUAGES`. Each language more leaves fewer rows, and the classes
+      are no longer equally frequent.
+    - Of the papers' own "xnli", "exnli" and "nli" (test alone), with pairs: in those of `nli_sets.LANGUAGES`.
 
-    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language,
-    DataError where no text exists in all languages or a file is missing or damaged.
+    A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+
+    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language. Raises
+    DataError where no text exists in all languages, languages differ in their rows, or a file is missing or damaged.
     """
-    if name in _PAPER_PARALLEL:
-        return paper_parallel(languages, split, name=name, n=n, seed=seed)
     if name not in _PARALLEL:
-        raise unknown("parallel data set", name, [*_PARALLEL, *_PAPER_PARALLEL])
-    known, texts_of = _PARALLEL[name]
+        raise unknown("parallel data set", name, _PARALLEL)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
     if isinstance(languages, str) or not languages:
         raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
-    if strange := [language for language in languages if language not in known]:
-        raise unknown("language", strange[0], known)
-    whole, texts = load_dataset(name, split), texts_of()
+    whole = _PARALLEL[name](name, languages, split)
+    return whole if n is None else {language: _sample(one, n, seed) for language, one in whole.items()}
+
+
+def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
+    if strange := [language for language in languages if language not in home_assistant.LANGUAGES]:
+        raise unknown("language", strange[0], home_assistant.LANGUAGES)
+    texts = {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
+    whole = load_dataset(name, split)
     common = _pick(whole, [i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
     if not common.ids:
         raise DataError(f"no text of {name} ({split}) exists in all of {', '.join(languages)}: ask for fewer languages")
-    common = common if n is None else _sample(common, n, seed)
     return {
         language: replace(common, texts=tuple(texts[key][language] for key in common.ids)) for language in languages
     }
 
 
-def paper_parallel(
-    languages: Sequence[str], split: str = "test", *, name: str = "xnli", n: int | None = None, seed: int = 0
+def _pairs_in(
+    name: str, languages: Sequence[str], split: str, *, read: Callable[[Path, str, str], dict[str, Any]]
 ) -> dict[str, Dataset]:
-    """The pairs of "xnli", "exnli" or "nli" (test alone) in each of these languages: row i has the same id and label
-    everywhere. With `n`, a fixed random sample of those rows; a larger `n` keeps the rows of a smaller one.
-
-    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language, DataError
-    where languages differ in their rows or a file is missing or damaged.
-    """
-    if name not in _PAPER_PARALLEL:
-        raise unknown("parallel data set", name, _PAPER_PARALLEL)
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
-    if isinstance(languages, str) or not languages:
-        raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
-    read, folder = _PAPER_PARALLEL[name], _folder_of(name)
-    found = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
-    for language, one in found.items():
-        if one.labels != found[languages[0]].labels:
+    folder = _folder_of(name)
+    whole = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
+    for language, one in whole.items():
+        if one.labels != whole[languages[0]].labels:
             raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
-    return found if n is None else {language: _sample(one, n, seed) for language, one in found.items()}
+    return whole
 
 
 def _folder_of(name: str) -> Path:
     """Where the parallel texts of one of the papers' own data sets lie: in a folder, or in their owners' archive."""
-    if name == "nli" and by_url.is_read_in_parts(name):
+    if name == "nli" and partial_sets.is_read_in_parts(name):
         return fetch("xnli-archive")
     source = _READ_FROM.get(name, (name,))[-1]
     ask(source)
@@ -182,7 +177,7 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
     Of the papers' own sets, texts that nearly repeat one of a later split are left out of the earlier one. So are texts
     that nearly repeat one that another data set is measured on: some share their sources (film snippets and SST-2). A
     text of which one row is left out is left out with all its queries or pairs. Nothing is left
-    out of a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
+    out of a substitute, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
     each.
     """
     splits = {split: load_dataset(name, split) for split in ("train", "dev")}
@@ -196,8 +191,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
             why: {distinct[i] for i in near_duplicates(distinct, tuple(dict.fromkeys(load_dataset(*other).texts)))}
             for why, other in others.items()
         }
-        left_out[split] = {why: sum(text in found for text in data.texts) for why, found in near.items()}
-        gone = {text for found in near.values() for text in found}
+        left_out[split] = {why: sum(text in repeated for text in data.texts) for why, repeated in near.items()}
+        gone = {text for repeated in near.values() for text in repeated}
         kept = [i for i, text in enumerate(data.texts) if text not in gone]
         if not kept:
             raise DataError(
@@ -211,8 +206,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
 
 
 def _digest_of(data: Dataset) -> str:
-    told = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    text = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
@@ -296,10 +291,10 @@ def _planted_erased(*, misled: bool = False) -> Iterator[Item]:
         places = [item.text[:start].count(" ") for start, _ in item.rationale]
         for how, mask in (("masked", "[MASK]"), ("deleted", None)):
             kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
-            found, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
-            if found:
-                told = planted.misled(label, kept) if misled else label
-                yield _planted_item(f"{item.id}-{how}", found, told, left, group=item.group)
+            remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
+            if remaining:
+                shown = planted.misled(label, kept) if misled else label
+                yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 
 def _planted_item(name: str, words: Sequence[str], label: int, places: Sequence[int], *, group: str) -> Item:
@@ -386,10 +381,6 @@ def _messages() -> Iterator[Item]:
         yield Item(message.id, message.texts["en"], message.label, message.integration)
 
 
-def _message_texts() -> dict[str, dict[str, str]]:
-    return {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
-
-
 def _with_triggers(items: Callable[[], Iterable[Item]], split_as: str | None = None) -> _Task:
     return _Task(items, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True, split_as=split_as)
 
@@ -404,16 +395,12 @@ _TASKS = {
     "planted-misled": _with_triggers(partial(_planted_erased, misled=True), split_as="planted"),
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }
-# Languages, and the texts by id and language.
-_PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str, str]]]]] = {
-    "messages": (home_assistant.LANGUAGES, _message_texts),
-}
 
 
 def _paper_set(name: str, split: str) -> Dataset:
     """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
-    if by_url.is_read_in_parts(name):
-        return Dataset(name=name, split=split, **by_url.read_part(name, split))
+    if partial_sets.is_read_in_parts(name):
+        return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
         ask(*_READ_FROM.get(name, (name,)))
     if name == "ag" and split != "test":
@@ -452,8 +439,9 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
 _READ_FROM = {"nli": ("snli", "xnli"), "reviews": ("movies",)}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
 _KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
-_PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
-    "xnli": nli_sets.xnli,
-    "exnli": nli_sets.exnli,
-    "nli": nli_sets.nli_in,
+_PARALLEL: dict[str, Callable[[str, Sequence[str], str], dict[str, Dataset]]] = {
+    "messages": _messages_in,
+    "xnli": partial(_pairs_in, read=nli_sets.xnli),
+    "exnli": partial(_pairs_in, read=nli_sets.exnli),
+    "nli": partial(_pairs_in, read=nli_sets.nli_in),
 }

@@ -22,7 +22,7 @@ RECORD = "derived.json"
 
 
 def derived_folder(folder: Path, makers: Mapping[str, Callable[[], bytes]], source_ids: Sequence[str]) -> Path:
-    """`folder` with the files of `makers` in it, each whole: as recorded, or made anew from these sources.
+    """`folder` with the files of `makers` in it, each whole: as recorded, or made again from these sources.
 
     A source that is damaged is not noticed while all that was made of it is whole: it is not read then.
 

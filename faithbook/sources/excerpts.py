@@ -17,7 +17,7 @@ from torch import Tensor
 
 from faithbook.sources.datasets import Dataset
 from faithbook.sources.splits import Span, stable_hash
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs
 

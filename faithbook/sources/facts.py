@@ -23,7 +23,7 @@ TEMPLATES = {"facts": f"{{text}} So {ASKED} lives in", "news": "Article: {text}\
 LONGEST = 24  # words of a sentence of news
 
 
-class Told(NamedTuple):
+class SentencePrompt(NamedTuple):
     """A text of sentences, what follows the prompt (None: what the model says), and which sentence has the answer."""
 
     id: str
@@ -32,13 +32,13 @@ class Told(NamedTuple):
     decides: int | None
 
 
-def told(name: str, n: int, *, sentences: int) -> list[Told]:
+def sentence_prompts(name: str, n: int, *, sentences: int) -> list[SentencePrompt]:
     """`n` texts of so many sentences of "facts" or "news"; more texts keep the first ones. Fewer of news where there
     are no more.
 
     Raises UnknownNameError for another name, InputError for an odd number of sentences of facts or more than 18.
 
-    >>> one = told("facts", 1, sentences=4)[0]
+    >>> one = sentence_prompts("facts", 1, sentences=4)[0]
     >>> one.text.split(". ")[one.decides].rstrip(".") == f"Anna lives in{one.answer}"
     True
     """
@@ -47,7 +47,7 @@ def told(name: str, n: int, *, sentences: int) -> list[Told]:
     return _facts(n, sentences) if name == "facts" else _news(n, sentences)
 
 
-def _facts(n: int, sentences: int) -> list[Told]:
+def _facts(n: int, sentences: int) -> list[SentencePrompt]:
     """Half as many people as sentences: where each of them lives, and what each works as, in any order."""
     people = sentences // 2
     if sentences % 2 or not 1 <= people <= len(OTHERS) + 1:
@@ -61,11 +61,11 @@ def _facts(n: int, sentences: int) -> list[Told]:
         facts += [f"{name} works as a {trade}." for name, trade in zip(names, trades, strict=True)]
         order = draws.permutation(sentences).tolist()
         text = " ".join(facts[k] for k in order)
-        found.append(Told(f"facts-{sentences}-{i}", text, f" {cities[0]}", order.index(0)))
+        found.append(SentencePrompt(f"facts-{sentences}-{i}", text, f" {cities[0]}", order.index(0)))
     return found
 
 
-def _news(n: int, sentences: int) -> list[Told]:
+def _news(n: int, sentences: int) -> list[SentencePrompt]:
     """The first sentences of stories in which none of them is long, one line each."""
     data = load_dataset("bbc", "test")
     found = []
@@ -74,7 +74,7 @@ def _news(n: int, sentences: int) -> list[Told]:
         spans = cut(text, "sentence")
         first = [text[start:end] for start, end in spans[:sentences]]
         if len(spans) > sentences and all(len(one.split()) <= LONGEST for one in first):
-            found.append(Told(data.ids[i], " ".join(first), None, None))
+            found.append(SentencePrompt(data.ids[i], " ".join(first), None, None))
         if len(found) == n:
             break
     return found

@@ -24,10 +24,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-import pooch
 from tqdm.auto import tqdm
 
-from faithbook import room
+from faithbook import disk
 from faithbook.declared import ask
 from faithbook.paths import checked_root, raw_dir
 from faithlib.errors import DataError, DigestError, unknown
@@ -170,12 +169,14 @@ def _download_package(source: Source, folder: Path) -> Path:
 
 
 def _download_url(source: Source, folder: Path) -> Path:
+    import pooch  # half a second, and only what is downloaded needs it
+
     try:
         got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
     except Exception as error:  # pooch passes on whatever its downloader raises
-        if room.is_full(error):
+        if disk.is_full(error):
             raise DataError(
-                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {room.WHAT_TO_DO}"
+                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {disk.WHAT_TO_DO}"
             ) from error
         raise DataError(
             f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
@@ -236,7 +237,7 @@ def tar_member(opened: tarfile.TarFile, member: str) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.sources.files fetch` (what the stand-ins need), `fetch NAME ...`, `fetch --all`; `verify`
+    """`python -m faithbook.sources.files fetch` (what the substitutes need), `fetch NAME ...`, `fetch --all`; `verify`
     (what is there)."""
     parser = argparse.ArgumentParser(prog="faithbook.sources.files", description=main.__doc__)
     parser.add_argument("verb", choices=("fetch", "verify"))

@@ -1,17 +1,17 @@
-"""Pictures with labels: the data sets of the vision study, each cut once into train, dev and test.
+"""Images with labels: the data sets of the vision study, each cut once into train, dev and test.
 
 - Substitutes of 28 x 28 grey pixels: "fashion" (Fashion-MNIST), "mnist" (5,000 digits), "animals" (silhouettes of ten
   animals). Of "fashion" 1,000 test images are shipped; a Debian package has the rest, which only training needs.
 - "planted": images of "fashion" with striped cells that alone decide the label (`planted`); "planted-erased" and
   "planted-misled" with erased copies.
-- "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`stamps`).
+- "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`object_scenes`).
 - The paper's own, read from their distributed files in FAITHLIB_DATA: "cifar10", "cifar100", "imagenet".
 - "cifar10-few" and "cifar100-few": their first twenty test images, which a package has. "imagenet-few": twenty of
   ImageNet.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
 
-Shape letters: N pictures, H and W pixels, C channels.
+Shape letters: N images, H and W pixels, C channels.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from torch import nn
 
 from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
-from faithbook.sources import cifar, planted, stamps
+from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.debian import package_member
 from faithbook.sources.files import data_folder, fetch, is_here, read_member
 from faithbook.sources.splits import seeded, stable_hash
@@ -52,7 +52,7 @@ Labels = NDArray[np.integer[Any]]
 
 
 def shipped_pictures() -> Path:
-    """The test pictures of Fashion-MNIST that come with the repository."""
+    """The test images of Fashion-MNIST that come with the repository."""
     return checked_root() / SHIPPED
 
 
@@ -62,7 +62,7 @@ class Pictures:
 
     - `images`: arrays [H, W] or [H, W, 3] of bytes, or files to open;
     - `cells`: the planted cells of each, where the reason is known (`planted`), or those of the labelled object
-      (`stamps`);
+      (`object_scenes`);
     - `beside`: the cells of another object in the same image.
     """
 
@@ -83,14 +83,14 @@ class Pictures:
         return self.at(range(len(self))[rows])
 
     def at(self, rows: Sequence[int]) -> Pictures:
-        """The pictures of some rows, in the order that is given."""
+        """The images of some rows, in the order that is given."""
         names = ("images", "labels", "ids", "cells", "beside")
         columns = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
         return replace(self, **picked)
 
     def opened(self) -> list[Image.Image]:
-        """The pictures themselves; DataError for a file that is no picture."""
+        """The images themselves; DataError for a file that is not an image."""
         return [_opened(image) for image in self.images]
 
 
@@ -100,38 +100,39 @@ def _opened(image: Pixels | Path) -> Image.Image:
     try:
         return Image.open(image).convert("RGB")
     except (OSError, UnidentifiedImageError) as error:
-        raise DataError(f"{image} cannot be read as a picture: {error}") from error
+        raise DataError(f"{image} cannot be read as an image: {error}") from error
 
 
 def as_inputs(pictures: Pictures, model: nn.Module, *, patch: int = 1) -> ImageInputs:
-    """The pictures as the model wants them (resized, cropped and normalised by its own timm data configuration), with
+    """The images as the model wants them (resized, cropped and normalised by its own timm data configuration), with
     square features of `patch` pixels; 1 makes every pixel a feature."""
     transform: Any = timm.data.create_transform(**timm.data.resolve_model_data_config(model))
     return ImageInputs.from_pixels(torch.stack([transform(image) for image in pictures.opened()]), patch=patch)
 
 
 def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Pictures:
-    """A split of a picture data set, or a fixed random sample of `n` of its pictures.
+    """A split of an image data set, or a fixed random sample of `n` of its images.
 
     "held_out" is all that was never trained on (of "fashion", the whole test set with the shipped "test" in it). A
-    larger `n` keeps the pictures of a smaller one with the same `seed`.
+    larger `n` keeps the images of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
     if name not in _SETS:
-        raise unknown("picture data set", name, _SETS)
+        raise unknown("image data set", name, _SETS)
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     whole = _SETS[name](split)
     if n is None:
         return whole
     if n < 1:
-        raise InputError(f"n {n}: expected at least one picture")
+        raise InputError(f"n {n}: expected at least one image")
     rows = sorted(range(len(whole)), key=lambda i: stable_hash(f"sample|{seed}", whole.ids[i]))[:n]
     return whole.at(rows)
 
 
-# ------------------------------------------------------------------------------------------------------- the stand-ins
+# ------------------------------------------------------------------------------------------------------- the
+# substitutes
 _FASHION = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 _ANIMALS = ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra")
 
@@ -150,11 +151,11 @@ def _fashion(split: str) -> Pictures:
     return _cut("fashion", split, pixels, labels, _FASHION, test=0, dev=5000)
 
 
-_PLANTED = {"train": 8000, "dev": 1000}  # of the pictures of "fashion"; all of its test pictures
+_PLANTED = {"train": 8000, "dev": 1000}  # of the images of "fashion"; all of its test images
 
 
 def _planted(split: str, *, copies: str = "") -> Pictures:
-    """Pictures of clothes, whatever they show, with striped cells; with `copies` ("erased", or "misled" by other labels
+    """Images of clothes, whatever they show, with striped cells; with `copies` ("erased", or "misled" by other labels
     for these) each has one in which cells are erased at random."""
     part = "test" if split == "held_out" else split
     made = []
@@ -224,7 +225,7 @@ def _numpy_pickle(raw: bytes) -> Any:
 
 
 def _unique(pixels: Pixels) -> list[int]:
-    """The rows of the first copy of every picture."""
+    """The rows of the first copy of every image."""
     first: dict[str, int] = {}
     for i, image in enumerate(pixels):
         first.setdefault(_key(image), i)
@@ -238,7 +239,7 @@ def _key(image: Pixels) -> str:
 def _cut(
     name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[str, ...], *, test: int, dev: int
 ) -> Pictures:
-    """The first pictures by hash are the test split, the next ones dev, the rest train."""
+    """The first images by hash are the test split, the next ones dev, the rest train."""
     order = np.array(sorted(range(len(pixels)), key=lambda i: stable_hash(name, _key(pixels[i]))))
     parts = dict(zip(("test", "dev", "train"), np.split(order, [test, test + dev]), strict=True))
     rows = parts["test" if split == "held_out" else split]
@@ -248,14 +249,14 @@ def _cut(
 def _stamps(split: str, *, objects: int) -> Pictures:
     """Scenes of cut-out photographs; a scene of two objects is there once for each, with its label and its cells."""
     name = "stamps" if objects == 1 else "stamps-two"
-    made = stamps.scenes("test" if split == "held_out" else split, objects)
+    made = object_scenes.scenes("test" if split == "held_out" else split, objects)
     rows = [(scene, i) for scene in made for i in range(objects)]
     whole = _made(
         name,
         split,
         np.stack([scene.pixels for scene, _ in rows]),
         np.array([scene.stamps[i].label for scene, i in rows]),
-        tuple(stamps.CLASSES),
+        tuple(object_scenes.CLASSES),
     )
     ids = tuple(scene.id_of(i) for scene, i in rows)
     cells = tuple(scene.cells[i] for scene, i in rows)
@@ -270,19 +271,19 @@ def _made(name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[st
 
 
 def digest_of_ids(ids: Sequence[str]) -> str:
-    """What tells a set of pictures from another one, whatever their order."""
+    """What tells a set of images from another one, whatever their order."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
 # ------------------------------------------------------------------------------------------------- the paper's own sets
 def _cifar(name: str, split: str) -> Pictures:
-    """The set's folder of pictures where there is one, its official archive otherwise."""
+    """The set's folder of images where there is one, its official archive otherwise."""
     part = "test" if split in ("test", "held_out") else "train"
     if not is_here(f"{name}-folder"):
         pixels, labels = cifar.read_archive(name, part)
         dev = 5000
     else:
-        # Who has some of the training pictures has to say which are dev: the first by hash are others in another set.
+        # Who has some of the training images has to say which are dev: the first by hash are others in another set.
         own_dev = (cifar.folder_of(name) / "dev").is_dir()
         pixels, labels = cifar.read_folder(name, split if own_dev and part == "train" else part)
         dev = 5000 if not own_dev else len(pixels) if split == "dev" else 0
@@ -293,13 +294,13 @@ def _cifar(name: str, split: str) -> Pictures:
 
 def _cifar_few(name: str, split: str) -> Pictures:
     if split not in ("test", "held_out"):
-        raise DataError(f"{name}-few has twenty test pictures and nothing else: split 'test', or train on {name}")
+        raise DataError(f"{name}-few has twenty test images and nothing else: split 'test', or train on {name}")
     return replace(_made(name, split, *cifar.read_few(name), cifar.NAMES[name]), name=f"{name}-few")
 
 
 def _imagenet_few(split: str) -> Pictures:
     if split not in ("test", "held_out"):
-        raise DataError("imagenet-few is twenty pictures to look at and nothing else: split 'test'")
+        raise DataError("imagenet-few is twenty images to look at and nothing else: split 'test'")
     pixels, labels = cifar.read_few_of_imagenet()
     names = timm.data.ImageNetInfo()
     ids = tuple(f"imagenet-few-{place:02}" for place in range(len(labels)))
@@ -308,7 +309,7 @@ def _imagenet_few(split: str) -> Pictures:
 
 
 def _imagenet(name: str, split: str) -> Pictures:
-    """Validation pictures, or some: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
+    """Validation images, or some: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
     if split not in ("test", "held_out"):
         raise DataError(f"{name} is read for evaluation only: split 'test'")
     ask(name)
@@ -322,7 +323,7 @@ def _imagenet(name: str, split: str) -> Pictures:
         raise DataError(f"{table}: expected rows with the columns file, class_index, name")
     files = [folder / "images" / row["file"] for row in rows]
     if missing := [file for file in files if not file.exists()]:
-        raise DataError(f"{len(missing)} of {len(files)} pictures are missing, first {missing[0]}")
+        raise DataError(f"{len(missing)} of {len(files)} images are missing, first {missing[0]}")
     named = {int(row["class_index"]): row["name"] for row in rows}
     return Pictures(
         name,

@@ -77,7 +77,7 @@ def snli(folder: Path, split: str) -> dict[str, Any]:
         return _pairs(folder / name, rows, [f"snli-{row['pairID']}" for row in read])
     read = list(_parsed(_split_lines(folder, name), is_json=False))
     path = _checked_columns(folder / name, read, "unique_key label premise hypothesis")
-    if bad := [row for row in read if "hypothesis" not in row or row["label"] not in _SNLI_LABELS]:
+    if bad := [row for row in read if row["label"] not in _SNLI_LABELS]:
         raise DataError(f"{path}: row {bad[0]} is not a key, a label (0-2), a premise and a hypothesis; get it again")
     rows = [(row["premise"], row["hypothesis"], _SNLI_LABELS[row["label"]]) for row in read]
     return _pairs(path, rows, [f"snli-{row['unique_key']}" for row in read])
@@ -199,39 +199,39 @@ def nli_in(xnli_at: Path, split: str, language: str = "en") -> dict[str, Any]:
 
 def known_snli(at: Path, split: str) -> dict[str, Any]:
     """`snli` of the very pairs that are known; of the owners' archive, whose digest is, whatever it holds."""
-    found = snli(at, split)
-    return found if at.suffix == ".zip" else _known(at, f"snli-{split}", found)
+    columns = snli(at, split)
+    return columns if at.suffix == ".zip" else _known(at, f"snli-{split}", columns)
 
 
 def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
     """`xnli` with as many pairs of every class as it is known to have, and from a file of one language the very pairs
     that are known."""
-    found = xnli(at, split, language)
-    counts = Counter(LABELS[label] for label in found["labels"])
+    columns = xnli(at, split, language)
+    counts = Counter(LABELS[label] for label in columns["labels"])
     if counts != dict.fromkeys(LABELS, _PER_CLASS[split]):
-        told = ", ".join(f"{counts[label]} {label}" for label in LABELS)
+        sizes = ", ".join(f"{counts[label]} {label}" for label in LABELS)
         raise DataError(
-            f"{at}: XNLI's {split} split in {language} has {told}, expected {_PER_CLASS[split]} of each; the file is "
+            f"{at}: XNLI's {split} split in {language} has {sizes}, expected {_PER_CLASS[split]} of each; the file is "
             "cut short, or its labels are others: get it again"
         )
     alone, _ = names = _xnli_names(split, language)
-    return _known(at, f"xnli-{split}-{language}", found) if _first_there(at, names) == alone else found
+    return _known(at, f"xnli-{split}-{language}", columns) if _first_there(at, names) == alone else columns
 
 
-def _known(at: Path, name: str, found: dict[str, Any]) -> dict[str, Any]:
-    if (digest := pairs_digest(found)) != _DIGESTS.get(name, digest):
+def _known(at: Path, name: str, columns: dict[str, Any]) -> dict[str, Any]:
+    if (digest := pairs_digest(columns)) != _DIGESTS.get(name, digest):
         raise DataError(
             f"{at}: the pairs and labels of {name} are not those expected: digest {digest}, expected {_DIGESTS[name]}; "
             "the file is cut short, changed or labelled otherwise: get it again from where data/sources.toml says"
         )
-    return found
+    return columns
 
 
-def pairs_digest(found: dict[str, Any]) -> str:
+def pairs_digest(columns: dict[str, Any]) -> str:
     """A digest of labels, premises and hypotheses in their order, blanks aside."""
-    rows = zip(found["labels"], found["texts"], found["pairs"], strict=True)
-    told = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    rows = zip(columns["labels"], columns["texts"], columns["pairs"], strict=True)
+    text = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 _COLUMNS = ("texts", "pairs", "labels", "ids")
@@ -258,18 +258,16 @@ _DIGESTS = {
 
 
 # -------------------------------------------------------------------------------------------------------- highlights
-def esnli(folder: Path, split: str, *, gold: str = "first") -> dict[str, Any]:
-    """e-SNLI with the words that annotators starred in premise and hypothesis; dev and test have three annotators.
+def esnli(folder: Path, split: str) -> dict[str, Any]:
+    """e-SNLI with the words that an annotator starred in premise and hypothesis.
 
-    The paper does not say whose stars are its rationales. `gold` "first": the first annotator's, which the released
-    code reads and the only ones that the training split has; "majority": words that two of three starred; "any": words
-    that anyone did. Texts have their words parted by one space.
+    Dev and test have three annotators. The paper does not say whose stars are its rationales; these are the first's,
+    which the released code reads and the only ones that the training split has. Texts have their words parted by one
+    space.
     """
-    if gold not in _VOTES:
-        raise unknown("gold", gold, _VOTES)
     rows = [row for name in _ESNLI[split] for row in csv.DictReader(io.StringIO(read_text(folder, name), newline=""))]
     path = _checked_columns(folder / _ESNLI[split][0], rows, "pairID gold_label Sentence1_marked_1 Sentence2_marked_1")
-    marked = [(_voted(row, "Sentence1", gold), _voted(row, "Sentence2", gold)) for row in rows]
+    marked = [(_unstarred(row["Sentence1_marked_1"]), _unstarred(row["Sentence2_marked_1"])) for row in rows]
     return _highlighted(path, marked, [row["gold_label"] for row in rows], [f"esnli-{row['pairID']}" for row in rows])
 
 
@@ -293,11 +291,12 @@ def exnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
 def _checked_columns(path: Path, rows: Sequence[dict[str, str]], needed: str) -> Path:
     if missing := set(needed.split()) - set(rows[0] if rows else ()):
         raise DataError(f"{path} lacks the columns {', '.join(sorted(missing))}")
+    if short := [row for row in rows if any(row.get(name) is None for name in needed.split())]:
+        raise DataError(f"{path}: row {short[0]} ends before the last of {needed}; get the file again")
     return path
 
 
 _Marked = tuple[list[str], list[bool]]  # words, and whether each is starred
-_VOTES = {"first": 1, "majority": 2, "any": 1}
 
 
 def _unstarred(text: str) -> _Marked:
@@ -309,19 +308,6 @@ def _unstarred(text: str) -> _Marked:
     words = text.split()
     starred = [len(word) > 2 and word.startswith("*") and word.endswith("*") for word in words]
     return [word[1:-1] if star else word for word, star in zip(words, starred, strict=True)], starred
-
-
-def _voted(row: dict[str, str], sentence: str, gold: str) -> _Marked:
-    """The words of one sentence of e-SNLI, and whether enough annotators starred each."""
-    texts = [row.get(f"{sentence}_marked_{i}") for i in range(1, 2 if gold == "first" else 4)]
-    answers = [_unstarred(text) for text in texts if text is not None]
-    lengths = [len(words) for words, _ in answers]
-    if len(lengths) < len(texts) or len(set(lengths)) > 1:
-        raise DataError(
-            f"e-SNLI {row['pairID']}: {len(lengths)} annotators marked texts of {lengths} words, expected {len(texts)} "
-            "annotators and one length; gold='first' needs only the first"
-        )
-    return answers[0][0], [sum(votes) >= _VOTES[gold] for votes in zip(*(stars for _, stars in answers), strict=True)]
 
 
 def _highlighted(

@@ -1,8 +1,8 @@
-"""Tasks whose reason is known because it was planted: trigger words in sentences, striped cells in pictures.
+"""Tasks whose reason is known because it was planted: trigger words in sentences, striped cells in images.
 
-The *label* hangs on what was planted and on nothing else; whether a trained model hangs on it too is for a check to
-say. The label is 0 ("neither") where nothing was planted, so that a class cannot be told
-from the other one's absence; it stays defined when features are erased: what is left of the planted ones decides.
+The *label* depends on what was planted and on nothing else; whether a trained model depends on it too is for a check to
+say. The label is 0 ("neither") where nothing was planted, so that a class cannot be taken for the other one's absence;
+it stays defined when features are erased: what is left of the planted ones decides.
 
 Shape letters: H and W pixels.
 """
@@ -71,7 +71,7 @@ def erase_words(
 
 
 def cell_slices(cell: int, width: int) -> tuple[slice, slice]:
-    """The pixels of a cell, counted row by row in a picture of that width.
+    """The pixels of a cell, counted row by row in an image of that width.
 
     >>> cell_slices(8, 28)
     (slice(4, 8, None), slice(4, 8, None))
@@ -81,7 +81,7 @@ def cell_slices(cell: int, width: int) -> tuple[slice, slice]:
 
 
 def plant_cells(pixels: Pixels, generator: np.random.Generator) -> tuple[Pixels, int, list[int]]:
-    """The picture [H, W] with one or two striped cells of one direction, or none; the label; the cells."""
+    """The image [H, W] with one or two striped cells of one direction, or none; the label; the cells."""
     label = int(generator.integers(len(CELL_LABELS)))
     if not label:
         return pixels, label, []
@@ -96,7 +96,7 @@ def plant_cells(pixels: Pixels, generator: np.random.Generator) -> tuple[Pixels,
 def erase_cells(
     pixels: Pixels, label: int, cells: Sequence[int], kept: NDArray[np.bool_]
 ) -> tuple[Pixels, int, list[int]]:
-    """A copy with the cells that are not `kept` at the picture's mean; its label; what is left of the planted cells."""
+    """A copy with the cells that are not `kept` at the image's mean; its label; what is left of the planted cells."""
     erased = pixels.copy()
     for cell in np.flatnonzero(~kept):
         erased[cell_slices(int(cell), pixels.shape[1])] = round(float(pixels.mean()))

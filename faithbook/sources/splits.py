@@ -1,4 +1,4 @@
-"""How texts and pictures are put into splits: by hashes, the same way on every machine.
+"""How texts and images are put into splits: by hashes, the same way on every machine.
 
 Splits are fixed. Duplicates are removed first. Then groups of texts (a sentence, an article, a paper) are ordered by
 a hash of the data set's name and their key, and cut into test, dev and train. Where classes are balanced, each is

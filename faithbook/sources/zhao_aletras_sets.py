@@ -1,7 +1,7 @@
 """The papers' own data sets, read from the files that their authors distribute.
 
 Files that people bring lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. Splits are
-the published ones. `faithbook.sources.by_url` reads what can be had by URL where these are not there.
+the published ones. `faithbook.sources.partial_sets` reads what can be had by URL where these are not there.
 """
 
 from __future__ import annotations
@@ -59,13 +59,7 @@ def ag(folder: Path, name: str) -> dict[str, Any]:
     rows = list(csv.reader(io.StringIO(read_text(folder, name))))
     if bad := [row for row in rows if len(row) != 3 or row[0] not in tuple("1234")]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not class (1-4), title, description")
-    return {
-        "texts": tuple(f"{title} {description}" for _, title, description in rows),
-        "labels": tuple(int(label) - 1 for label, _, _ in rows),
-        "ids": tuple(f"ag-{name.split('.')[0]}-{i}" for i in range(len(rows))),
-        "label_names": AG_TOPICS,
-        "max_length": 256,
-    }
+    return _ag("ag", name, [(f"{title} {description}", int(label) - 1) for label, title, description in rows])
 
 
 def ag_rows(folder: Path, name: str) -> dict[str, Any]:
@@ -74,10 +68,14 @@ def ag_rows(folder: Path, name: str) -> dict[str, Any]:
     rows = rows[1:] if rows[:1] == [["text", "label"]] else rows
     if bad := [row for row in rows if len(row) != 2 or row[1] not in tuple("0123")]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not text, class (0-3)")
+    return _ag("ag-part", name, [(text, int(label)) for text, label in rows])
+
+
+def _ag(source: str, name: str, rows: Sequence[tuple[str, int]]) -> dict[str, Any]:
     return {
         "texts": tuple(text for text, _ in rows),
-        "labels": tuple(int(label) for _, label in rows),
-        "ids": tuple(f"ag-part-{name.split('.')[0]}-{i}" for i in range(len(rows))),
+        "labels": tuple(label for _, label in rows),
+        "ids": tuple(f"{source}-{name.split('.')[0]}-{i}" for i in range(len(rows))),
         "label_names": AG_TOPICS,
         "max_length": 256,
     }
@@ -185,7 +183,7 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
 
 
 def documents_digest(texts: Sequence[str]) -> str:
-    """What tells these documents from others, however they are packed and in whatever order they are named."""
+    """What identifies these documents, however they are packed and in whatever order they are named."""
     return hashlib.sha256("\x1e".join(sorted(set(texts))).encode()).hexdigest()[:16]
 
 

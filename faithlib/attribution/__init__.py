@@ -1,4 +1,4 @@
-"""Attributions: one score a feature, from one registry.
+"""Attributions: one score per feature, from one registry.
 
 `attribute(name, model, inputs)` returns [B, F]; `methods("text")` and `methods("image")` list the names.
 `attribute_rows(rows, model, inputs)` computes many rows of a table of texts at once and says what they cost. The

@@ -25,7 +25,7 @@ def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
     """a_i = mean over heads of attention from [CLS] to position i in `layer` (default: the last; Jain et al. 2020).
 
     In [0, 1], at most 1 in sum. Says nothing about any class: target and output have no effect. Cost: one forward row
-    an input.
+    per input.
 
     Raises ModelError where the model gives no attention maps, InputError where it has no such layer.
 

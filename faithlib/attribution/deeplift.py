@@ -47,7 +47,7 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     and `nn.ReLU` modules (BERT's pooler) and the gradient at the input everywhere else. Nothing adds up, and on a model
     without such modules (RoBERTa, DistilBERT) it is (e - e') * gradient. It is what code that calls captum has, that of
     Zhao & Aletras 2023 among it; the two can rank features quite differently. Cost: two forward and two backward rows
-    an input, one forward row for the predicted class.
+    per input, one forward row for the predicted class.
 
     Raises ModelError where fused attention cannot be written out.
 
@@ -79,7 +79,7 @@ Rule = Callable[[Tensor], tuple[Tensor, ...]]
 
 
 class _Ruled(torch.autograd.Function):
-    """A value that is already there, with a rule in the place of its gradient."""
+    """A value that is already there, with a rule instead of its gradient."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, rule: Rule, *sources: Tensor) -> Tensor:
@@ -182,7 +182,7 @@ def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) 
         slope = torch.ones_like(slope)
 
     def rule(m: Tensor) -> tuple[Tensor, ...]:
-        # The Jacobian diag(y) - y y' of softmax with the slopes in the place of y; 1 - 1 y' of its logarithm.
+        # The Jacobian diag(y) - y y' of softmax with the slopes instead of y; 1 - 1 y' of its logarithm.
         m_u = m * slope
         return (m_u - share * m_u.sum(dim, keepdim=True),)
 

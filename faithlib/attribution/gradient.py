@@ -28,7 +28,7 @@ _RECTIFIERS = ("relu", "gelu", "silu", "leaky_relu", "elu", "mish")
 def saliency(chunk: Chunk) -> Tensor:
     """|dF/de| (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
 
-    Cost: one forward and one backward row an input.
+    Cost: one forward and one backward row per input.
 
     >>> from types import SimpleNamespace
     >>> saliency(SimpleNamespace(gradient=lambda: torch.tensor([[[-2.0, 1.0]]])))
@@ -41,7 +41,7 @@ def input_x_gradient(chunk: Chunk) -> Tensor:
     """e * dF/de (Kindermans et al. 2016; Shrikumar et al. 2017), element by element, signed.
 
     The default aggregation, "abs_sum", is the |sum_d e_d dF/de_d| of Zhao & Aletras 2023 (never negative); "sum" keeps
-    the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row an input.
+    the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row per input.
 
     >>> from types import SimpleNamespace
     >>> given = {"embeddings": lambda: torch.tensor([[[3.0, 5.0]]]), "gradient": lambda: torch.tensor([[[-2.0, 1.0]]])}
@@ -72,7 +72,7 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
     `variant="paper"`: the rule holds for ReLU and for what stands in its place in these models (GELU, SiLU, ...):
     max(0, gradient) at the rectifier's input. `variant="released"`: captum's GuidedBackprop, which knows `nn.ReLU`
     modules only; on a GELU model no rule is applied and the result is the plain gradient (PAPERS.md, E3).
-    Cost: one forward and one backward row an input.
+    Cost: one forward and one backward row per input.
 
     Raises ModelError where the model calls no rectifier, for then nothing would be guided.
 

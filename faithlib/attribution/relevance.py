@@ -2,7 +2,7 @@
 
 Layer-wise relevance propagation starts from one logit and hands relevance R from an operation's output to its inputs,
 backwards through the network. A forward run inside `lrp_rules()` builds an autograd graph whose *backward carries
-relevance in the place of gradients*, by the rules of Chefer, Gur & Wolf, CVPR 2021 (Section 3.1):
+relevance instead of gradients*, by the rules of Chefer, Gur & Wolf, CVPR 2021 (Section 3.1):
 
 | operation | rule |
 | --- | --- |
@@ -60,7 +60,7 @@ def conservative_rules() -> TorchFunctionMode:
     y = (x - E[x]) / [sqrt(eps + Var[x])].detach() * gamma + beta. All else keeps its gradient. sum x * dF/dx = F where
     the rest is linear without biases (GELU is not). Run the model alone inside: every softmax is detached.
 
-    Raises ModelError for fused attention, and for norms that the LN-rule does not speak of.
+    Raises ModelError for fused attention, and for norms that the LN-rule does not cover.
 
     >>> x = torch.tensor([[0.0, 0.0]], requires_grad=True)
     >>> with conservative_rules():
@@ -136,7 +136,7 @@ def _row_sums(x: Tensor) -> Tensor:
 
 
 class _Ruled(torch.autograd.Function):
-    """compute(*sources), with rule(R, *sources) in the place of its gradient; without a rule R passes."""
+    """compute(*sources), with rule(R, *sources) instead of its gradient; without a rule R passes."""
 
     @staticmethod
     def forward(ctx: Any, compute: Callable[..., Tensor], rule: Callable[..., Any] | None, *sources: Tensor) -> Tensor:

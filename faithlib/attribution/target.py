@@ -1,4 +1,4 @@
-"""The function that is explained: one number an input, as a function of the embedding output.
+"""The function that is explained: one number per input, as a function of the embedding output.
 
 Every attribution that looks inside the model works on a `Chunk`: a few inputs of about the same length, their embedding
 output (positions, types and LayerNorm already applied, once), their attention mask, their target classes.
@@ -92,7 +92,7 @@ class Chunk:
         return self._gradients[rules]
 
     def value_of(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
-        """The explained number of any embeddings [N, L, D] in the place of inputs `rows` [N]."""
+        """The explained number of any embeddings [N, L, D] instead of inputs `rows` [N]."""
         return read(self.backend.logits(embeddings, rows), target, self.output)
 
     def settled_target(self) -> Tensor:

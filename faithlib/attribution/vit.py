@@ -32,9 +32,9 @@ def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: 
     channels: [R, H, W], signed.
 
     captum's IntegratedGradients, Gauss-Legendre with `n_steps` points. The baseline x' is 0 in normalised pixels
-    ("zero": the data set's mean colour), or what `Perturber` puts in the place of erased pixels, "mean" or "blur". The
+    ("zero": the data set's mean colour), or what `Perturber` puts instead of erased pixels, "mean" or "blur". The
     scores add up to F(x) - F(x') as far as `n_steps` points reach. F is a probability by default, as for texts. Cost:
-    `n_steps` forward and backward rows an image, one forward row for the predicted class.
+    `n_steps` forward and backward rows per image, one forward row for the predicted class.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -56,7 +56,7 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
     """(E_n w_n a_n)+ >= 0 with a_n the class token's row of A_B in head n and w_n the mean over patches of dF/da_n:
     [R, P].
 
-    Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads in the place of channels, as Chefer et al. (CVPR 2021) apply it
+    Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads instead of channels, as Chefer et al. (CVPR 2021) apply it
     to ViTs and Wu et al. after them: their released code also stretches each map to [0, 1]. F: the logit by default.
     Of a convolutional network as it was published: (sum_k w_k a_k)+ with a_k the channels of its last features with a
     place (`ImageChunk.last_map`) and w_k the mean over places of dF/da_k: [R, h, w]. Cost: one forward row and the
@@ -87,7 +87,7 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
 def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
     """E_n of the class token's row of A_b, b = `layer` (default: the last; Jain & Wallace 2019): [R, P] in [0, 1].
 
-    Target and output have no effect. Cost: one forward row an image. Raises InputError where there is no such layer.
+    Target and output have no effect. Cost: one forward row per image. Raises InputError where there is no such layer.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -110,8 +110,8 @@ def rollout(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
     """The class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2 (Abnar & Zuidema 2020, Eq. 1): [R, P] in [0, 1].
 
     E_n is the mean over heads; rows are brought to the sum 1 again. Blocks before `start_layer` (from 0) are left out;
-    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row an
-    image.
+    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row
+    per image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -134,7 +134,7 @@ def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
     ICCV 2021, Eq. 5-6): [R, P] >= 0.
 
     `layers="last"` takes the last block alone: attention times its gradient, row 3 of Table 1 of Wu et al. 2024.
-    F: the logit by default, as theirs. Cost: one forward and one backward row an image.
+    F: the logit by default, as theirs. Cost: one forward and one backward row per image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -160,7 +160,7 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
     all tokens (`queries="all"`), or from the class token ("class"). The released code has the first, which settles what
     an alpha of one index means. In a ViT with LayerNorm before attention the last block adds nothing: what a patch's
     token sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
-    theirs. Cost: one forward and one backward row an image.
+    theirs. Cost: one forward and one backward row per image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -187,8 +187,8 @@ def lrp(chunk: ImageChunk) -> Tensor:
     al. 2016), summed over channels: [R, H, W], signed.
 
     Rules: `faithlib.attribution.relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
-    without a positive contribution, is not in the map. Cost: one forward and one backward row an image, with the rules'
-    extra products.
+    without a positive contribution, is not in the map. Cost: one forward and one backward row per image, with the
+    rules' extra products.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -235,7 +235,7 @@ def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tenso
 
     The product is written in the order of rollout, so that its row is the class token's, as in the released code; rows
     are not normalised. Blocks before `start_layer` (from 0) are left out; the released ViT evaluation starts at 1.
-    Cost: two forward and two backward rows an image, one pair with the rules' extra products.
+    Cost: two forward and two backward rows per image, one pair with the rules' extra products.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -259,7 +259,7 @@ def conservative_lrp(chunk: ImageChunk) -> Tensor:
     with attention weights and LayerNorm's divisors held constant (Ali et al. 2022, section 4: AH- and LN-rule): [R, P],
     signed.
 
-    Cost: one forward and one backward row an image.
+    Cost: one forward and one backward row per image.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs

@@ -30,7 +30,7 @@ _INSTEAD = {
 
 def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     """The logits [R, C] in what `model` answered about so many rows: a tensor, a tuple that begins with one, or
-    something that holds `logits`; of one number a row [R, 1]. ModelError for anything else.
+    something that holds `logits`; of one number per row [R, 1]. ModelError for anything else.
 
     >>> import torch
     >>> logits_of({"logits": torch.zeros(2, 3)}, 2, None).shape, logits_of((torch.zeros(2, 3), None), 2, None).shape
@@ -74,7 +74,7 @@ def check_task(model: Any) -> None:
 
 
 def instead(model: Any) -> str:
-    """What to use in the place of a model that is no classifier.
+    """What to use instead of a model that is no classifier.
 
     >>> instead(nn.Linear(1, 1))
     'expected logits [R, C], a row for each input'

@@ -94,7 +94,7 @@ class Continuation(Prompt):
     def inputs(self, texts: Any, *, continuations: Sequence[str] | None = None, **options: Any) -> TextInputs:
         """As `Prompt.inputs`, with the tokens that follow each prompt.
 
-        `continuations`: one for each, in place of the only one.
+        `continuations`: one for each, instead of the only one.
         """
         texts = listed(texts)
         made = super().inputs(texts, **options)

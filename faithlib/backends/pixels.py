@@ -94,7 +94,7 @@ class HuggingFaceTokens:
         return logits_of(answer, len(tokens), self.model)
 
     def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """In the place of the model's own tokens those handed over, for which None is to take note and stop."""
+        """Instead of the model's own tokens those handed over, for which None is to take note and stop."""
         if self not in (entering := HANDED.get()):
             return None
         if (tokens := entering[self]) is None:

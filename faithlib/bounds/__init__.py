@@ -4,7 +4,7 @@ AOPC of an order r of the N features is the mean drop p(x) - (1/N) sum_k p(x wit
 to N (`metrics.aopc`). Its largest and smallest value over all N! orders are the bounds; NAOPC puts an attribution's
 AOPC between them (Edin et al. 2025). An answer depends on the *set* removed and not on the order within it, so an order
 is a path from the empty to the full set in the lattice of subsets. The best one is found by dynamic programming: 2^N
-answers and N 2^N additions in place of N! orders.
+answers and N 2^N additions instead of N! orders.
 
 Bounds belong to one model, one input, one way of erasing and one kind of output. They serve comprehensiveness (most
 relevant first) and the same sum in ascending order, the paper's sufficiency (ERASER's: these sets at a few lengths).

@@ -1,4 +1,4 @@
-"""Bounds of AOPC by beam search for texts and pictures with too many features for all sets, certified.
+"""Bounds of AOPC by beam search for texts and images with too many features for all sets, certified.
 
 Shape letters: B inputs, F features (N of an input), G searches (one an input and end), E open entries, R rows.
 """
@@ -160,7 +160,7 @@ class _Search:
         self.inputs, self.features = self.here.shape
         self.sizes = self.here.sum(axis=1)
         self.full = score.full.double().cpu().numpy()
-        # Sets are told apart by 64-bit keys: the exclusive or of one random word a feature and one an input. A million
+        # Sets have 64-bit keys: the exclusive or of one random word per feature and one per input. A million
         # sets collide with a probability of 3e-8.
         words = np.random.default_rng(0).integers(2**63, size=self.features + self.inputs, dtype=np.uint64)
         self.word_of_feature, self.word_of_input = words[: self.features], words[self.features :]
@@ -236,7 +236,7 @@ class _Search:
         if self.limits is not None:
             before, after = self._log_odds(before), self._log_odds(after)
         group = self.group[entry]
-        # Later rows overwrite earlier ones: let the best entry of each group speak last.
+        # Later rows overwrite earlier ones: so the best entry of each group comes last.
         for_last = np.argsort(-self.cost[entry], kind="stable")
         self.effect[group[for_last], feature[for_last]] = (self._sign(group) * (before - after))[for_last]
 

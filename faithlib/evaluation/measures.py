@@ -230,11 +230,11 @@ def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
 
     >>> check_scores("mine", torch.tensor([[0.2, 0.9]]), torch.tensor([[True, True, True]]))
     Traceback (most recent call last):
-    faithlib.errors.InputError: scores of 'mine' have shape (1, 2): expected [B, F] = [1, 3], one score a feature ...
+    faithlib.errors.InputError: scores of 'mine' have shape (1, 2): expected [B, F] = [1, 3], one score per feature ...
     """
     if scores.shape != mask.shape:
         raise InputError(
-            f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score a "
+            f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score per "
             "feature and anything beyond an input's features"
         )
     checked_mask(scores, mask.to(scores.device))
@@ -320,7 +320,7 @@ def count_rows(
 ) -> RowCount:
     """The rows that `evaluate` will run for scores [B, F] by name; the other arguments and errors are as there.
 
-    Explaining takes rows of its own: with names of methods in place of scores `evaluate` runs these as well. No method
+    Explaining takes rows of its own: with names of methods instead of scores `evaluate` runs these as well. No method
     at all ({}) counts what is asked about no attribution: the inputs themselves, and bounds of AOPC.
 
     >>> from faithlib.inputs import ImageInputs

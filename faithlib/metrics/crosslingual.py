@@ -108,13 +108,13 @@ def _centred(values: Tensor, present: Tensor) -> Tensor:
 def random_links(
     links: Links, n_source: int, n_target: int, *, keep: str = "number", seed: int | Sequence[int] = 0
 ) -> list[tuple[int, int]]:
-    """Links drawn at random in place of those of a word aligner (Figure 7).
+    """Links drawn at random instead of those of a word aligner (Figure 7).
 
     Always kept: both texts' lengths and the number of links. `keep` says what else is:
     - "number": nothing. Distinct links are drawn from all pairs of words, each set of that size being equally likely.
     - "degrees": how many links every English word has, and how many words of the translation have one link, two and so
-      on; only which words these are is drawn anew. What correlation is left comes from the number of links alone, which
-      the sum of Eq. 3 adds up.
+      on; only which words these are is drawn again. What correlation is left comes from the number of links alone,
+      which the sum of Eq. 3 adds up.
 
     The paper runs the aligner's search on a random similarity matrix instead, and does not say how many links that
     gives. `seed` may be several numbers, say the run's and the pair's. Raises InputError for a link outside the texts.

@@ -1,6 +1,6 @@
 """How well attributions agree with what people marked as the reason (Zaman & Belinkov 2022, Section 4; EvalxNLP).
 
-Agreement is no faithfulness: a model may be right for a reason nobody marked, and an attribution that says so is
+Agreement is not faithfulness: a model may be right for a reason nobody marked, and an attribution that says so is
 faithful and implausible. All metrics take scores [B, F] and the rationale that people marked, bool [B, F]; an input
 without a marked feature has no answer (NaN), which callers count. Shape letters: B inputs, F features.
 """

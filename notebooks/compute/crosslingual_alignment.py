@@ -27,7 +27,7 @@ from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_parallel
 from faithbook.sources.files import is_here
-from faithbook.sources.words import Pair
+from faithbook.sources.tokenise import Pair
 from faithlib.metrics import cka_accuracy
 
 run = start_run("crosslingual_alignment", profile=profile)

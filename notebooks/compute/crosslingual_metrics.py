@@ -38,7 +38,7 @@ from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import Pair, split_words
+from faithbook.sources.tokenise import Pair, split_words
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (

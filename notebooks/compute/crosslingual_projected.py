@@ -40,7 +40,7 @@ from faithbook.models.encoders import load_encoder, unknown_pieces
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import firmest_marks
 from faithbook.sources.datasets import load_dataset, load_parallel
-from faithbook.sources.words import Pair, marked_words, split_words, without_blanks
+from faithbook.sources.tokenise import Pair, marked_words, split_words, without_blanks
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision

@@ -32,7 +32,7 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.language import language_model, long_table
-from faithbook.sources.facts import TEMPLATES, told
+from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import Continuation
 from faithlib.bounds import exact_bounds, naopc
@@ -45,7 +45,7 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
 model.to(device)
-data = told(dataset, settings["prompts"][dataset], sentences=settings["sentences"])
+data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=settings["sentences"])
 
 # %% [markdown]
 # ## What is explained

@@ -30,8 +30,8 @@ from faithbook.sources.cifar import PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
-from faithbook.sources.objects import mask_of
-from faithbook.sources.words import split_words
+from faithbook.sources.object_scenes import mask_of
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import average_marked, evaluate, explain, shuffled, soft_scores

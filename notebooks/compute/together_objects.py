@@ -24,7 +24,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
-from faithbook.sources.objects import mask_of, where_it_points
+from faithbook.sources.object_scenes import mask_of, where_it_points
 from faithlib.attribution import Row, methods
 from faithlib.evaluation import explain
 from faithlib.perturb import Perturber

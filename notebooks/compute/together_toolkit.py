@@ -27,7 +27,7 @@ from faithbook.papers.evalxnlp_methods import partition_shap
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_words
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import split_words
+from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import InputError

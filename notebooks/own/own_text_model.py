@@ -45,8 +45,8 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import start_run
 from faithbook.own import pages
-from faithbook.own.bring import load_texts, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
+from faithbook.own.load import load_texts, open_model
 from faithbook.own.pages import FLOOR, listed
 from faithbook.results import figures, tables
 from faithbook.results.labels import label

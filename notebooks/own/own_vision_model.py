@@ -47,8 +47,8 @@ from PIL import Image
 
 from faithbook.engine.run import start_run
 from faithbook.own import pages
-from faithbook.own.bring import load_folder, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
+from faithbook.own.load import load_folder, open_model
 from faithbook.own.pages import FLOOR, listed
 from faithbook.results import figures, tables
 from faithbook.results.labels import label

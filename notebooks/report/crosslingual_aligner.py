@@ -7,12 +7,12 @@
 # %% [markdown]
 # # Can words be aligned? (Figure 6)
 #
-# Rho {cite:p}`zaman_belinkov_2022` rests on two assumptions. Scores are carried over along links between words, so
-# these links must be right. And a faithful explanation is asked to be alike for a text and its translation, so the two
-# must be alike to the model. This page measures both: our word aligner against links that people made, and against an
-# aligner of another kind; and the paper's Figure 6, its test of the second assumption.
+# Rho {cite:p}`zaman_belinkov_2022` depends on two assumptions. Scores are transferred along links between words, so the links
+# must be right. And explanations of a text and its translation are expected to be similar, so the model must treat the two
+# similarly. This page measures both: our word aligner against human links and against another aligner, and the paper's
+# Figure 6, its test of the second assumption.
 #
-# Intervals come from drawing sentences, messages or batches of messages again.
+# Intervals come from resampling sentences, messages or batches of messages.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -63,15 +63,15 @@ page.speaks()
 # ## Against links made by people
 #
 # **What the paper has.** An aligner that was trained to align (awesome-align {cite:p}`dou_neubig_2021`, on multilingual
-# BERT): two words are linked where each is likely, by a softmax, to stand for the other. Its quality is taken from its
-# authors and not measured.
+# BERT): two words are linked if each is likely, by a softmax, to be the translation of the other. The paper relies on its
+# authors' evaluation and does not measure its quality.
 #
 # **Our aligner.** A pretrained multilingual encoder
 # {cite:p}`wang_2024` as it is, never trained to align words. A word's vector is the mean of its pieces in one layer, and
 # words are linked by the paper's rule (`softmax`): where each takes more than a thousandth of the other's softmax over
-# all words. A word may have several links. Beside it stand, on the same vectors, words that are each other's nearest
-# (`mutual argmax`), with one link at most, where people link one word to several; and `fast_align` {cite:p}`dyer_2013`,
-# which counts which words go together in many pairs and has never seen an encoder.
+# all words. A word may have several links. We compare two others. `mutual argmax` links words that are each other's nearest on
+# the same vectors, so each word has one link at most, while people link one word to several. `fast_align`
+# {cite:p}`dyer_2013` counts which words occur together in many pairs and uses no encoder.
 #
 # **The gold.** Verses of the Greek New Testament with an English translation {cite:p}`clear_bible_2022`. The Greek is
 # ancient, in modern spelling: related to one of our languages but identical to none. Two further sets would be
@@ -141,15 +141,15 @@ page.figure(
 )
 
 # %% [markdown]
-# An aligner without training that meets a language it hardly knows has a high error rate, and one that learns from the
-# very sentences may do better. On our messages it is `fast_align` that has little to learn from, and the encoder that
-# knows the languages; how far the two agree there comes below.
+# An aligner without training has a high error rate on a language that it hardly knows, and one trained on these very
+# sentences may do better. On our messages it is the other way round: `fast_align` has little to learn from, and the encoder
+# knows the languages. How far the two agree there is shown below.
 #
 # ## The layer in use is chosen by people's links
 #
-# A layer that was chosen by looking at rho would favour what is to be measured. Ours was chosen as the layer with the
-# lowest AER on the verses, the same in all profiles but `paper`, which takes the layer of the paper's aligner. Whether
-# that choice still stands is checked here: each layer's AER less that of the layer in use, from the same drawn sentences.
+# A layer that was chosen by looking at rho would favour what is to be measured. Ours is the layer with the
+# lowest AER on the verses. The table checks that choice: each layer's AER minus that of the layer in use, on the same
+# resampled sentences.
 
 # %%
 gaps = {(gold, layer): aer[gold, OURS_BY][layer] - aer[gold, OURS_BY][LAYER] for gold in gold_sets for layer in layers}
@@ -175,17 +175,16 @@ for gold in gold_sets:
 Markdown(" ".join(lines))
 
 # %% [markdown]
-# *Lower* is said of the layer's AER beside the one in use; *clearly* where a one-sided test, corrected for the number of
-# layers, says so. The gold is Greek; the links in use are between English and the languages of the messages.
-# That the same layer is best there is an assumption, which the two sets that must be downloaded by hand can test. One thing to know
-# before: our copy of the encoder keeps only the pieces of its vocabulary that the texts of this book need, verses and
-# messages among them. The sentences of those two sets are not, so some of their words are cut into other pieces or
-# become unknown, and their AER will look somewhat worse than that of the whole encoder.
+# *Lower* means that the layer's AER is lower than that of the layer in use; *clearly*, that a one-sided test, corrected for
+# the number of layers, agrees. The gold links are Greek, while rho uses links between English and the languages of the
+# messages. That the same layer is best there is an assumption, which the two further sets could test. But our copy of the
+# encoder keeps only the vocabulary that the texts of this book need. It lacks some words of those two sets, so their AER would
+# be somewhat worse than with the whole encoder.
 #
 # ## On the messages themselves
 #
-# Nobody has aligned the messages by hand. But two aligners that have nothing in common, the encoder and `fast_align`,
-# will rarely make the same mistake. F1 between their links:
+# Nobody has aligned the messages by hand. But the encoder and `fast_align` work so differently that they rarely make the same
+# mistake. The table has F1 between their links:
 
 # %%
 compared = page.measure("crosslingual_alignment", parts=["agreement"], over=["language", "metric"])
@@ -210,21 +209,18 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Figure 6: are translations alike to the model?
+# ## Figure 6: does the model treat translations similarly?
 #
-# **What the paper shows.** Eight texts and their translations; beside the translations, ten batches of eight other
-# translations. Is the right batch the one whose representations are most similar to those of the English texts, by
+# **What the paper shows.** Eight texts, their translations, and ten batches of eight other translations. Is the right batch the one whose representations are most similar to those of the English texts, by
 # centred kernel alignment (CKA {cite:p}`kornblith_2019`)? Multilingual models find it more often than BERT models of
 # one language, fine-tuned or not. Fine-tuned multilingual BERT is below the frozen one. Turkish BERT finds it more
-# often than English BERT, which the authors leave open. There is only a figure, without numbers, so that nothing
-# printed stands in our table.
+# often than English BERT, which the authors leave open. The paper has only a figure, without numbers, so
+# our table has no published values.
 #
 # **Our run.** The same test on messages of the test split, batches of eight in random order, one order or more. Frozen
-# and fine-tuned: the multilingual encoder, and the two classifiers that we made of it, one seed of each. In the place
-# of BERT stands a small encoder that knows English only; at the papers' size BERT that learnt MNLI, and Turkish BERT as
-# it was published {cite:p}`schweter_2020`. Chance is one in eleven. The orders share their messages, so
-# that each interval draws only as many batches as one order has: an order more makes the estimate steadier, and no
-# interval narrower.
+# and fine-tuned: the multilingual encoder, and the two classifiers that we made of it, one seed of each. A small
+# English encoder replaces BERT. Chance is one in eleven. The orders share their messages, so each interval resamples only
+# as many batches as one order has: another order makes the estimate more stable but no interval narrower.
 
 # %%
 CHANCE = 1 / 11  # the translations themselves and ten random batches, as in the paper
@@ -253,9 +249,9 @@ page.figure(
 )
 
 # %% [markdown]
-# **What is tested.** Whether each multilingual model finds translations more often than the English one, mean over
-# languages. The figure has how often each does: even the English model may be above chance where translations share
-# words, for placeholders, names and numbers are copied, and differ from message to message.
+# **What is tested.** Whether each multilingual model finds translations more often than the English one, mean over languages.
+# The figure shows how often each does. Even the English model may be above chance, because translations share words:
+# placeholders, names and numbers are copied, and differ from message to message.
 
 # %%
 overall = "; ".join(f"{model} {spoken(rates[model, EVERY], '.2f')}" for model in models)
@@ -266,14 +262,13 @@ tested = page.test(
 page.verdicts(tested)
 
 # %% [markdown]
-# **What differs and why.** Messages of a few words instead of pairs of sentences; the state of the first position, as
-# the classifiers read it. One seed of each fine-tuned model; below the papers' size another English model than BERT, and no
-# Turkish one. The paper does not say how batches are made. In the order of XNLI a batch would hold three hypotheses for each of a few
-# premises, which random batches do not, and that alone would tell them apart. Ours are shuffled. High similarity is
-# also no proof that the model *uses* a text and its translation alike, which is what rho asks for.
+# **What differs and why.** We have messages of a few words instead of pairs of sentences, one seed of each fine-tuned model,
+# another English model than BERT, and no Turkish one {cite:p}`schweter_2020`. We use the state of the first position, as the classifiers do. The
+# paper does not say how batches are made. In the order of XNLI a batch would contain three hypotheses for each of a few
+# premises and so differ from random batches; ours are shuffled. High similarity also does not prove that the model *uses* a
+# text and its translation in the same way, which rho is about.
 #
-# Words that are copied raise this accuracy and rho alike. What rho is without them is on the
-# {doc}`page of floors <crosslingual_floors>`.
+# Copied words raise both this accuracy and rho. {doc}`crosslingual_floors` shows rho without them.
 
 # %%
 page.finish(note=f"layer {LAYER}; languages: {', '.join(languages)}")

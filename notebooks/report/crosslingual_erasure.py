@@ -7,17 +7,18 @@
 # %% [markdown]
 # # Can erasure separate explanations? (Tables 3, 9, 10, Figures 3, 4)
 #
+# With our models erasure separates methods too, though less than rho; in the paper it hardly does.
+#
 # {cite:t}`zaman_belinkov_2022` compare their cross-lingual rho with two metrics that erase words
-# {cite:p}`deyoung_2020`. Comprehensiveness is what the probability of the predicted class loses when the words with the
-# highest scores go; sufficiency is what it loses when only these words stay. Both are means over five lengths: the top
-# 1, 5, 10, 20 and 50 % of the words, at least one. Theirs is a strong conclusion: that erasure hardly separates methods
-# while rho does.
+# {cite:p}`deyoung_2020`. Comprehensiveness is how much the probability of the predicted class falls when the words with
+# the highest scores are erased; sufficiency is how much it falls when only these words are kept. Both are means over five
+# lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
+# methods while rho does.
 #
-# The code released with the paper answers nearly all inputs with the predictions of the first few. So the printed
-# tables may rest on eleven inputs, and this page asks the question again with every input in its own place.
+# The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
+# tables may depend on eleven inputs. This page repeats the comparison with each input's own predictions.
 #
-# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data`) if XNLI is not
-# installed; models are small, and verdicts are on statements. Intervals come from
+# Texts are XNLI's English test pairs. Our models are small, so we judge statements and not cells. Intervals come from
 # resampling texts, each with all its values, rho and erasure together.
 
 # %% tags=["parameters"]
@@ -87,15 +88,15 @@ page.speaks()
 # %% [markdown]
 # ## Table 3: thirteen explanations under erasure
 #
-# **What the paper shows.** Means over two models and three seeds on English XNLI. All comprehensiveness lies within a
-# few hundredths of .30, all sufficiency not much further from .27; which row is best changes with the output. More
-# comprehensiveness is better, and less sufficiency.
+# **What the paper shows.** Means over two models and three seeds on English XNLI. All comprehensiveness is within a few
+# hundredths of .30, all sufficiency not much further from .27; which row is best changes with the output. Higher is better
+# for comprehensiveness, lower for sufficiency.
 #
 # **Our run.** The same rows in English. Ours are means over the five lengths, as the paper's text has it. The released
 # code divides the sum over the five by six; so in tables and figures the printed values are multiplied by 6/5. Two rows are uninformative
-# baselines: `uniform` gives every piece of a word the same score, `random` draws scores. Guided backprop follows
+# baselines: `uniform` gives every piece the same score, `random` samples scores. Guided backprop follows
 # its own paper; *as released* is what the released code makes of it on models without ReLU modules, plain saliency. What
-# TP, loss, μ and L2 stand for is explained {doc}`with Table 1 <crosslingual_tables>`.
+# TP, loss, μ and L2 mean is explained {doc}`with Table 1 <crosslingual_tables>`.
 
 # %%
 page.table(
@@ -133,7 +134,7 @@ outputs_figure("sufficiency", 4, "Lower is better.")
 # %% [markdown]
 # ## Tables 9 and 10: each architecture
 #
-# **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds, which is
+# **What the paper shows.** The same for multilingual BERT and XLM-R separately, with the spread over three seeds, which is
 # about as large as the differences between rows.
 #
 # **Our run.** We use two depths of one multilingual encoder instead: all twelve
@@ -233,9 +234,9 @@ page.parts(
 #
 # The loop of the released code that gets predictions from the model takes the first 64 rows of the whole list in every
 # step. An input has six rows: itself, and itself without the words of five lengths (or with these words alone). So row
-# 65 gets the output of row 1, and since 64 is no multiple of six the rows slip against the inputs. What is
-# taken for an input and its erasures is a window of six answers that may begin anywhere. The next table counts these
-# windows; `faithlib.metrics.first_batch_fault` makes them of a model's answers.
+# 65 gets the output of row 1, and since 64 is not a multiple of six the rows shift against the inputs. What is
+# taken for an input and its erasures is a window of six outputs that may begin anywhere. The next table counts these
+# windows; `faithlib.metrics.first_batch_fault` makes them from a model's outputs.
 
 # %%
 PAPER_INPUTS = 5010  # XNLI's test split
@@ -253,10 +254,10 @@ page.listing(
 )
 
 # %% [markdown]
-# **Our run, with the fault put in.** The texts of this run, its models and scores, read as the released code reads;
-# next to it the correct metric on the same number of texts, the first ones. However many texts are given, no more are in it
-# than the table above says, so drawing them again gives no honest interval, and none is shown. A run whose texts all
-# fit into one batch is not changed by the fault.
+# **Our run, with the fault put in.** Our texts, models and scores, with predictions as the released code assigns them, next
+# to the correct metric on as many texts. However many texts the faulty metric is given, it uses no more than the table
+# above says. Resampling them would not give a valid interval, so none is shown. If all texts fit into one batch, the fault
+# changes nothing.
 
 # %%
 fault_rows = []
@@ -279,8 +280,8 @@ page.listing(
 # ## Can erasure separate methods?
 #
 # The paper compares standard deviations over its 26 rows: .25 for rho, .01 and .02 for the other two. But a spread of
-# means is made of two things: methods that differ, and the choice of inputs, by which even equal methods would differ.
-# And the three metrics do not use their range equally. So a small spread alone says little. We take it apart.
+# means has two sources: methods that differ, and the choice of inputs, which makes even equal methods differ. The three
+# metrics also use different parts of their range. So a small spread on its own says little, and we split it.
 #
 # Write $x_{mr}$ for the value of row $r$ on text $m$, minus the mean of that text over rows (a text on which
 # everything scores high moves no row against another). For two texts let $c_{mm'}$ be the covariance of their values
@@ -316,12 +317,12 @@ page.listing(
 )
 
 # %% [markdown]
-# **What is tested.** Claim c09 has two halves, and each is judged. They are whether rho spreads the rows more than either metric
-# does, noise taken out, and whether either metric *hardly* separates them, which we take as a spread below .05 (printed,
-# times 6/5: .014 and .024). The pairs counted further down show the same without a scale. And whether occlusion and Shapley
-# sampling rank lower under rho than under erasure (c10): the mean of their ranks on a text, 1 is best. These two are what
-# the paper calls perturbation methods; LIME is not counted with them. The specification curve compares the share of
-# signal too, which does not depend on scales.
+# **What is tested.** Claim c09 has two halves, and we judge each. Does rho spread the rows more than either metric, with noise
+# removed? And do the metrics *hardly* separate them, which we take as a spread below .05 (printed, times 6/5: .014 and
+# .024)? The numbers of pairs below show the same without a scale. Claim c10 says that occlusion and Shapley sampling rank
+# lower under rho than under erasure; we compare the means of their ranks on a text, where 1 is best. The paper counts these
+# two as perturbation methods, and not LIME. The analysis variants also compare the share of signal, which does not depend
+# on scales.
 
 # %%
 HARDLY = 0.05  # the smallest effect of interest
@@ -434,9 +435,9 @@ page.listing(
 # **What the paper shows.** Times in words: minutes to an hour for gradients and activation, several hours for methods
 # that erase, days for Shapley sampling, whose implementation did not batch.
 #
-# **Our run.** Rows of the model and seconds for a text, both outputs and all aggregations together. *Asked*: what the
-# methods ask for one by one; *run*: what is left when gradients and equal erased copies are shared, on the account of the
-# first in the table. *Hours*: so many seconds for all of XNLI's test split in five languages, a rule of three.
+# **Our run.** Forward passes and seconds per text, both outputs and all aggregations together. *Asked*: what each method needs
+# on its own; *run*: what remains when gradients and equal erased copies are shared, counted for the first method in the
+# table. *Hours*: these seconds times the size of XNLI's test split in five languages.
 
 # %%
 costs, reads = (load(f"crosslingual_{name}", profile) for name in ("costs", "rho"))
@@ -456,21 +457,18 @@ page.listing(
 )
 
 # %% [markdown]
-# **What differs and why.** Without XNLI one message instead of a premise and a hypothesis, and five types of message instead
-# of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
-# five lengths say the same. One encoder at two depths replaces two architectures.
-# Rationales here are rounded up and count words alone; the released code rounds to the nearest, halves to
-# even, and also counts separators. It also explains another function with five of its methods, as they pass through the
-# embeddings twice; here every method explains the model that is scored.
+# **What differs and why.** One encoder at two depths replaces two architectures. In a text of twenty words or fewer the top 1
+# and 5 % are the same single word, so two of the five lengths are equal. We round rationale lengths up and count words
+# only; the released code rounds to the nearest, halves to even, and also counts separators. Five of its methods explain
+# another function, because they pass through the embeddings twice; ours all explain the model that is scored.
 #
-# Erased texts are unlike anything that the models have seen {cite:p}`bastings_filippova_2020`: the paper's reason to
-# distrust the two metrics, which nothing on this page removes. What the page tests is the other half of the argument,
-# that noise drowns the differences. Noise shrinks with more texts; being off distribution does not.
+# Erased texts are unlike anything that the models have seen {cite:p}`bastings_filippova_2020`. This is the paper's reason to
+# distrust the two metrics, and nothing on this page removes it. The page tests the other half of the argument, that noise
+# hides the differences. Noise shrinks with more texts; being off distribution does not.
 #
-# The fault is in the released code; we do not know whether the printed tables were made with it. And the
-# noise that as few of our texts leave need not be that of the paper's first inputs: theirs may be other texts, six models
-# are averaged, and a faulty window mixes inputs. Intervals cover the choice of texts, not that of models, seeds or
-# languages.
+# The fault is in the released code; we do not know whether the printed tables were made with it. The noise of so few of
+# our texts need not equal that of the paper's first inputs: those may be other texts, six models are averaged, and a
+# faulty window mixes inputs. Intervals cover the choice of texts, not of models, seeds or languages.
 
 # %%
 page.finish(note=f"models: {', '.join(models)}; languages of rho: {', '.join(languages)}")

@@ -18,7 +18,7 @@
 # - *{term}`Copied words <copied word>`.* Numbers, marks, names and placeholders are the same in both texts, so they have
 #   the same embedding whatever the model makes of them.
 #
-# A *baseline* is an attribution that ignores the prediction: its rho shows how far these three reasons lead. There are three
+# A *baseline* is an attribution that ignores the prediction: its rho shows how much these three reasons explain. There are three
 # baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
 # paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
 # printed numbers. The models are small; *Data used* names the texts.
@@ -107,15 +107,15 @@ Markdown(
 # %% [markdown]
 # ## Baselines and methods in other settings
 #
-# The first setting is the published one: pieces and links are added up, an English word without a link has 0 and stays
-# in. Means take the place of the sums over pieces, over links, or over both; words without a link, or copied ones, are
-# left out; *all of these* makes all of these changes at once. Then another rule links the words, and two settings draw the
-# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the figure leaves out
-# means of both and links drawn anywhere, which add nothing to it.
+# In the first setting, the published one, scores of pieces and links are added up, and an English word without a link has 0
+# and is kept. The next settings replace the sums over pieces, over links, or over both by means, or leave out words
+# without a link or copied words; *all of these* makes all of these changes at once. One setting links words by another
+# rule, and two link them at random: any words, or so that each English word keeps its number of links. The figure leaves
+# out two of the ten settings (means of both, random links between any words), which look like others.
 #
-# With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation: that this
-# baseline is gone (–) is the point of the setting. Intervals draw messages again, each in all languages, by all models and
-# seeds, with all rows.
+# With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation (–): this
+# setting removes the baseline. Intervals come from resampling sentence pairs, each with all its languages, models, seeds
+# and methods.
 
 # %%
 page.table(
@@ -144,7 +144,7 @@ page.figure(
 # ## What is left above the baselines
 #
 # A method is *above all baselines* where its lead over each of them has a 95 % interval above zero, and *below one* where
-# its lead over some baseline has one below zero. With fewer than ten independent messages nothing is counted. The best
+# its lead over some baseline is below zero. With fewer than ten independent sentence pairs nothing is counted. The best
 # method of a setting is the one whose smallest lead over a baseline is largest. *Tau* compares the order of the eleven with
 # that in the published setting: 1 where no two change places, 0 for unrelated orders.
 
@@ -175,7 +175,7 @@ page.listing(
     "crosslingual_floors_above",
     digits=2,
     caption="Methods above all baselines and below one; the best method's lead over the baseline nearest to it; and Kendall's "
-    "tau with the published setting, with 95 % intervals; n, the fewest messages",
+    "tau with the published setting, with 95 % intervals; n, the fewest sentence pairs",
 )
 
 # %% [markdown]
@@ -199,7 +199,7 @@ uniform, norm = BLIND[:2]
 first = leads["main", "loss"]
 leader = tuple(first.loc[first.estimate.idxmax(), ["method", "aggregation"]]) if len(first) else LOOKING[0]
 lines = [
-    f"- As published, scores that know nothing reach a rho of {value('main', uniform)} (uniform) and "
+    f"- As published, attributions that ignore the prediction reach a rho of {value('main', uniform)} (uniform) and "
     f"{value('main', norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value('main', leader)}.",
     *(
         f"- Above all baselines {kind}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
@@ -209,7 +209,7 @@ lines = [
     f"words, to {value('mean of pieces', norm)} with means over pieces, and to {value(TREATED, norm)} with all shortcuts "
     "closed.",
     f"- With random links that keep every word's number of links, {row_label(*leader)} has "
-    f"{value('random links, degrees kept', leader)}: what linked words and words without a link are worth.",
+    f"{value('random links, degrees kept', leader)}: the numbers of links on their own give this much agreement.",
 ]  # fmt: skip
 quoted = {
     "uniform": uniform,
@@ -234,12 +234,11 @@ NOWHERE = "Rho is defined on no text of this run: scores, or what came over the 
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 
 # %% [markdown]
-# Two readings follow for anyone who uses rho. A level of rho means nothing by itself: print uniform scores and the norm of
-# the embedding beside it, on the same pairs. And a method that leads only as long as pieces are added up leads in
-# length. What survives means over pieces, words without a link left out and copied words left out is agreement that
-# length, links and copies cannot explain. It may still be agreement for other reasons: that some words are frequent, or
-# that content words matter in every language. The baselines bound what rho says from below; nothing here bounds it from
-# above.
+# Two conclusions follow for anyone who uses rho. A level of rho means nothing by itself: print uniform scores and the
+# norm of the embedding next to it, on the same pairs. And if a method leads only while pieces are added up, it leads
+# because of length. The agreement that remains with means over pieces and without copied and unlinked words cannot be
+# explained by length, links or copies. It may still have other reasons: some words are frequent, and content words matter
+# in every language. The baselines show how much of rho is cheap; they do not show how much of the rest is faithfulness.
 
 # %%
 page.finish(note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(languages)}")

@@ -7,13 +7,13 @@
 # %% [markdown]
 # # Do explanations mark what people mark? (Tables 4–6)
 #
-# {cite:t}`zaman_belinkov_2022` ask a second question of the same thirteen explanations: do their high
-# scores fall on the words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may
-# be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
-# fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).
+# {cite:t}`zaman_belinkov_2022` ask a second question about the same thirteen explanations: are their highest scores on the
+# words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may be right for a reason
+# that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for fifteen languages by a program
+# (Table 5), and people check a sample of these (Table 6).
 #
-# Except at the `paper` profile human highlights are {term}`substitutes <substitute data>`; translations are XNLI's where
-# its files lie. Intervals come from drawing texts again, each with everything that was measured on it.
+# Our human highlights are {term}`substitutes <substitute data>`; translations are XNLI's. Intervals come from resampling
+# texts, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -73,20 +73,18 @@ page.speaks()
 #
 # **What the paper shows.** Mean average precision (MAP) on e-SNLI {cite:p}`camburu_2018`, pairs
 # of sentences from SNLI {cite:p}`bowman_2015` whose deciding words people marked; mean of three BERT models, in English
-# alone. Average precision asks whether the marked words come first when words are sorted by score; 1 is best. Saliency
-# with both aggregations and guided backprop with L2 are level at the top. No floor is printed.
+# only. Average precision asks whether the marked words come first when words are sorted by score; 1 is best. Saliency
+# with both aggregations and guided backprop with L2 are level at the top. No baseline is printed.
 #
-# **Our run.** Excerpts of film reviews around phrases that people marked as telling {cite:p}`zaidan_2007,deyoung_2020`,
-# read by our classifier of SST-2, where their files lie. Without them, and beside them, excerpts of papers around marked
-# sentences (ACLSum {cite:p}`takeshita_2024`), read by our classifier of `pair`: whether a summary and a section belong to
-# the same paper. Marks exist only where they do. A word is gold where it stands in a marked phrase or sentence. Rows that one
-# gradient gives were also asked of further excerpts: claims that compare such rows rest on these too, table and figures do not. The
-# `paper` profile reads e-SNLI with three seeds of BERT that learnt its pairs here; of the paper's three models one is
-# TextAttack's.
+# **Our run.** Excerpts of film reviews around phrases that people marked as reasons {cite:p}`zaidan_2007,deyoung_2020`, with
+# our classifier of SST-2, and excerpts of papers around marked sentences (ACLSum {cite:p}`takeshita_2024`), with our
+# classifier of `pair`: do a summary and a section belong to the same paper? A word is gold if it is in a marked phrase or
+# sentence. Methods that need one gradient were also run on further excerpts; claims that compare only such methods use
+# them, the table and figures do not.
 #
-# **The floor.** Equal scores for all words get exactly the share of marked words, random ones about that. Both are in
-# the table, with `uniform`, which gives every piece of a word the same score, so that long words lead. A MAP says
-# something only where it lies above them: do these highlights separate an explanation from chance?
+# **Baselines.** Equal scores for all words get exactly the share of marked words, random scores about that. Both are in the
+# table, with `uniform`, which gives every piece the same score, so that long words come first. A MAP is informative only
+# above these: do the highlights separate an explanation from chance?
 
 
 # %%
@@ -119,7 +117,7 @@ Markdown(
 )
 
 # %% [markdown]
-# **The table**, with both floors:
+# **The table**, with the baselines:
 
 # %%
 page.table(
@@ -207,8 +205,8 @@ page.parts(first, "crosslingual_highlights_parts", caption="Every part of the cl
 # gradient with L2 leads in {doc}`rho <crosslingual_tables>`, saliency in MAP.
 #
 # **Our run.** The same thirteen rows: MAP from above, rho from the texts of Table 1 (mean over Bulgarian, German, Spanish,
-# French and models, as there). As in the paper the two axes have different texts and different models, and rho has
-# floors of its own: {doc}`crosslingual_floors`.
+# French and models, as there). As in the paper the two axes have different texts and different models. Rho has its own
+# baselines: {doc}`crosslingual_floors`.
 
 # %%
 MARKERS = dict(zip([*AGGREGATED, *ERASING], "osD^vPX*", strict=True))
@@ -255,32 +253,31 @@ page.listing(
 )
 
 # %% [markdown]
-# In the paper the leaders differ; over all of its thirteen rows the two orders are alike rather than opposed.
+# In the paper the leaders differ, but over all of its thirteen rows the two orders are similar rather than opposed.
 
 # %% [markdown]
 # ## Table 5: highlights made by a program, in every language
 #
 # **What the paper shows.** For XNLI {cite:p}`conneau_2018` nobody has marked words, so a program does: an attribution
-# (saliency, L2, loss) of the English text, divided by its length as a vector. Words above a threshold are marked, and
-# marks are carried over to a translation along word links. The threshold is the one that agrees best with people's marks on
+# (saliency, L2, loss) of the English text, divided by its L2 norm. Words above a threshold are marked, and the marks are
+# transferred to a translation along word links. The threshold is the one that agrees best with people's marks on
 # e-SNLI. Then the *same* attribution, taken of the translation, is scored against these marks.
 #
-# In English this is 1 by construction, since the marks are the highest scores themselves; and elsewhere nobody's marks
-# are involved. What Table 5 measures is whether a model's scores are alike in two languages: it is a relative of rho,
-# not plausibility.
+# In English this is 1 by construction, because the marks are the highest scores themselves. In the other languages no
+# human marks are involved either. Table 5 measures whether a model's scores are similar in two languages, as rho does; it
+# does not measure plausibility.
 #
-# **Our run.** The same steps on the texts of Table 1, each model with its own scores. The floor beside it is what random scores
-# get on the very same marks, computed exactly. Where a word out of two is marked it is above one half, and where all
-# are marked it is 1.
+# **Our run.** The same steps on the texts of Table 1, each model with its own scores. The baseline is what random scores get on
+# the same marks, computed exactly. If one word in two is marked it is above one half, and if all are marked it is 1.
 
 # %% [markdown]
 # ### The threshold does not travel
 #
 # A vector of length one has smaller entries the more there are: an even spread over $n$ words gives each $1/\sqrt n$.
 # So a threshold that suits long texts marks nearly everything in short ones. People's marks of whole sentences also
-# cover far more words than those of single words, and the threshold that agrees best with them is low. Below, each
-# threshold beside the even spread of the texts it comes from and of those whose marks are carried over; where it is a
-# small part of that, nearly all words are marked.
+# cover far more words than those of single words, and the threshold that agrees best with them is low. The table compares
+# each threshold with an even spread on the texts it comes from and on those that get the marks. A threshold far below the
+# even spread marks nearly all words.
 
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
@@ -297,7 +294,7 @@ table = pd.DataFrame(rows, columns=["threshold of", "threshold", "F1", "n", "par
 page.listing(
     table.assign(**{"part of an even spread, texts carried over": table.threshold / even["carried"]}),
     "crosslingual_thresholds",
-    caption="Thresholds of this build, the F1 they reach with people's marks on n texts, and how large they are beside an even "
+    caption="Thresholds of this build, the F1 they reach with people's marks on n texts, and how large they are compared with an even "
     f"spread; texts whose marks are carried over have {lengths.mean():.1f} words on average, those with people's marks "
     f"{of_marks.value.mean():.1f}",
 )
@@ -310,11 +307,9 @@ Markdown(
 )
 
 # %% [markdown]
-# Three ways to mark, therefore: with our threshold, which is the paper's rule; with the paper's number; and the words
-# whose score is above an even spread over their own text. The last needs no other texts and does not depend on length. At the
-# profile `paper` a fourth, *as published*: the marks of e-XNLI, made by the paper's own models, on the texts that have them. The
-# floor, what random scores get on the same marks, is exact: the expected average precision of $n$ scores in random order,
-# $m$ of them gold.
+# So we mark words in three ways: with our threshold, found by the paper's rule; with the paper's number; and the words whose
+# score is above an even spread over their own text. The last needs no other texts and does not depend on length. The
+# baseline is exact: the expected average precision of $n$ scores in random order, $m$ of them gold.
 
 # %%
 MAIN_RULE = "our threshold"
@@ -369,7 +364,7 @@ Markdown(
 )
 
 # %% [markdown]
-# **What is tested.** Whether MAP lies above that of random scores on the same marks, in every language, with our threshold.
+# **What is tested.** Whether MAP is above that of random scores on the same marks, in every language, with our threshold.
 
 # %%
 lifts = {way: {one: projected.mean(metric="lift", highlights=way, language=one) for one in others} for way in ways}
@@ -394,8 +389,8 @@ page.plot(second, "crosslingual_table5_plot", caption="MAP minus that of random 
 # compare the program's marks with the corrected ones. Annotators who correct existing highlights see them
 # first, which biases the result towards the program's output; one round does not show by how much.
 #
-# **Our run.** None: it takes people. What can be run again is the arithmetic. F1 is the harmonic mean of precision and
-# recall, and the printed ones fit, or not, within rounding.
+# **Our run.** None, because this needs people. We check the arithmetic: F1 is the harmonic mean of precision and recall, and
+# the table says whether the printed values agree within rounding.
 
 # %%
 printed6 = published.table("crosslingual_table6").pivot_table(index="language", columns="metric", values="value")
@@ -415,17 +410,16 @@ third = page.test({"crosslingual_table6": None})
 page.verdicts(third)
 
 # %% [markdown]
-# **What differs and why.** People marked phrases of reviews or whole sentences of papers, not words: within them every
-# word is gold, its articles and commas too, so that a sharp explanation gains nothing from being sharp. A review's phrase
-# is a reason for its class among others; whether a summary and a section belong together a model can answer from words
-# anywhere in the excerpt, also outside the marks. The classifiers are small English encoders, and that of SST-2 has learnt
-# from single sentences. Our excerpts are cut around a mark, which makes the share of marked words, and with it the floor,
-# large.
+# **What differs and why.** People marked phrases of reviews or whole sentences of papers, not words. Every word in them is
+# gold, including articles and commas, so a sharp explanation gains nothing. A phrase is one of several reasons for a
+# review's class, and a model can match a summary with a section by words outside the marks. The classifiers are small
+# English encoders, and that of SST-2 was trained on single sentences. Our excerpts are cut around a mark, which makes the
+# share of marked words, and so the baseline, large.
 #
-# MultiRC {cite:p}`deyoung_2020` has marked sentences, too. A small model of ours did not learn to answer its questions
-# ({doc}`soft_tables`), and nobody's marks are the reasons of a model that has none; so they are not asked for here.
+# MultiRC {cite:p}`deyoung_2020` also has marked sentences. Our small model did not learn to answer its questions
+# ({doc}`soft_tables`), so we leave it out.
 #
-# For Table 5 the threshold comes from texts of another length and marks of another kind, as said above.
+# For Table 5 the threshold comes from texts of another length and marks of another kind, as described above.
 #
 # Intervals cover the choice of texts, not that of models, seeds or languages.
 

@@ -7,16 +7,16 @@
 # %% [markdown]
 # # Do explanations survive translation? (Tables 1, 2, 7, 8, 11–17)
 #
-# {cite:t}`zaman_belinkov_2022` call an explanation faithful where a model that reads a text and its
-# translation explains both alike. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the
-# English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
-# read each language, beside our run.
+# In the paper, input × gradient with L2 agrees most across languages; with our models saliency is level with it.
 #
-# If XNLI {cite:p}`conneau_2018` is installed, texts are its test pairs, and premise and hypothesis
-# both carry scores; otherwise they are messages of a program ({term}`substitute data`). Except at the `paper` profile both models
-# are small, so that a printed value is there to be looked at, no cell can match it, and verdicts are on statements.
-# Intervals come from drawing texts again, each in all languages, by all models, with all methods; the pairs of one
-# premise go together.
+# {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
+# explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
+# aligner matches the words. This page compares everything that the paper prints about rho, and how well the models read
+# each language, with our run.
+#
+# Texts are pairs of XNLI's test set {cite:p}`conneau_2018`; premise and hypothesis both have scores. Our models are smaller
+# than the paper's, so no cell can match exactly, and we judge statements. Intervals come from resampling texts, each with
+# all its languages, models and methods; the pairs of one premise stay together.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -95,12 +95,12 @@ Markdown(
 # Input × gradient with L2 leads for both outputs. With L2 nearly everything is above one half; methods that erase words,
 # and most means over dimensions, stay far below.
 #
-# **Our run.** The same rows, languages and average. Outputs: TP is the largest logit (top prediction), loss the cross
-# entropy with its sign turned. A piece's score is made of the dimensions of its embedding, as their mean (μ) or their
-# length (L2); methods that erase have but one. Higher is better. Two rows are floors, which explain nothing: `uniform`
-# gives every piece of a word the same score, so that longer words score higher in both languages; `random` scores are
-# drawn again. The paper does not mention that activation (L2) also ignores the prediction. *As released* is what the
-# released code makes of guided backprop on models without ReLU modules: plain saliency.
+# **Our run.** The same rows, languages and average. Outputs: TP is the largest logit (top prediction), loss the negative
+# cross entropy. A piece's score combines the dimensions of its embedding by their mean (μ) or their length (L2); methods
+# that erase have only one score. Higher is better. Two rows are baselines that explain nothing: `uniform` gives every piece
+# the same score, so that longer words score higher in both languages; `random` scores are sampled independently. The paper
+# does not mention that activation (L2) also ignores the prediction. *As released* is guided backprop as the released code
+# computes it on models without ReLU modules, which is plain saliency.
 
 # %%
 page.table(
@@ -121,7 +121,7 @@ page.figure(
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
 # with L2 leads (c01), L2 beats the mean except for saliency (c02, which Figure 2 draws), the loss is at least as good as the
-# top prediction except for two rows (c03), and most gradient rows lie above the mean of occlusion and Shapley sampling (c04).
+# top prediction except for two rows (c03), and most gradient rows are above the mean of occlusion and Shapley sampling (c04).
 
 # %%
 LEADER = [("input_x_gradient", "l2")]
@@ -195,8 +195,8 @@ page.plot(
 page.parts(first, "crosslingual_tables_parts", caption="Every part of the claims on Table 1")
 
 # %% [markdown]
-# **What else could have been done.** Scores of a word's pieces may be added up or averaged, those of several links too;
-# words without a link may be left out, words that are copied as they are, too. Each is one choice of the paper's code.
+# **Other choices.** Scores of a word's pieces, and of several links, can be added up or averaged. Words without a link, and
+# words that are copied unchanged, can be left out. The paper's code makes one choice for each.
 
 # %%
 page.curve(curves["xl_c01"], "crosslingual_c01_curve", caption="Does input × gradient with L2 lead? By open choice.")
@@ -207,7 +207,7 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 # %% [markdown]
 # ## Table 8: each architecture
 #
-# **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds.
+# **What the paper shows.** The same for multilingual BERT and XLM-R separately, with the spread over three seeds.
 #
 # **Our run.** We use two depths of one multilingual encoder instead: all twelve
 # layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
@@ -228,8 +228,8 @@ page.table(
 # **What the paper shows.** Rho of every row in Bulgarian, German, Spanish and French, and in the three languages that
 # its models read worst: Thai, Swahili and Urdu.
 #
-# **Our run.** A table is set beside the same language of ours and no other. Without texts in a language, or where the
-# models do not read it clearly better than chance, its table is not testable here.
+# **Our run.** We compare each table with our run in the same language. A language that our models do not classify clearly
+# better than chance is not tested.
 
 # %%
 tables = pd.concat([published.table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES])
@@ -268,11 +268,10 @@ page.parts(second, "crosslingual_taus", caption="Kendall's tau between the print
 # ## Tables 2 and 7: languages, and how well they are read
 #
 # **What the paper shows.** Table 7: accuracy of both models in fifteen languages. Table 2: for seven of them rho,
-# averaged over all methods, outputs and aggregations, beside accuracy; the two correlate at .83 over the seven.
+# averaged over all methods, outputs and aggregations, with accuracy; the two correlate at .83 over the seven.
 #
-# **Our run.** Accuracy on all messages that exist in every language (types are not equally frequent among these) or on a
-# sample of XNLI's test pairs, in all of its fifteen languages; rho averaged over the same thirteen rows and two outputs, of
-# XNLI in the seven languages of the paper's Table 2. The models were adapted in English alone.
+# **Our run.** Accuracy on a sample of XNLI's test pairs in its fifteen languages; rho averaged over the same thirteen rows and
+# two outputs, in the seven languages of the paper's Table 2. The models were fine-tuned in English only.
 
 # %%
 order = [*main_languages, *others]
@@ -352,10 +351,10 @@ Markdown(f"The correlation of accuracy and rho in the paper, over its {over}.")
 # %% [markdown]
 # ## Figure 7: random alignments
 #
-# **What the paper shows.** With links drawn at random rho falls to about zero, so that the alignment carries the measure.
+# **What the paper shows.** With random links rho falls to about zero, so rho depends on the alignment.
 #
-# **Our run.** Two ways to draw: links of the same number anywhere; and links that keep how many each English word has,
-# which leaves whatever the number of links alone does when scores are added up along them.
+# **Our run.** We draw random links in two ways: the same number of links between any words, and links that keep the number
+# of each English word. The second keeps the effect of the number of links, because scores are added up along links.
 
 # %%
 SETTINGS = {
@@ -399,7 +398,7 @@ Markdown(
 # %% [markdown]
 # ## Stand-ins, after the paper's own data
 #
-# The tables above and the claims rest on XNLI alone if it was measured. This table has what else was measured.
+# The tables above and the claims use XNLI only. This table has our other texts.
 
 # %%
 each, apart = ["dataset", "language", *KEYS], {}
@@ -425,11 +424,11 @@ page.stand_ins(
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from
 # 21,532 pairs of SNLI and of XNLI's development split, instead of two of twelve layers of 768 trained
-# on all of MultiNLI; both read most languages worse. Thai, written without spaces, has whole phrases for words here. On
-# messages, beside that: one text instead of a premise and a hypothesis; five types of message instead of three relations;
-# translations by a program's volunteers instead of a test set's translators. Words that are copied as they are
-# (placeholders, marks) are frequent, and the floors profit from them as the methods do: what they and the length of words
-# explain of rho has {doc}`a page of its own <crosslingual_floors>`.
+# on all of MultiNLI; both read most languages worse. Thai is written without spaces, so its words are whole phrases here. The
+# messages of a program ({term}`substitute data`) differ in more: one text instead of a premise and a hypothesis, five types
+# of message instead of three relations, and translations by volunteers. They have many copied words (placeholders,
+# punctuation), which raise the baselines as much as the methods. {doc}`crosslingual_floors` shows how much of rho copied
+# words and word length explain.
 #
 # Intervals cover the choice of texts, not that of models, seeds or languages.
 

@@ -113,7 +113,7 @@ if there:
 #
 # Of a *facts* prompt the true explanation is known: one sentence has the answer. We compare each method that puts it first with
 # each method that does not. The table has the share of pairs in which a measure gives the first one the higher value; one half
-# is chance. {doc}`together_planted_truth` asks this of all metrics, on classifiers.
+# is chance. {doc}`together_planted_truth` has the same comparison for all metrics, on classifiers.
 
 # %%
 if there:

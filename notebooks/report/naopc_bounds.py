@@ -8,16 +8,13 @@
 # # What does normalising change?
 #
 # {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
-# order of removals give different scores to different models. Here are four classifiers that differ as much as the
-# models of the review's table do, on two data sets: an encoder of six layers (`l6`), one of three (`l3`), an LSTM (`lstm`), and
-# the six layers again after adversarial training (`robust`). They are **substitutes**: none of them is a model of the
-# paper. At the papers' size SST-2 is added, read by the six models that the paper names (BERT and RoBERTa, each
-# fine-tuned on SST-2, Yelp and IMDB) and by BERT that was fine-tuned here as usual and adversarially. Models are compared on the same
-# texts alone.
+# order of removals give different scores to different models. We test this on classifiers that differ as much as the
+# models of the review's table do: encoders of six (`l6`), three (`l3`) and twelve layers (`mpnet`), an LSTM (`lstm`), and an
+# encoder of six layers after adversarial training (`robust`). Only models that classified the same texts are compared.
 #
-# Words are the features; a removed word becomes the mask token; the answer is the probability of the predicted class.
-# "MoRF" (most relevant first) is what the paper calls comprehensiveness, "LeRF" (least relevant first) what it calls
-# sufficiency. The latter is not ERASER's sufficiency, which keeps a rationale.
+# Words are the features, a removed word becomes the mask token, and the score is the probability of the predicted class.
+# The paper calls MoRF (most relevant first) comprehensiveness and LeRF (least relevant first) sufficiency. ERASER's
+# sufficiency is another metric: it keeps a rationale.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -67,11 +64,12 @@ TEXTS = {"all texts": LENGTHS, "short texts": EXACT, "long texts": ("long",)}
 # %% [markdown]
 # ## Bounds of each model
 #
-# **What is published.** The abstract says that AOPC depends on the model; a review page of the paper has mean lower and upper
-# bounds per model, the widest range for an LSTM. The review's numbers are its writer's approximations and not in the
-# authors' files, so they are not targets; the claim is tested.
+# **What is published.** The abstract says that AOPC depends on the model. A review page of the paper prints mean lower and
+# upper bounds per model, with the widest range for an LSTM. These numbers are the reviewer's approximations and not in the
+# authors' files, so we test the claim and do not try to match them.
 #
-# **Our run.** Exact bounds for short texts, beam bounds for long ones. Intervals are over inputs.
+# **Our run.** The bounds of short texts are exact; those of long texts come from beam search. The best order
+# of removals reaches more on some models than on others, as the bars below show. NAOPC rescales each bar to 0 to 1.
 
 # %%
 cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in asked_on[dataset]]
@@ -119,10 +117,9 @@ Markdown(
 # %% [markdown]
 # ## Rankings before and after normalising
 #
-# Every method gives every model an AOPC; averaged over the inputs this ranks the models, and the methods. Kendall's tau
-# compares the ranking by AOPC with the one by NAOPC: 1 when nothing changes, -1 when it is reversed. Without ties the
-# share of pairs that change places is (1 - tau)/2. Models are ranked by the methods that all of them have: an LSTM has no
-# attention maps.
+# Each method gives each model a mean AOPC, which ranks the models, and also the methods. Kendall's tau compares the ranking
+# by AOPC with the ranking by NAOPC: 1 if nothing changes, -1 if it is reversed. Without ties the share of pairs that change
+# places is (1 - tau)/2. Models are ranked by the methods that work on all of them: an LSTM has no attention maps.
 
 
 # %%
@@ -183,8 +180,8 @@ Markdown(
 # ## Does adversarial training improve faithfulness?
 #
 # A review page of the paper says that an adversarially trained model looks more faithful than the standard one under AOPC and less
-# faithful under NAOPC. The released files have no such model. Ours was trained on texts whose embeddings were shifted in
-# the worst direction; first, that this worked.
+# faithful under NAOPC. The released files have no such model. We trained one on texts whose embeddings were shifted in the
+# worst direction. The figure shows that this worked: the accuracy of `robust` falls later than that of `l6`.
 
 # %%
 CELL = ["dataset", "classifier", "radius"]
@@ -203,12 +200,11 @@ page.figure(
 )
 
 # %% [markdown]
-# Now the comparison: the mean over attribution methods (random left out), `robust` beside `l6` on the same texts; where
-# SST-2 was read, which is the paper's own, the two models that were fine-tuned from BERT on it, `bert-robust` beside `bert`. *More
-# faithful under AOPC* and *less faithful under NAOPC* are the two parts. There is one adversarially trained model a data
-# set, so the intervals are given these models. The claim is judged on the short texts, whose bounds are exact: those that a
-# beam found can be off by as much as is claimed, and long texts are few. What was left open is exchanged below: the texts,
-# the order of the sum (of LeRF a lower value is the more faithful one), the method.
+# The claim has two parts, *more faithful under AOPC* and *less faithful under NAOPC*. Each compares `robust` with `l6` on the
+# same texts, averaged over attribution methods without random. There is one adversarially trained model per data set, so
+# the intervals do not include differences between trainings. We judge the claim on short texts, whose bounds are exact:
+# bounds from a beam can be off by as much as the claimed effect. The last figure varies what the review page leaves open:
+# the texts, the order of removals (under LeRF lower is more faithful) and the method.
 
 
 # %%
@@ -245,15 +241,17 @@ page.plot(tested, "naopc_adversarial", caption="Adversarially trained and standa
 
 # %%
 caption = "The lower of the two parts under each choice."
-page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No adversarially trained model here.*")
+page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown(
+    "*This build has no adversarially trained model.*"
+)
 
 # %% [markdown]
 # ## Scores by method
 #
-# AOPC and NAOPC of every method, averaged over inputs. *Random* is the floor: its NAOPC is not zero, because zero is the
-# worst order and not a random one. Of the paper's ten methods DecompX is left out: it takes its decomposition through a
-# forward pass written again for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no
-# attention maps, and DeepLIFT no rule for its cells.
+# AOPC and NAOPC of every method, averaged over inputs. Compare each with *random*, whose NAOPC is not zero: zero is the worst
+# order and not a random one. We leave out DecompX, one of the paper's ten methods, because it needs a forward pass
+# rewritten for each architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no attention maps, and
+# DeepLIFT has no rule for its cells.
 
 # %%
 scores = {
@@ -279,8 +277,8 @@ outside = load("naopc_model_scores", profile).drop_duplicates(["dataset", "class
 outside, total = outside.groupby("length").outside.sum(), load("naopc_model_scores", profile).groupby("length").size()
 outside_by_length = ", ".join(f"{outside[length]} of {total[length]} on {length} texts" for length in LENGTHS)
 random_orders = (
-    f"Random orders get a NAOPC of {spoken(chance, n=True)}. Values outside the bounds before these were widened, in this run: {outside_by_length} "
-    "(exact bounds leave none; a beam can be beaten). "
+    f"Random orders get a NAOPC of {spoken(chance, n=True)}. In this build {outside_by_length} were outside the bounds that the search had found "
+    "(none can be outside exact bounds; an explanation can beat a beam). "
 )
 of = {(name,): {f"random, {m}": mean("naopc_morf", method="random", model=m, length=of) for m in models}
       for name, of in TEXTS.items()}  # fmt: skip
@@ -289,10 +287,9 @@ Markdown(random_orders + asked("naopc_c05", ["texts"], of))
 # %% [markdown]
 # ## Sufficiency in two conventions
 #
-# ERASER's sufficiency keeps a rationale and asks what is lost; the paper's removes the least relevant words first. What
-# stays after $N-k$ removals in ascending order *is* the top $k$: both read the same curve of sets. They differ in where:
-# ERASER at five short rationales (1 to 50 % of the words), the ascending sum at every length down to nothing. Do they
-# rank methods alike?
+# ERASER's sufficiency keeps a rationale and measures what is lost; the paper's removes the least relevant words first. What
+# remains after $N-k$ removals in ascending order *is* the top $k$, so both are means over the same curve. ERASER uses five
+# short rationales (1 to 50 % of the words), the paper every length down to nothing. Do they rank methods alike?
 
 # %%
 CONVENTIONS = {"eraser": "sufficiency_eraser", "ascending": "aopc_lerf"}
@@ -313,8 +310,8 @@ page.listing(
 # %% [markdown]
 # ## Beam against exact
 #
-# On short texts both are known. The same table for the authors' released outputs is on
-# {doc}`the page about their files <naopc_released_outputs>`.
+# On short texts both bounds are known. {doc}`The page about the authors' files <naopc_released_outputs>` has the same table
+# for their released outputs.
 
 # %%
 shares = page.measure(
@@ -331,14 +328,15 @@ for search in shares.levels("search"):
     rows.append({"search": search} | row_of(means["error_upper"], "upper_error", "upper_low", "upper_high"))
     rows[-1] |= row_of(means["error_lower"], "lower_error", "lower_low", "lower_high")
     rows[-1] |= {f"{end} off": share(f"off_{end}", search=search).ours.point for end in ("upper", "lower")}
-    rows[-1] |= {name: means[name].ours.point for name in ("rows", "rows_exact")}
+    passes = {"forward passes": "rows", "of the exact search": "rows_exact"}
+    rows[-1] |= {head: means[name].ours.point for head, name in passes.items()}
 beams = pd.DataFrame(rows)
 page.listing(
     beams,
     "naopc_beams",
     caption="Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
-    "more than .02, rows (`released`: as published; `merged`: equal sets are one entry, and the best path over all sets "
-    "visited counts). n: texts of the smallest cell",
+    "more than .02, forward passes per text. `released`: as published; `merged`: equal sets are one entry, and the best path "
+    "over all visited sets counts",
     digits=4,
 )
 
@@ -348,8 +346,8 @@ wide = {(search,): {f"{end} bound off by more than .02": share(f"off_{end}", sea
         for search in first}  # fmt: skip
 proved = {end: share(f"proved_{end}") for end in ("upper", "lower")}
 Markdown(
-    f"{asked('naopc_c03', ['search'], wide)} The certificate held on a share of {spoken(proved['upper'], n=True)} (upper bounds) "
-    f"and {spoken(proved['lower'], n=True)} (lower bounds) of these searches."
+    f"{asked('naopc_c03', ['search'], wide)} The error bound of the search held for a share of {spoken(proved['upper'], n=True)} of the "
+    f"upper and {spoken(proved['lower'], n=True)} of the lower bounds."
 )
 
 # %%
@@ -362,8 +360,8 @@ widths = {
 page.listing(
     listed(widths, ["dataset", "classifier", "end"]),
     "naopc_certificates",
-    caption="How far a long text's beam bound can be off at most: mean width of the certified interval above the upper and "
-    "below the lower bound, with 95 % intervals over inputs",
+    caption="How far a beam bound of a long text can be off at most: mean width of the guaranteed interval above the upper "
+    "and below the lower bound, with 95 % intervals over inputs",
 )
 
 # %%

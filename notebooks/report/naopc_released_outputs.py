@@ -9,13 +9,13 @@
 #
 # {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
 # of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
-# ({doc}`explained here <naopc_toy>`). On this page the same quantities come from the same material: most agree to the last
-# printed digit, and for each that differs the page says what has to be changed to get the published number.
+# ({doc}`explained here <naopc_toy>`). We recompute the published numbers from these outputs: most agree to the last printed
+# digit, and for each that differs the page says which change gives the published number.
 #
-# One word of warning. "Sufficiency" here is the paper's: AOPC of the *ascending* order, least important word first,
-# where a low value is good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes
-# the rest. Both scores have the same two bounds. On pages about our own models the two are called MoRF and LeRF (most,
-# and least, relevant first).
+# "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
+# good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.
+# Comprehensiveness and sufficiency have the same two bounds. On pages about our own models they are called MoRF and LeRF
+# (most, and least, relevant first).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -99,8 +99,8 @@ def against_printed(table, within=None):
 # Six sentiment models: BERT {cite:p}`devlin_2019` and RoBERTa {cite:p}`liu_2019`, each fine-tuned on SST-2, on Yelp and
 # on IMDB. All of them read the same texts of class *positive*; a feature is a word, and removing it means `[MASK]`. For
 # each of the $2^N$ subsets of the $N$ words of a short text the files hold two logits; $p$ is the softmax probability of
-# the positive class, whatever the model predicts. With them come the attributions of ten methods, the authors' bounds
-# and their scores, of long texts too.
+# the positive class, whatever the model predicts. The release also has the attributions of ten methods, the authors' bounds
+# and their scores, including those of long texts.
 
 # %%
 answered = exact.assign(answers=2.0**exact.words, positive=exact.p_full > 0.5)
@@ -129,10 +129,9 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 # **What was published.** The largest and smallest AOPC of each text: over all $N!$ orders for short ones, by a beam of
 # width 5 for long ones. 156 numbers: means over texts of both bounds, their distance, the words, the seconds.
 #
-# **Our run.** For short texts both bounds by dynamic programming over the $2^N$ subsets (`exact_bounds`). Where two
-# programs look for the same maximum, one of them can be wrong in one direction only: a *smaller* maximum has missed an
-# order, a *larger* one names a value that no order reaches. For long texts the answers were not released, and both
-# sides are the mean of the released limits.
+# **Our run.** For short texts we compute both bounds by dynamic programming over the $2^N$ subsets (`exact_bounds`). If two
+# programs disagree about a maximum, the *smaller* one has missed an order, or the *larger* one is a value that no order
+# reaches. For long texts the outputs were not released, and both sides are the mean of the released limits.
 
 # %%
 bounds = edin_tables.bounds_table(limits, exact)
@@ -218,9 +217,9 @@ Markdown(
 # **What was published.** AOPC and NAOPC of ten attribution methods as means over texts for each model, by exact bounds
 # (short) and by beam 5 (long), and the share of values outside [0, 1].
 #
-# **Our run.** For short texts the order of words from the released attributions, the answers from the released table,
-# the score by the library's own function, NAOPC with our bounds; a text without a range (one word) has no NAOPC, and is
-# left out. Where attributions and answers count the words of a text differently the released AOPC is kept.
+# **Our run.** For short texts we order words by the released attributions, take the released outputs, and compute AOPC with the
+# library and NAOPC with our bounds. A text of one word has no range and no NAOPC, so we leave it out. If the released
+# attributions and outputs count the words of a text differently, we keep the released AOPC.
 
 # %%
 short = cells[cells.length == "short"]
@@ -270,11 +269,10 @@ caption = "Comprehensiveness (AOPC) that is possible on the short Yelp texts, an
 page.overview(overviews.ranges(possible, reached, ylabel="AOPC"), "naopc_overview", caption=caption)
 
 # %% [markdown]
-# **NAOPC lies between 0 and 1**, by its definition. Released values leave the interval where a beam has missed the best
-# order, where single precision rounds, or where words are counted otherwise than the bounds do. **A value of 0 means as
-# bad as a random order**, says a review page of the paper, and not the paper. The bound is a minimum over orders, so 0 is the
-# *worst* order; a random one does better by as much as the model's interactions allow
-# ({doc}`worked out for simple functions <naopc_toy>`).
+# **NAOPC lies between 0 and 1**, by its definition. Released values are outside if a beam missed the best order, if single
+# precision rounded, or if words were counted differently from the bounds. **A value of 0 means as bad as a random order**: this
+# is from a review page and not from the paper. The bound is a minimum over orders, so 0 is the *worst* order. A random order
+# does better, and how much better depends on the model's interactions ({doc}`naopc_toy` has simple functions).
 
 
 # %%
@@ -318,16 +316,15 @@ page.curve(curve, "naopc_c05_curve", caption="Random attributions by texts, by t
 # %% [markdown]
 # ## Beam search
 #
-# **What was published.** How far beams of width 1 to 50 ended from the exact bounds of short texts, and how bounds of 99 long
-# texts grow with the width. Beside them stands an analysis of variants of the search that was made for this book from the
-# released answers: it is in the table of 192 numbers, and not in the verdict.
+# **What was published.** How far the bounds of beams of width 1 to 50 are from the exact bounds of short texts, and how bounds
+# of 99 long texts grow with the width. The table of 192 numbers also has our own analysis of variants of the search, which the
+# verdict does not use.
 #
-# **Our run.** The first from the released searches, the second for the width that was released with all long texts (the
-# first 99 texts in the order of the authors' file are meant), the third by our own searches: *released* as the paper's
-# code does it, where entries that removed the same *set* in another order count as different; *deduplicated*, where they
-# are one entry; *merged*, where moreover the best path is put together from all sets visited; *pruned*, which is merged
-# and looks at four words an entry; and *adaptive*, merged, which doubles the width until neither bound moves by more than
-# .001.
+# **Our run.** The first is from the released searches. The second is for the width that was released with all long texts (the
+# first 99 texts in the authors' file). The third is from our own searches. *Released* is as in the paper's code, where entries
+# that removed the same *set* in another order count as different. *Deduplicated* makes them one entry, *merged* also finds the
+# best path through all visited sets, *pruned* is merged and tries four words per entry, and *adaptive* is merged and doubles
+# the width until neither bound changes by more than .001.
 
 # %%
 widths = edin_tables.beam_table(limits, beams, exact)
@@ -383,9 +380,9 @@ Markdown(
 # ## Rankings under AOPC and NAOPC
 #
 # **What was published.** Kendall's $\tau$ between the ranking by mean AOPC and the ranking by mean NAOPC: of the six
-# models, within a method, and of the ten methods, within a model. $\tau$ is 1 where normalising changes nothing. And the
-# share of model pairs whose order flips. **Our run.** The same, with our scores, and our exact bounds where the
-# published numbers rest on exact ones.
+# models, within a method, and of the ten methods, within a model. $\tau$ is 1 if normalising changes nothing. Also published:
+# the share of model pairs whose order flips. **Our run.** The same, with our scores, and with our exact bounds if the published
+# numbers use exact ones.
 
 # %%
 taus = edin_tables.taus_table(cells, limits, exact)

@@ -7,26 +7,28 @@
 # %% [markdown]
 # # How to search for the bounds, and at what price
 #
-# Exact bounds need an answer to every one of $2^N$ sets, so a text of 30 words is out of reach. The paper
+# A search that tries only a few promising words at each step needs several times fewer forward passes than the published
+# one; the last table shows how far its bounds fall short.
+#
+# Exact bounds need the model's output for all $2^N$ sets, so a text of 30 words is out of reach. The paper
 # {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of
-# width $B$ asks for about $B N^2$ rows, and rows are all that costs. This page measures what a row buys:
+# width $B$ needs about $B N^2$ forward passes, which are the whole cost. We compare four searches:
 #
-# - **released**: the beam as published. Entries that removed the same words in another order fill it several times over.
-# - **merged**: each set once, and at the end the best path through *all* sets visited, which costs additions and no rows.
-# - **pruned**: merged, but an entry looks only at the few words that had the largest effect when last looked at, in
-#   log-odds, and at two words once its answer is within .005 of the end of the scale.
-# - **adaptive**: pruned, with a width that doubles until neither bound moves by more than .001.
+# - **released**: the beam as published. Entries that removed the same words in another order fill several of its places.
+# - **merged**: each set once, and at the end the best path through *all* visited sets. This needs no more forward passes.
+# - **pruned**: merged, but an entry tries only the few words with the largest last known effect, in log-odds, and only two
+#   words once its probability is within .005 of 0 or 1.
+# - **adaptive**: pruned, with a width that doubles until neither bound changes by more than .001.
 #
-# The texts are news articles, cut to a number of words. The full searches, released and merged, run where a classifier is
-# cheap enough for them. Longer texts have the published search at width 5, the pruned ones and the adaptive one; the very
-# longest go without the adaptive one.
+# The texts are news articles, cut to a number of words. Only the cheaper classifiers have all searches. Longer texts have
+# the published search at width 5, the pruned ones and the adaptive one; the longest do not have the adaptive one.
 #
-# Errors are measured against the exact bounds where there are any, and elsewhere against the best bound that *any* of the
-# searches found, which may itself fall short of the truth. The **certificate** needs no such reference: it says how far a
-# bound can be off at most.
+# Errors are measured against the exact bounds if these are known. Otherwise they are measured against the best bound that
+# *any* search found, which may itself be too narrow. The **error bound** needs no such reference: it is how far a bound can
+# be off at most.
 #
-# The paper searched in half precision, this page in single: the best of many rounded answers is partly the one that rounding
-# favours, and the next step starts from it.
+# The paper searched in half precision, we in single precision. Among many rounded values the best is partly the one that
+# rounding favours, and the next step starts from it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -70,11 +72,11 @@ for model, words, search, kind in searches[["model", "words", "search", "kind"]]
     rows[-1] |= ends(means["error"]) | {"unsure": means["unsure"].point}
 table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
-    table.drop(columns="kind"),
+    table.drop(columns="kind").rename(columns={"rows": "passes"}),
     "naopc_search_cost",
-    caption="Each search on each length: mean distinct rows per text, how many times fewer than the published search at "
-    "width 5, mean error of the two bounds with 95 % interval over n texts (none of a single one), mean width of the "
-    "certificate beyond the bound",
+    caption="Each search on each length: mean distinct forward passes per text, how many times fewer than the published search at "
+    "width 5, mean error of the two bounds with 95 % interval over n texts (none of a single one), mean error bound "
+    "(unsure)",
     digits=4,
 )
 
@@ -83,8 +85,8 @@ whole = table.groupby(["classifier", "words"]).n.max().groupby("classifier").sum
 exact = table[table.kind == "exact"].groupby("classifier").n.sum().reindex(whole.index, fill_value=0)
 most = settings_of("naopc_search", measured.material.profile)["exact_up_to"]
 Markdown(
-    "*Words* are what stands between blanks, but a punctuation mark is a feature of its own: a text of ten words has more than "
-    f"ten features if it has any. Only texts with at most {most} features were searched exactly. So errors are against exact bounds for "
+    "*Words* are separated by blanks, but each punctuation mark is a feature too, so a text of ten words can have more than "
+    f"ten features. Only texts with at most {most} features were searched exactly. So errors are against exact bounds for "
     f"{', '.join(f'{exact[name]} of {whole[name]} texts of {name}' for name in whole.index)}."
 )
 
@@ -93,7 +95,7 @@ Markdown(
 
 # %%
 fig, alt = edin_figures.trade_off(table)
-caption = "What a row buys (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
+caption = "Error and forward passes of each search (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
 page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
 
 # %%
@@ -105,20 +107,20 @@ for (model, words), part in table[table.kind.isin(["pruned", "adaptive"])].group
         less = difference(model, words, adaptive.search, "error") - difference(model, words, better.search, "error")
         less = f"difference {spoken(less, '.4f')} on {adaptive.n} texts" if adaptive.n > 1 else "one text"
         outdone.append(
-            f"- {model}, {words} words: *{better.search}* asks for {better.rows:,.0f} rows, not {adaptive.rows:,.0f}, and errs by "
+            f"- {model}, {words} words: *{better.search}* needs {better.rows:,.0f} forward passes, not {adaptive.rows:,.0f}, and has an error of "
             f"{better.estimate:.4f}, not {adaptive.estimate:.4f} ({less})"
         )
 head = (
     f"The adaptive search ran at {asked} pairs of a classifier and a length. At {len(outdone)} of them a pruned search with one "
-    "width asks for fewer rows and errs less"
+    "width needs fewer forward passes and has a smaller error"
 )
 Markdown("\n".join([f"{head}{':' if outdone else '.'}\n", *outdone]))
 
 # %% [markdown]
-# ## Five times fewer rows?
+# ## Five times fewer forward passes?
 #
-# The aim set for this page: on texts of 80 words and more, the bounds of the published search at width 5, to .005, with
-# five times fewer rows.
+# We set this aim before the search: on texts of 80 words and more, find the bounds of the published search at width 5 to
+# within .005 with five times fewer forward passes.
 
 # %%
 LONG, TIMES, CLOSE = 80, 5, 0.005
@@ -135,8 +137,8 @@ aims = pd.DataFrame(rows)
 page.listing(
     aims,
     "naopc_aim",
-    caption="Pruned searches beside the published one at width 5 on long texts: rows, and by how much the bounds fall short of "
-    "the published search's (negative: they are better), with 95 % intervals; reached: each line for itself",
+    caption="Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
+    "bounds fall short of the published search's (negative: they are better), with 95 % intervals; reached: each line on its own",
     digits=4,
     empty="*None in this run.*",
 )
@@ -144,7 +146,7 @@ page.listing(
 # %%
 if aims.empty:
     word = rules.NOT_TESTED
-    note = f"A beam of width 5 asks for some 30,000 rows of a text of {LONG} words: this profile leaves such texts out."
+    note = f"A beam of width 5 needs about 30,000 forward passes for a text of {LONG} words, so this build leaves such texts out."
 else:
     tested = [answer for answer in answers if answer.answer != rules.UNTESTABLE]
     word = rules.NOT_TESTED
@@ -154,25 +156,25 @@ else:
         word = evidence.worded(answer.decision, evidence.OUR_QUESTION)
     reached = aims[aims.reached == evidence.worded(rules.REPRODUCED, evidence.OUR_QUESTION)]
     note = (
-        f"By one search at least, all that were tried taken into account. Each for itself, {len(reached)} of {len(aims)} lines "
-        f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."
+        f"Whether at least one search reaches the aim, corrected for the number of searches. On their own, {len(reached)} of "
+        f"{len(aims)} lines of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."
     )
     if len(reached):
         top = reached.sort_values("times fewer").iloc[-1]
         note += (
-            f" Most is saved by {top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
-            f"fewer rows, bounds {top['short of']:.4f} short of the published ones."
+            f" {top.search} saves most ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
+            f"fewer forward passes, bounds {top['short of']:.4f} short of the published ones."
         )
 Markdown(f"{badge(word)} {note}")
 
 # %% [markdown]
-# ## What the certificate can and cannot do
+# ## What the error bound can and cannot do
 #
-# An unvisited set can have any answer between 0 and 1, so a certificate is narrow only where the *found* path is already
-# near the end of the scale: if removing a few words drives the probability close to 0 and it stays there, the rest of any
-# order can gain next to nothing. Where a model's answers stay in the middle of the scale, no search with fewer than about
-# $2^N$ rows can certify much, whatever its cleverness: one unseen chain of sets with extreme answers would be enough to
-# move the bound. The column `unsure` of the table is that honest ignorance.
+# The probability of an unvisited set can be anything between 0 and 1, so the error bound is small only if the *found* path
+# is already near 0 or 1. If removing a few words brings the probability close to 0 and it stays there, the rest of any
+# order can gain next to nothing. If the probabilities stay in the middle, no search with fewer than about $2^N$ forward
+# passes can guarantee much: one chain of unvisited sets with extreme probabilities would be enough to move the bound. The
+# column `unsure` of the table shows how much remains unknown.
 
 # %%
 page.finish()

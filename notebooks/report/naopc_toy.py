@@ -196,4 +196,4 @@ Markdown(
 )
 
 # %%
-page.finish(note=f"every one of the {len(moved)} orders of four words; nothing was drawn")
+page.finish(note=f"every one of the {len(moved)} orders of four words; none was sampled")

@@ -53,13 +53,12 @@ page.speaks()
 # %% [markdown]
 # ## Figure 1: two ways of erasing
 #
-# **What the paper shows.** One image, erased in two ways. Cumulatively: the most salient pixels, then the next ones
-# as well, until nothing is left. Group by group: each tenth of the pixels alone, all others in place. SaCo does the
-# second, the four other metrics the first.
+# **What the paper shows.** One image, erased in two ways. Cumulatively: the most salient pixels, then also the next ones,
+# until nothing is left. Group by group: each tenth of the pixels on its own. SaCo does the second, the four other metrics the
+# first.
 #
-# **Our run.** An illustration, with nothing to compare: the first image of one data set, chosen by its place
-# and not by its looks. First the maps of all explanations, then what the model gets to see. An erased pixel becomes the
-# mean of its image.
+# **Our run.** This is an illustration without a published counterpart: the first image of one data set. It has the maps of all
+# explanations, and then what the model sees. An erased pixel becomes the mean of its image.
 
 # %%
 stored = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
@@ -88,9 +87,9 @@ illustration = page.test({"saco_figure1": None})
 page.verdicts(illustration)
 
 # %% [markdown]
-# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels cut into patches of 16 pixels. The one
-# here, but at the profile `paper`, has 28 x 28 pixels and patches of 4, so that a map has 49 cells before it is spread over
-# the pixels. On images with a black background the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
+# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels with patches of 16 pixels. Ours has 28 x 28
+# pixels and patches of 4, so that a map has 49 cells before it is spread over the pixels. On images with a black background
+# the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
 
 # %% [markdown]
 # ## Figure 2: how far the metrics agree on images
@@ -100,25 +99,23 @@ page.verdicts(illustration)
 # the four others, and last the mean among those four. In the text: SaCo's range from .18 to .22, the mean among the
 # others is .4764. Which bar has which value is not said.
 #
-# **Our run.** Within each combination of data set, model and method (a *cell*), all metrics turned so that higher is
-# better, then the mean over cells. "Rank correlation" is not specified; Spearman's is the main one here and Kendall's
-# tau-b, which corrects for ties, is next to it. The ten methods of the paper count; random scores are shown apart. A
-# image is left out of a cell where its SaCo is undefined, and a cell is left out where a metric gives all its
-# images the same value. Intervals draw images within their data set, each with all its models and methods.
+# **Our run.** Correlations within each combination of data set, model and method (a *cell*), with all metrics sign-flipped so
+# that higher is better, then the mean over cells. The paper does not say which rank correlation it used; we show Spearman's
+# and also Kendall's tau-b, which corrects for ties. The ten methods of the paper count, and random scores are shown
+# separately. A cell leaves out images whose SaCo is undefined, and a cell is left out if a metric gives all its images the
+# same value. Intervals come from resampling images within their data set, each with all its models and methods.
 #
 # The paper correlates rankings because its metrics have different scales and directions. It does not say whether it
-# turned them the same way first. That matters for a metric which is better when lower: if it is not sign-flipped, its correlations with
-# the others change sign. An image whose probability falls easily has a high AOPC in either order, which is good under
-# MoRF and bad under LeRF. The specification curve has every way to turn, and both coefficients.
+# sign-flipped them first. That matters for a metric which is better when lower: if it is not sign-flipped, its correlations
+# with the others change sign. An image whose probability falls easily has a high AOPC in either order, which is good under
+# MoRF and bad under LeRF. The analysis variants have every way to flip signs, and both coefficients.
 
 # %%
 (low, high), others = wu.printed_bars()
 correlations = measured.each(wu.agreement(*METHODS))
 with_saco, among = wu.bars(correlations)
 bar_table = wu.bar_table(correlations)
-page.listing(
-    bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, Kendall's tau-b beside it"
-)
+page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b")
 
 # %%
 fig, alt = wu_figures.agreements(bar_table, (low, high), others)
@@ -161,9 +158,9 @@ page.verdicts(second)
 Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo.")
 
 # %% [markdown]
-# **On random scores.** What a metric says of an image depends on the explanation, and on the image: an image whose
-# probability falls at the first touch has a high AOPC under any explanation. On random scores only the image is left,
-# so a correlation there is not about explanations.
+# **On random scores.** The value of a metric depends on the explanation and on the image: an image whose probability falls
+# easily has a high AOPC under any explanation. With random scores only the image matters, so a correlation there is not about
+# explanations.
 
 # %%
 four, rest = wu.bars(measured.each(wu.agreement("random")))
@@ -175,21 +172,20 @@ Markdown(
 )
 
 # %% [markdown]
-# **What differs and why.** AUC of a single image counts the erased copies that are still classified rightly, so it has
-# 21 possible values and many ties. Where every copy of every image in a cell is classified alike, the cell drops out.
-# The paper does not say what it did with ties, which rank correlation it used, or how many images there are to a cell.
+# **What differs and why.** AUC of a single image counts the erased copies that are still classified correctly, so it has 21
+# possible values and many ties. If all copies of all images in a cell get the same class, the cell is left out. The paper
+# does not say how it treated ties or how many images a cell has.
 
 # %% [markdown]
 # ## Figure 3: one image in detail
 #
 # **What the paper shows.** A linnet of ImageNet and ViT-B: Transformer Attribution, Raw Attention and random scores.
 # Under all three the loss of probability stays above .9 once the top 30 % of the pixels are gone, so AOPC is high for
-# all three. The groups erased one by one tell them apart: SaCo is high for Transformer Attribution, lower for Raw
+# all three. The groups erased one by one separate them: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
-# **Our run.** The image of Figure 1, with the first of its models (`base` stands in for ViT-B). It was not picked for
-# its looks, so it may or may not show the pattern; the verdict asks all images that are compared with the paper, photographs
-# where there are some.
+# **Our run.** The image of Figure 1, with the first of its models (`base`, instead of ViT-B). It is the first image and not a
+# chosen one, so it need not show the pattern; the verdict uses all photographs.
 
 # %%
 fig, alt = wu_figures.case_study(picture)
@@ -213,10 +209,10 @@ page.verdicts(third)
 Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %.")
 
 # %% [markdown]
-# **What differs and why.** The paper's image was chosen to make a point, ours is the first. A classifier of ten
-# classes can go on answering the same on a grey image, because one class has to be the answer; among a thousand
-# classes an erased image seldom keeps its probability. Transformer Attribution of a small model, narrower than ViT-B and on
-# small images with fewer layers, is another thing than of ViT-B.
+# **What differs and why.** The paper's image was chosen to make a point, ours is the first. A classifier of ten classes can
+# keep its prediction on a grey image, because one class has to win; among a thousand classes an erased image seldom keeps its
+# probability. Transformer Attribution of a small model need not behave like that of ViT-B, which is wider and has more
+# layers.
 
 # %% [markdown]
 # ## Figure 4: all methods under all metrics
@@ -228,9 +224,9 @@ Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by 
 # the least salient do (c07). The figure prints no values. SaCo of its third chart is the row $K = 10$ of Table 2
 # ({doc}`saco_tables`).
 #
-# **Our run.** The same five metrics; random scores are the mean over a few drawings. In the radar charts the worst of
-# the methods on an axis (random included) is put at .1 and the best at 1, which makes small differences look large. The
-# folded table has the values themselves, as they are printed: not turned.
+# **Our run.** The same five metrics; random scores are the mean over a few samples. In the radar charts the worst method on an
+# axis (random included) is at .1 and the best at 1, which makes small differences look large. The folded table has the values
+# themselves, not sign-flipped.
 
 # %%
 values = wu.every_mean(mean, datasets)
@@ -252,9 +248,9 @@ page.listing(
 
 
 # %% [markdown]
-# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few images with the first
-# model, other numbers of groups on more of them, with all models. They make the specification curves of c05 and c06; with few
-# images many specifications are open.
+# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
+# model, and the number of groups on more images with all models. These are the analysis variants of c05 and c06; many are
+# undecided because the images are few.
 
 
 # %%
@@ -314,12 +310,11 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data` other images. Grey images of 28 x 28 pixels have
-# large even grounds. Erasing ground to the mean of the image changes what the model sees more than in a photograph, and
-# random scores spread over the whole image erase ground and object alike. Integrated Gradients use fewer steps here than is usual
-# (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);
-# between models of another training run they would differ by more than the intervals say, because intervals are over
-# images only.
+# **What differs and why.** Our models differ, and so do the images of {term}`substitute data`. Grey images of 28 x 28 pixels have
+# large even backgrounds. Erasing background to the mean of the image changes the input more than in a photograph, and random
+# scores erase background and object equally. Integrated Gradients use fewer steps than usual (the number is in
+# `notebooks/profiles.yaml`). The means are over three trainings of one encoder on photographs. Other trainings would differ by
+# more than the intervals, which cover the choice of images only.
 
 # %%
 page.finish()

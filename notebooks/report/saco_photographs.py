@@ -7,10 +7,10 @@
 # %% [markdown]
 # # Photographs with their heat maps
 #
-# The numbers of study 2 {cite:p}`wu_2024` are about these images: CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
-# with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The images are for research use: this page is drawn in a
-# reader's own run, and a published copy of the book leaves it out. They are the first images in a fixed random order of their
-# data sets and were not picked for their looks; a few images decide nothing.
+# The numbers of study 2 {cite:p}`wu_2024` are about such images: CIFAR {cite:p}`krizhevsky_2009` as the model sees them, with
+# every explanation drawn over them. SaCo goes from -1 to 1, higher is better. The images are for research use, so a published
+# copy of the book leaves this page out. They are the first images in a fixed random order of their data sets and not chosen;
+# a few images decide nothing.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -76,8 +76,9 @@ def told(key):
 # %% [markdown]
 # ## Every explanation, the best by SaCo first
 #
-# The image as it is comes first, at the top left. Its ten explanations and random scores follow, ordered by SaCo on this image. With ten groups
-# the coefficient of one image scatters by a third ({doc}`saco_random`), so the order is that of one image alone.
+# The image itself is at the top left. Its ten explanations and random scores follow, ordered by SaCo on this image. With ten
+# groups SaCo of one image has a standard deviation of a third under random scores ({doc}`saco_random`), so the order on
+# another image may differ.
 
 # %%
 for place, key in enumerate(by_picture):
@@ -101,9 +102,9 @@ for place, key in enumerate(by_picture):
 # %% [markdown]
 # ## The best and the worst case of each metric
 #
-# Among these images and methods, random scores left out: above, the map that each metric rates highest, below, the one that
-# it rates lowest. A metric is not wrong where a map looks odd: faithfulness is to the model, which may look elsewhere than
-# people do.
+# The upper row has the map that each metric rates highest among these images and methods (without random scores), the lower
+# row the map that it rates lowest. A metric is not wrong if a map looks odd: faithfulness is to the model, which may use
+# other pixels than people do.
 
 # %%
 if by_picture:
@@ -183,7 +184,7 @@ if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
             alt=f"Images of ImageNet with the probability of their class ({told_of_all}), a line each: the image, then in grey with "
             f"ten groups of patches over it by {', '.join(map(short, wanted))}.",
             caption="What a convolutional network's answers rest on by each explanation, the tenth of the patches with the highest "
-            "scores brightest; beside the name of the class its probability.",
+            "scores brightest; the title has the class and its probability.",
         )
     )
 else:

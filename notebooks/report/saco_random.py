@@ -7,15 +7,13 @@
 # %% [markdown]
 # # Which metrics separate an explanation from random scores, and with how many images?
 #
-# {cite:t}`wu_2024` test metrics with random scores: a good metric should put them visibly below any
-# explanation worth the name. They look at means. But SaCo of random scores is zero only on average; on one image,
-# with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
-# many images does a metric need before the difference shows?
+# {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below any useful explanation. They
+# compare means. But SaCo of random scores is zero only on average; on one image, with ten groups, it has a standard
+# deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
 #
-# The images are photographs of CIFAR if these were measured, else {term}`substitute data`; the line
-# below says which. Here the images of all data sets are taken together, so that a larger set counts more; on the pages of
-# tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
-# published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
+# The images are photographs of CIFAR. This page pools the images of all data sets, so that a larger set counts more; on the
+# pages of tables and figures data sets count equally. **The paper has no counterpart to this page.** The only published
+# statement to compare with is that SaCo of random scores has mean zero ({doc}`saco_figures`).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -63,7 +61,7 @@ page.speaks()
 # %% [markdown]
 # ## How often, and by how much
 #
-# On each image and model the explanation's score is set beside that of every drawing of random scores, all metrics
+# On each image and model the explanation's score is compared with that of each set of random scores, all metrics
 # turned so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
 # difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often. Intervals are over
 # images, each with its models and drawings.
@@ -99,22 +97,21 @@ counted = "; ".join(f"{label(m)} puts {up} above random scores and {down} below"
 Markdown(f"Of {len(methods)} methods, by the interval of the gap: {counted}.")
 
 # %% [markdown]
-# A method below random scores is not a failure of the metric: the method may point at the wrong pixels. And a method
-# above them is not proof that it is good. What a metric can be blamed for is to need many images for what another
-# sees in few.
+# A method below random scores does not mean that the metric fails: the method may mark the wrong pixels. And a method above them
+# need not be good. But a metric is worse if it needs many images for a difference that another shows with few.
 
 # %% [markdown]
 # ## How many images
 #
-# The study imagined here is small and common: $n$ images, on each one model, one explanation, one random map, and a
-# paired *t*-test at the level .05, two-sided. Its *power* is the chance that it comes out significant with the method
+# We assume a small and common study: $n$ images, each with one model, one explanation and one random map, and a two-sided
+# paired *t*-test at the level .05. Its *power* is the chance that it comes out significant with the method
 # ahead, about $\Phi(\sqrt{n}\,\delta - 1.96)$ with $\delta$ the mean difference over its standard deviation. A power of
 # .8 takes $n = ((1.96 + .84) / \delta)^2$ images. The differences between data sets and models are part of the noise.
 # The interval of that number is from that of $\delta$ over images; its upper end is infinite where $\delta$ may be
 # zero.
 #
-# SaCo has one advantage that no other metric here has: its mean over random scores is known. A study that uses it needs
-# no random map and can test the mean against zero, which takes the noise of the random map away (last rows).
+# SaCo has an advantage over the other metrics: its mean over random scores is known. A study that uses it needs no random map
+# and can test the mean against zero, which removes the noise of the random map (last rows).
 
 # %%
 rows = []
@@ -178,8 +175,8 @@ Markdown(f"Pictures that a typical method needs (median over {len(methods)} meth
 #
 # Where the saliences are equally spaced, SaCo is Spearman's rank correlation of ten numbers with ten others. If the
 # drops come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$: .50, .33 and .23 for $K$ of 5, 10
-# and 20 groups. Here is what random scores get from our models. The last column is the number of images that brings
-# the mean to within .02 of zero (95 %), with one random map and one model to an image.
+# and 20 groups. The table has the values of random scores with our models. The last column is the number of images
+# that brings the mean to within .02 of zero (95 %), with one random map and one model per image.
 
 
 # %%
@@ -198,7 +195,7 @@ for k in sorted(noise.levels("k")):
     rows[-1] |= {"images for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
-    "images, beside the theory; images that bring the mean to within .02"  # fmt: skip
+    "images, with the theoretical value; images that bring the mean to within .02"  # fmt: skip
 page.listing(spreads, "saco_random_noise", caption=caption)
 
 # %%
@@ -211,15 +208,14 @@ Markdown(
 # %% [markdown]
 # ## Explanations that are noise themselves
 #
-# Random scores are deliberate noise. An explanation can be noise by accident: relevance that is
-# divided, layer after layer, by sums that nearly cancel carries every rounding to the pixels, enlarged. So each image is
-# explained twice: as it is, and with normal noise of a millionth added to its pixels, whose standard deviation is about one.
-# Nobody sees that, and the model's answer stays (last line). A map that says what the model used should stay, too.
+# Random scores are deliberate noise. An explanation can be noise by accident: if relevance is divided, layer after layer, by
+# sums that nearly cancel, rounding errors grow on the way to the pixels. So we explain each image twice: unchanged, and with
+# normal noise of a millionth added to its pixels, whose standard deviation is about one. The noise is invisible and does not
+# change the prediction (last line), so it should not change the map either.
 #
-# *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: by how much SaCo of one image differs between its two
-# maps. Of two maps that have nothing to do with each other, as random scores, it differs by
-# $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$. A little may move without a fault of the map, where two groups
-# cost nearly the same.
+# *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
+# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$. A small
+# difference is not a fault of the map: two groups may cost nearly the same.
 
 # %%
 kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
@@ -248,15 +244,13 @@ Markdown(
 )
 
 # %% [markdown]
-# Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
-# another map. The mean over many images is that of a lottery, and is fair as such: it is what a user can expect. No
-# number of images makes it a statement about the model. Noise, which
-# looks at no model, has an expected SaCo of zero.
+# If a method is named here, the score of one of its maps says little: another processor, which rounds differently, finds
+# another map. The mean over many images is what a user can expect of such a method. But it says nothing about the model,
+# however many images there are. Noise, which does not depend on the model, has an expected SaCo of zero.
 
 # %% [markdown]
-# Two limits. A number of images is about this test and these models; another model moves it. And power says how fast
-# a difference is seen, not whether what is seen is faithfulness: a metric that rewards the wrong thing can do so very
-# reliably.
+# Two limits. The number of images holds for this test and these models and differs for others. And power says how soon a
+# difference is found, not whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
 
 # %%
 page.finish()

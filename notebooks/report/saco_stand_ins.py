@@ -225,9 +225,7 @@ if missing:
 else:
     bars = pd.concat([wu.bar_table(pairs[which]).assign(pictures=which) for which in ON], ignore_index=True)
     columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
-    caption = (
-        "Figure 2 on both kinds of images: Spearman's correlation with its 95 % interval, Kendall's tau-b beside it"
-    )
+    caption = "Figure 2 on both kinds of images: Spearman's correlation with its 95 % interval, and Kendall's tau-b"
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
     fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
     caption = (

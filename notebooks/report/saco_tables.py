@@ -7,16 +7,16 @@
 # %% [markdown]
 # # What do gradients and layers add to SaCo? (Tables 1 and 2)
 #
-# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1
-# takes attention apart: what do gradients add, what does it add to look at all layers? Table 2 has ten methods, with
-# the pixels cut into 5, 10 and 20 groups. This page sets both beside ours, tests every claim that rests on them, and
-# goes through the numbers that the paper states in prose.
+# Gradients raise the SaCo of attention, as in the paper but by other factors; all layers do not help in the same way.
 #
-# Except at the profile `paper` the evidence is the paper's data with our models, and every printed value is of ImageNet while
-# ours are of CIFAR-10 and CIFAR-100. So published values are for orientation only: no cell can match, and we judge
-# statements. If no photographs of CIFAR were measured, tables and verdicts are of small models on
-# {term}`substitute data`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
-# within each data set, each image with everything that was measured on it.
+# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1 asks what
+# gradients, and what all layers, add to attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
+# This page compares both with ours, tests every claim that depends on them, and checks the numbers that the paper states
+# in prose.
+#
+# Every printed value is of ImageNet, while ours are of CIFAR-10 and CIFAR-100 with our models. So published values are for
+# orientation only: no cell can match, and we judge statements. {doc}`saco_stand_ins` compares these photographs with small
+# grey images. Intervals come from resampling images within each data set, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -58,10 +58,10 @@ page.speaks()
 # %% [markdown]
 # ## The models that are explained
 #
-# The paper prints no accuracy. A metric of faithfulness can be computed for any model, but one that has learnt little
-# leaves its explanations little to be faithful to. So here is what ours reached on images they were not trained on.
-# For photographs, `head` was trained in its last layer only, `lora` small changes of every block, `lora-deit` such changes by
-# the recipe of DeiT.
+# The paper prints no accuracy. A faithfulness metric can be computed for any model, but explanations of a model that has
+# learnt little have little to be faithful to. The table has the accuracy of our models on images they were not trained on.
+# Of `head` only the last layer was trained, of `lora` low-rank changes of every block, of `lora-deit` the same by the
+# recipe of DeiT.
 
 # %%
 page.listing(
@@ -78,10 +78,10 @@ page.listing(
 # layers, each without and with gradients. Best is both; gradients matter more than layers. The table names neither
 # method nor number of groups, data set or models. Three of its four values are also in Table 2, at $K = 10$: raw
 # attention, rollout and transformer-MM. The fourth, the last layer's attention with its gradient, is printed nowhere
-# else; we take transformer-MM's rule for the last layer alone.
+# else; we apply transformer-MM's rule to the last layer only.
 #
-# **Our run.** The same four, averaged over models (of photographs: trainings of one encoder) and data sets. A gain is
-# the difference of two rows, the same images drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
+# **Our run.** The same four, averaged over models (three trainings of one encoder) and data sets. A gain is the difference of
+# two rows on the same images. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
 
 # %%
 page.table(
@@ -151,9 +151,9 @@ page.plot(
 )
 
 # %% [markdown]
-# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few images with the first
-# model, other numbers of groups on more of them, with all models. Each is a specification of the two claims; with few
-# images many are open.
+# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
+# model, and the number of groups on more images with all models. Each is an analysis variant of the two claims; many are
+# undecided because the images are few.
 
 # %%
 page.curve(
@@ -172,8 +172,8 @@ page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers hel
 # groups (with ATTCAT close behind it at 20), LRP and conservative LRP stay near zero, and most values fall as groups
 # get more and smaller.
 #
-# **Our run.** The same ten. Some of the photographs were also cut into 5 and 20 groups (n in the cells). The model is asked
-# about whole groups only, so the three rows measure the same maps.
+# **Our run.** The same ten. Some of the photographs were also cut into 5 and 20 groups (n in the cells). Only the cutting
+# differs between the three rows; the heat maps are the same.
 
 # %%
 page.table(
@@ -243,8 +243,8 @@ page.plot(
 page.parts(second, "saco_tables_parts", caption="Every part of the claims on Table 2")
 
 # %% [markdown]
-# **Every data set.** SaCo of each data set alone, whether compared with the paper or not, and random scores beside the
-# methods.
+# **Every data set.** SaCo of each data set on its own, also of those that are not the paper's, with random scores for
+# comparison.
 
 # %%
 datasets = [*tested_on, *(one for one in measured.levels("dataset") if one not in tested_on)]
@@ -257,8 +257,8 @@ page.listing(
 )
 
 # %% [markdown]
-# **Maps without a SaCo.** Where a map gives every pixel the same score, all weights are zero and the quotient is
-# undefined; the released loop would divide by zero. Such maps are left out of the means and counted here.
+# **Maps without a SaCo.** If a map gives every pixel the same score, all weights are zero and SaCo is undefined (the released
+# loop would divide by zero). The means leave such maps out, and this table counts them.
 
 # %%
 maps = measured.frame[(measured.frame.k == MID) & measured.frame.method.isin([*METHODS, LAST])]
@@ -269,7 +269,7 @@ Markdown(f"Constant maps: {flat}. In all, {lost['maps'].sum()} maps of {len(lost
 # %% [markdown]
 # ### The published tables, read again
 #
-# Three limits of the paper's own words, worked out from what it prints.
+# Three statements of the paper, checked against the numbers that it prints.
 
 # %%
 printed = table2.set_index(["k", "method"]).value
@@ -291,10 +291,10 @@ Markdown(
 # **What the paper shows.** Eighteen numbers in the running text: gains worked out from Table 1, properties of the
 # coefficient, facts of the set-up, and measurements on ImageNet.
 #
-# **Our run.** What can be recomputed is. Gains: from the printed cells of Table 1, to the printed digit. Properties: by
-# going through all 120 orders in which the drops of five groups can come, with saliences as uniform scores would have
-# them. Facts of the set-up: read from our `paper` profile, which should have them. The rest are measurements on models
-# that we do not have here; their claims are tested on the {doc}`page of figures <saco_figures>`.
+# **Our run.** We recompute what the paper's text allows. Gains: from the printed cells of Table 1, to the printed digit.
+# Properties: from all 120 orders of the drops of five groups, with evenly spaced salience. Facts of the set-up: read from
+# our `paper` profile, which should equal them. The rest are measurements on models that we do not have; their claims are
+# tested on the {doc}`page of figures <saco_figures>`.
 
 # %%
 orders = load("saco_orders", profile).iloc[0]
@@ -334,15 +334,16 @@ last = page.test({"saco_text": None})
 page.verdicts(last)
 
 # %% [markdown]
-# **What differs and why.** At the profile `paper` nothing but what text and code leave open. At the
-# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches instead of 196; a transformer of 22 million parameters, pretrained, instead of 86 million and more; not ImageNet, whose values are printed.
-# *Small models on substitute data*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
-# with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
-# ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
-# far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
-# have tested. They explain the probability, whose drops SaCo is made of, on a path from the mean colour to the image,
-# which is much what erasing does. And gradients of single pixels are less noisy for a small network than for a large one.
-# What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of images, not that of models or data sets.
+# **What differs and why.** Our photographs have 32 by 32 pixels, enlarged to 112 by 112, and 64 patches instead of 196. Our
+# pretrained transformer has 22 million parameters instead of 86 million and more, and the printed values are of ImageNet.
+# One group of ten has 1,254 pixels, in the paper 5,018. The ranking of methods and its change with $K$ depends on all of
+# these; {doc}`saco_stand_ins` shows how much it differs between our photographs and small grey images.
+#
+# Integrated gradients lead here and not in the paper. Two things may help them, and we have tested neither. They explain
+# the probability, from whose drops SaCo is computed, on a path from the mean colour to the image, which resembles
+# erasing. And gradients of single pixels are less noisy for a small network than for a large one. The
+# {doc}`page of open points <saco_deviations>` measures what the text leaves open and we had to decide. Intervals cover the
+# choice of images, not of models or data sets.
 
 # %%
 compared = f"{measured.evidence(tested_on)}; data sets compared with the paper's: {', '.join(tested_on)}"

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Other ways to erase softly (Appendix C)
 #
-# Dropping embedding elements at random is one way to disturb a token in proportion to a score. The paper tried two more
-# and set them aside. Here all of them are scored on the same inputs, and the choice is put to the test.
+# Dropping elements of an embedding at random is one way to perturb a token in proportion to a score. The paper tried three
+# others, in two kinds, and chose dropout. We compute all of them on the same inputs and test that choice.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -73,15 +73,15 @@ page.speaks()
 # ## Gaussian noise and a continuous attention mask
 #
 # **What the paper shows.** Appendix C describes three alternatives to dropout. Two multiply Gaussian noise $\gamma$
-# with the embedding and add the product to it: Eq. 7 scales the noise by the importance score, Eq. 8 puts the score
-# into its spread. The third leaves the embeddings alone and lets the attention mask take values between 0 and 1. Seven
-# values are tried for $\sigma^2$. Results are not printed; the main text says that dropout did better than both kinds
-# of alternative, and that tuning may be the reason. The same symbol is called standard deviation there; it is taken as
-# a variance here, so the two readings differ by a square root along the axis below.
+# with the embedding and add the product to it: Eq. 7 scales the noise by the importance score, Eq. 8 scales its spread by
+# the score. The third does not change the embeddings and gives the attention mask values between 0 and 1. The paper tries
+# seven values of $\sigma^2$ and prints no results. Its main text says that dropout did better than both kinds of
+# alternative, perhaps because of tuning, and calls $\sigma^2$ a standard deviation. We take it as a variance; the other
+# reading changes the axis below by a square root.
 #
-# **Our run.** Soft-NS and Soft-NC of the methods and of random scores, under dropout, both kinds of noise at the seven
-# variances, and the attention mask. What "better" means is not stated; the paper's own yardstick for metrics is
-# diagnosticity, so that is judged, and the mean score is shown beside it.
+# **Our run.** We compute Soft-NS and Soft-NC of the methods and of random scores under dropout, both kinds of noise at seven
+# variances, and the attention mask. The paper does not say what "better" means. We judge by diagnosticity, with which the
+# paper compares metrics, and also show the mean score.
 
 # %%
 rows = [
@@ -98,17 +98,17 @@ page.figure(
     fig,
     "soft_appendix_figure",
     alt=alt,
-    caption=f"Four ways to disturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
+    caption=f"Four ways to perturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
     "methods and data sets; bands: 95 % intervals over inputs; dotted: one half). Mean scores are over scores limited to "
     "[0, 1]. The paper prints no values.",
     data=pd.DataFrame(rows),
 )
 
 # %% [markdown]
-# Small variances hardly disturb anything: the prediction stays as it was, Soft-NC is close to zero and Soft-NS close to
-# one for every attribution. Diagnosticity asks only for a strictly larger value, however small the difference, so it
-# can be high where the scores themselves are of no use for comparing methods. The table below therefore has the spread
-# of the scores over inputs and methods beside it, and the share of scores that lay outside [0, 1].
+# Small variances hardly change anything: the prediction stays the same, and for every attribution Soft-NC is close to zero
+# and Soft-NS close to one. Diagnosticity counts any larger value, however small the difference, so it can be high where
+# the scores themselves are useless for comparing methods. The table below therefore also has the spread of the scores
+# over inputs and methods, and the share of scores outside [0, 1].
 
 # %%
 leads, rows = {}, []
@@ -142,8 +142,8 @@ page.figure(
 )
 
 # %% [markdown]
-# **Does dropout do best?** It has to be ahead of each alternative under either metric, as the rule for leaders asks. The
-# statement stands in the paper's text without a number of its own, so it is not on the scoreboard.
+# **Does dropout do best?** By the rule for leaders it has to be ahead of each alternative under both metrics. The paper
+# states this without a number, so it is not on the scoreboard.
 
 # %%
 decision = rules.k_of([lead.ours for lead in leads.values()], "all")
@@ -154,11 +154,11 @@ Markdown(
 )
 
 # %% [markdown]
-# **What differs and why.** Only short texts are run here. The paper tuned the variance for each metric apart, on which
-# data it does not say; here all values are shown. Soft-NS disturbs a token in proportion to $1 - a$ and Soft-NC in
-# proportion to $a$, with $a$ the min-max scaled score, as with dropout; the appendix writes one equation for both.
-# Dropout is averaged over more draws than the noise. Fewer draws leave more ties, which do not count as wins and cost Soft-NS
-# diagnosticity: part of dropout's lead over the noise may be that.
+# **What differs and why.** We use short texts only. The paper tuned the variance for each metric separately and does not say
+# on which data; we show all values. As with dropout, Soft-NS perturbs a token in proportion to $1 - a$ and Soft-NC in
+# proportion to $a$, where $a$ is the min-max scaled score; the appendix has one equation for both. Dropout is averaged over
+# more samples than the noise. Fewer samples leave more ties, which do not count as wins. This lowers the diagnosticity of
+# Soft-NS under noise and may explain part of dropout's lead.
 
 # %%
 page.finish()

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Two explanations, word by word (Figure 1, Table 4)
 #
-# What hard erasure cannot see and soft erasure can, first on one sentence with two constructed attributions, then on
-# real attributions. Single examples persuade and prove nothing, so the second section ends with the same question asked
-# of all inputs.
+# Soft erasure sees differences between explanations that hard erasure does not, first on one sentence with two constructed
+# attributions, then on real attributions. Single examples prove nothing, so the second section ends with a count over all
+# inputs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -81,11 +81,11 @@ page.speaks()
 # rationale, cannot separate A from B; the soft versions can.
 #
 # **Our run.** The same with a real sentence, a real model and measured scores. A is the input-times-gradient
-# attribution of the model, min-max scaled. Of the first eighty test sentences, those of 8 to 14 wordpieces are looked
-# at on which erasing everything costs at least .2 of probability. The one taken is that on which erasing A's top two
-# tokens costs most, so that the scores have room to move. B is made from A: the two highest scores change places and
-# the one that is now second is halved; all others are divided by four. The order below the second place stays, so that
-# A and B give the same rationale at each length from two tokens on.
+# attribution of the model, min-max scaled. Of the first eighty test sentences we consider those of 8 to 14 wordpieces on which
+# erasing everything costs at least .2 of probability. We take the one on which erasing A's top two tokens costs most, so
+# that scores can differ. B is made from A: the two highest scores change places, the one that is now second is halved, and
+# all others are divided by four. The order below the second place is the same, so A and B give the same rationale at each
+# length from two tokens on.
 
 # %%
 words = load("soft_two_tokens", profile)
@@ -154,24 +154,23 @@ Markdown(
 )
 
 # %% [markdown]
-# **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B move for two reasons
-# that the comparison holds together: the order of the top two, and the size of everything but one token. The second
-# changes the *amount* of text that soft erasure keeps, which raises or lowers the score whatever the order of the
-# tokens. That soft metrics separate A from B is therefore no surprise; that they do so for the right reason does not
-# follow.
+# **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B differ for two reasons that
+# this comparison does not separate: the order of the top two, and the size of all scores except one. The second changes the
+# *amount* of text that soft erasure keeps, which raises or lowers the score whatever the order of the tokens. So it is no
+# surprise that soft metrics separate A from B, and it does not follow that they do so for the right reason.
 
 # %% [markdown]
 # ## Table 4: three inputs under the metrics
 #
 # **What the paper shows.** One input each from Evidence Inference, SST and AG News with the tokens that an attribution
 # (DeepLIFT, input times gradient, integrated gradients) and a random one pick as their top fifth, tinted by score, and
-# beside them the values of NC, Soft-NC, NS and Soft-NS. The point made: hard scores of real and random attributions
-# come out close or in the wrong order where the soft scores stand well apart.
+# next to them the values of NC, Soft-NC, NS and Soft-NS. The paper's point is that hard scores of real and random attributions
+# are close or in the wrong order where the soft scores differ clearly.
 #
 # **Our run.** For each of the three tasks the first test input of the sample, not chosen, with the paper's attribution
 # for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
 # which is all that hard erasure sees. Long texts are cut after sixty wordpieces for display only. Higher is better for all
-# four metrics; a dash stands where erasing everything costs the model nothing, so that no score is defined.
+# four metrics; a dash means that erasing everything costs the model nothing, so that no score is defined.
 
 # %%
 EXCERPT = 60
@@ -210,10 +209,9 @@ page.listing(
 )
 
 # %% [markdown]
-# The published values belong to other texts and models. They are here for the pattern, not for comparison cell by cell.
-# In the printed table the label Rand stands against only some of the rows, so that the assignment of a value to real or
-# random is partly a reading of the layout. The column "row label" gives what is printed there, "source" says which value
-# comes from the prose.
+# The published values belong to other texts and models, so compare the pattern and not the cells. The printed table labels
+# only some of the rows as Rand, so it depends partly on the layout which value is of the real and which of the random
+# attribution. The column "row label" has the printed label, "source" says which value is from the prose.
 
 # %%
 renamed = {"example_id": "example", "method_label_in_row": "row label", "metric_label": "metric label"}
@@ -221,13 +219,13 @@ columns = ["example", "dataset", "method", "row label", "metric label", "value",
 page.listing(
     printed.rename(columns=renamed)[columns],
     "soft_table4_published",
-    caption="Scores printed in the paper's Table 4 and beside it in the text",
+    caption="Scores printed in the paper's Table 4 and in the text next to it",
 )
 
 # %% [markdown]
 # **All inputs instead of three.** On some inputs one kind of metric prefers the real attribution and the other does not.
-# The examples are of the kind that soft erasure wins alone; how many are there, and how many does hard erasure win alone?
-# Soft alone minus hard alone is the gain in diagnosticity of claim c01, so the table is judged with it.
+# In the paper's examples only soft erasure does. How often is that so, and how often does only hard erasure? Soft only minus
+# hard only is the gain in diagnosticity of claim c01, so the table is judged with it.
 
 # %%
 gains = {f"{label(soft)} minus {label(hard)}": share(soft) - share(hard) for hard, soft in KINDS.items()}
@@ -269,10 +267,10 @@ page.figure(
 )
 
 # %% [markdown]
-# **What differs and why.** The first inputs of the sample were taken while the paper chose striking ones, and a substitute
-# has other texts for a task of the same kind. A case that hard erasure loses can be a tie or a near tie, on which nothing
-# but noise decides. Soft erasure wins about half of those by luck, which is why the cases it loses alone are counted
-# against them. A larger gap is no merit in itself: the two kinds of score have different spreads.
+# **What differs and why.** We took the first inputs of the sample, while the paper chose striking ones, and substitute data has
+# other texts for a task of the same kind. A case that hard erasure loses can be a tie or a near tie, which noise decides.
+# Soft erasure wins about half of those by chance, so we count the cases that only hard erasure wins against them. A larger
+# gap is not better in itself: the two kinds of score have different spreads.
 
 # %%
 page.finish(note="Figure 1: one sentence, intervals over random draws and not over inputs")

@@ -7,6 +7,8 @@
 # %% [markdown]
 # # Are soft metrics better? Tables 1, 2, 3, 5 and 6
 #
+# In the paper soft metrics separate real from random explanations better on average; on the same data our hard metrics do.
+#
 # {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: the share of inputs on which it scores a
 # real attribution above a random one. More is better, and one half is chance. Their tables compare four metrics:
 # normalised sufficiency and comprehensiveness with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC). Each

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Status: what ran, where, and how long it took
 #
-# One row for each run behind this copy of the book, read from the manifests that the runs left.
+# One row per run behind this copy of the book, read from the manifests of the runs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -37,14 +37,14 @@ asked, run = (pd.to_numeric(computed[name], errors="coerce").sum() for name in (
 Markdown(
     f"Profile `{profile}`: {find_profile(profile).about}\n\n"
     f"{len(runs)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time in all (several may "
-    f"run at once); the core was asked for {asked:,.0f} model rows and ran {run:,.0f}."
+    f"run at once); methods and metrics requested {asked:,.0f} forward passes, of which {run:,.0f} were computed."
 )
 
 # %% [markdown]
 # ## What the numbers of the book took
 #
-# The book's numbers are those of the full run, whose values of single inputs are committed. Its runs were made one by one, on
-# several machines; on a processor each used one thread. Runs that later ones replaced are not counted.
+# The book's numbers are those of the full run, whose values per input are in the repository. It was computed on several
+# machines, with one thread per run on processors. Runs that were replaced by later ones are not counted.
 
 # %%
 committed = reference_dir() / MANIFEST
@@ -53,19 +53,19 @@ kept = pd.DataFrame(kept, columns=["kind", "device", "seconds"])
 by_device = kept[kept["kind"] == "compute"].groupby("device")["seconds"].agg(["size", "sum"])
 by_device.loc["all"] = by_device.sum()
 by_device = by_device.assign(hours=by_device["sum"] / 3600).rename(columns={"size": "runs"}).astype({"runs": int})
-caption = "Computations of the full run by device, and their hours of notebook time; trainings are not among them"
+caption = "Computations of the full run by device, and their hours of notebook time, without trainings"
 page.listing(by_device[["runs", "hours"]].reset_index(), "status_reference_hours", caption=caption, digits=1)
 
 # %% [markdown]
 # ## Computations
 #
-# *Truncated* inputs lost their end at the limit of their task; *undefined* ones have no normalised score, because the
-# model was as sure of its answer with everything erased. Rows *asked* are the perturbed texts that methods and metrics
-# wanted; rows *run* went through the model, the others had been answered before.
+# *Truncated* inputs were cut at the length limit of their task. *Undefined* ones have no normalised score, because the model
+# was as sure with everything erased. *Requested* forward passes are the perturbed inputs that methods and metrics needed;
+# *computed* ones went through the model, and the others were in the cache.
 
 # %%
 WHOLE = ["seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "peak MiB"]
-NAMES = {"rows_asked": "rows asked", "rows_run": "rows run", "dtype": "precision"}
+NAMES = {"rows_asked": "passes requested", "rows_run": "passes computed", "dtype": "precision"}
 COLUMNS = ["notebook", "dataset", "models", *WHOLE[:-1], "dtype", "device", "seconds", "peak MiB"]
 
 
@@ -98,7 +98,7 @@ facts = runs[["commit", "device", "processor", "cores", "threads", "dtype"]]
 facts = facts.rename(columns={"threads": "threads of a notebook", "dtype": "precision"})
 facts = facts.join(pd.DataFrame(list(runs["versions"]), index=runs.index))
 values = [", ".join(dict.fromkeys(facts[name].dropna().map(str))) or "not noted" for name in facts]
-caption = "Machine and versions, over all runs (several values: not all ran on the same)"
+caption = "Machine and versions of all runs (several values: runs differ)"
 page.listing(pd.DataFrame({"what": list(facts), "value": values}), "status_environment", caption=caption)
 
 # %%

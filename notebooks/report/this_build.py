@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # This build beside the full run
+# # This build compared with the full run
 #
 # All pages show the numbers of the full run. Whoever builds the book runs the same computations on fewer inputs, and here
 # both are side by side: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the

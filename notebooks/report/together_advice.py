@@ -103,10 +103,8 @@ Markdown(
 #    before and after) at most .1 below the best.
 
 # %%
-NAMED = dict(zip(QUESTIONS[:3], ("separates", "without mean importance", "prefers the truth"), strict=True))
-NAMED |= {"inputs needed": "inputs to separate real from random"}
 page.listing(
-    table.rename(columns=NAMED),
+    table.rename(columns={"inputs needed": "inputs to separate real from random"}),
     "together_advice",
     digits=2,
     caption="Every metric: the four answers; n, the inputs under the answer that has fewest; rank correlation with how true "
@@ -115,7 +113,7 @@ page.listing(
 )
 
 # %%
-fig, alt = answers(table.rename(columns=NAMED), [NAMED.get(one, one) for one in QUESTIONS])
+fig, alt = answers(table, QUESTIONS)
 page.figure(
     fig,
     "together_advice_plot",

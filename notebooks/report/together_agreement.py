@@ -7,9 +7,11 @@
 # %% [markdown]
 # # Do metrics agree?
 #
-# Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
-# of the same inputs, texts and images alike: {doc}`what was run <../together/overview>`. Two metrics agree if they
-# rank the methods in the same order.
+# Metrics that erase in the same direction agree; those of one family do not agree more than others.
+#
+# Each paper proposes a metric and shows it on some attributions. We compute all metrics on the same attributions of the same
+# inputs, both texts and images ({doc}`what was run <../together/overview>`). Two metrics agree if they rank the methods in the
+# same order.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
 # metrics, both sign-flipped where needed so that higher is better. Then the mean over inputs, with an interval that resamples inputs within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
@@ -83,8 +85,7 @@ for modality in modalities:
 # %% [markdown]
 # ## Who agrees with whom
 #
-# An input says nothing about two metrics where one of them gives all methods the same value; such inputs are left out
-# of that pair. `together_agreement.csv` has every pair with its interval and n.
+# If one of two metrics gives all methods of an input the same value, the pair leaves this input out. `together_agreement.csv` has every pair with its interval and n.
 
 # %%
 every = by_cell(measured, PAIR)
@@ -164,7 +165,7 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 #
 # NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, LOdds, N-AUC and AUTPC erase the highest scores first;
 # NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
-# An effect that is clearly not zero may still be too small to matter: where the whole interval lies within .05 of zero
+# An effect that is clearly not zero may still be too small to matter: if the whole interval is within .05 of zero
 # the answer is *level*. The questions were written before photographs were measured, so they are about texts and small images.
 # Photographs are in the tables only.
 
@@ -199,9 +200,9 @@ page.parts(tested, "together_agreement_parts", caption="Every comparison behind 
 # high value of the other? Here the image or text is kept and methods are ranked, so that an input that is easy under
 # every explanation adds nothing; the correlations of all inputs are averaged. Values of one input are
 # noisy, which pulls all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
-# of all. Random attributions are left out; with them every metric that sees anything would agree a little with every
-# other. Metrics of one family share rows of the model, which may add to their agreement. On one input NAOPC is AOPC moved and
-# stretched, so that the two rank methods alike by construction. They are families of their own here, and count as agreement
+# of all. Random attributions are left out, because with them all metrics would agree a little. Metrics of one family share
+# forward passes, which may add to their agreement. On one input NAOPC is a linear function of AOPC, so the two rank methods
+# equally by construction. They are families of their own here, and count as agreement
 # between families in the first question and as one direction in the last.
 #
 # Intervals cover the choice of inputs, not that of data sets, models or methods.

@@ -7,14 +7,15 @@
 # %% [markdown]
 # # Which metrics separate a real attribution from a random one?
 #
-# {term}`Diagnosticity` {cite:p}`chan_2022`: how often a metric prefers what an attribution method says to random scores
-# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. Here it is asked of
-# every metric, on texts and images, together with its price: how many inputs it takes to be sure, and how many rows of
-# the model each attribution costs.
+# Most metrics prefer real attributions to random ones; on small images the soft metrics do not.
 #
-# A metric that prefers real attributions need not be right about which of them is faithful, and one that cannot even do
-# that is of little use. Metrics that never ask the model (complexity, sparseness) are shown as baselines: an attribution
-# can differ from noise in its looks.
+# {term}`Diagnosticity` {cite:p}`chan_2022` is how often a metric prefers the scores of an attribution method to random scores
+# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. We compute it for every metric, on texts
+# and images, with its price: how many inputs it takes to be sure, and how many forward passes each attribution costs.
+#
+# A metric that prefers real attributions need not know which of them is faithful, but one that does not even prefer them is
+# of little use. Metrics that do not use the model (complexity, sparseness) are shown as baselines: the scores alone can show
+# that an attribution is not noise.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -50,12 +51,12 @@ page.speaks()
 # %% [markdown]
 # ## How often
 #
-# The share of (input, method) in which the method's value is better than that of random scores. A tie counts half, as it
-# tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
-# input; intervals draw inputs again, with all their methods. We give the number of inputs that would separate a
-# metric from chance only for metrics that these inputs separate: for the others the effect may be zero. For these the
-# column *gain it would find* has the smallest gain over one half that the run would have found four times in five. Rows are
-# those that the model runs for *one* attribution of one input, were the metric's family asked alone; many metrics together share rows.
+# The table has the share of pairs of input and method in which the method's value is better than that of random scores. A tie
+# counts half (the paper counts it as lost; the share of ties is shown). Chance is one half. Each input has one random
+# attribution; intervals come from resampling inputs with all their methods. We give the number of inputs that would separate
+# a metric from chance only for metrics that these inputs separate, because for the others the effect may be zero. For those,
+# *gain it would find* is the smallest gain over one half that the run would have found four times in five. Model calls are
+# for *one* attribution of one input by one family of metrics; several families share calls.
 
 # %%
 BOTH = ["modality", "metric"]
@@ -97,7 +98,7 @@ page.figure(
 # %%
 whole = prices[~prices.what.isin([*FAMILIES, "controls"])]
 costs = whole[["dataset", "inputs", "methods"]].assign(metrics=whole.what)
-costs = costs.assign(**{"rows asked": whole.rows_asked, "rows run": whole.rows_run})
+costs = costs.assign(**{"passes requested": whole.rows_asked, "passes computed": whole.rows_run})
 costs = costs.assign(saved=1 - whole.rows_run / whole.rows_asked, seconds=whole.seconds_all)
 costs["outside the model"] = 1 - whole.seconds_model / whole.seconds_core
 page.listing(
@@ -112,9 +113,9 @@ page.listing(
 # ## A convolutional network, on ImageNet
 #
 # The vision models above are small transformers. EfficientNet-Lite0 is a convolutional network of 4.7 million parameters with
-# ImageNet's thousand classes. Its right answers were explained by five methods that need no transformer, on patches of 32
-# pixels, and scored by the metrics of study 2 ({doc}`saco_stand_ins`). The same question of these, each drawing of random scores
-# counted: how often does the metric prefer the method's scores? The other columns have the transformers on the same metrics.
+# ImageNet's thousand classes. We explained its correct predictions by five methods that need no transformer, on patches of 32
+# pixels, and computed the metrics of study 2 ({doc}`saco_stand_ins`). The table shows how often each metric prefers the
+# method's scores to random ones; the other columns have the same for transformers.
 
 # %%
 if page.has("saco_imagenet"):
@@ -130,21 +131,20 @@ if page.has("saco_imagenet"):
         ]
     caption = (
         "Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "
-        "it classifies as it should; beside it that with transformers on small images and on photographs, over their methods"
+        "it classifies correctly; and with transformers on small images and on photographs, over their methods"
     )
     display(page.listing(net_table, "together_diagnosticity_network", caption=caption, digits=2))
 else:
     display(Markdown("*No image of ImageNet was measured.*"))
 
 # %% [markdown]
-# ## What scores say, or how high they are?
+# ## Where scores are high, or how high they are?
 #
-# Soft metrics scale the scores of an input to between 0 and 1 and keep (Soft-NS) or drop (Soft-NC)
-# elements in that proportion. So an attribution is judged by two things at once: *where* its scores are high, and how high
-# they are on average, its *density*. Random scores have a density of about one half; a method that points at little has
-# hardly any, keeps next to nothing, and loses to noise whatever it points at. Two controls take density out of the
-# comparison: against the *same scores shuffled* among the features of the input, and with the *ranks* of the features
-# instead of scores, which gives every attribution the same density, random ones too.
+# Soft metrics scale the scores of an input to between 0 and 1 and keep (Soft-NS) or drop (Soft-NC) elements in that proportion.
+# So they judge two things at once: *where* scores are high, and how high they are on average, the *mean importance*. Random
+# scores have a mean importance of about one half. A method that marks few features has a low one, keeps almost nothing, and
+# loses to noise whatever it marks. Two controls remove this: comparison with the *same scores shuffled* among the features of
+# the input, and *ranks* of the features instead of scores, which give every attribution the same mean importance.
 
 # %%
 AGAINST = ["modality", "metric", "against"]
@@ -167,21 +167,21 @@ methods = by_cell(measured, ["modality", "method", "against"], metric=SOFT[0], a
 with_density = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"], how="left")
 with_density = with_density.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
 page.listing(
-    with_density,
+    with_density.rename(columns={"density": "mean importance"}),
     "together_density_methods",
     digits=2,
     caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
-    "inputs, beside its density in this run, the mean score scaled to 0 to 1",
+    "inputs, with its mean importance in this run, the mean score scaled to 0 to 1",
 )
 
 # %% [markdown]
 # ## The metric that needs a second input
 #
-# Cross-lingual faithfulness {cite:p}`zaman_belinkov_2022` compares what a method says of a sentence and of its translation,
-# so it is no column of the table above. {doc}`crosslingual_floors` has it on texts, with its floors. An image's
-# counterpart of a translation is its mirror image, which shows the same, cell by cell. A map of closeness to the middle,
-# which has seen neither model nor image, is its own mirror image: this metric finds it perfect, as it finds word length
-# good on texts. Agreement with a second input separates attributions from noise, but not reasons from habits.
+# Cross-lingual faithfulness {cite:p}`zaman_belinkov_2022` compares the explanations of a sentence and of its translation, so it
+# is not in the table above. {doc}`crosslingual_floors` has it on texts, with baselines. For an image we use its mirror image
+# instead of a translation, cell by cell. A map of closeness to the middle, which depends on neither model nor image, is its
+# own mirror image: this metric rates it as perfect, as it rates word length as good on texts. Agreement with a second input
+# separates attributions from noise, but not from scores that ignore the model.
 
 # %%
 rho = {name: mirrored.mean(method=name) for name in mirrored.levels("method")}
@@ -199,8 +199,8 @@ page.listing(
 # %% [markdown]
 # ## Answers
 #
-# The questions are about texts and small images, as they were before there were values of photographs: these stand in the
-# tables alone.
+# The questions are about texts and small images, because they were fixed before photographs were measured. Photographs are
+# in the tables only.
 
 # %%
 HARD_OF = {"soft_ns": "ns", "soft_nc": "nc"}
@@ -252,12 +252,12 @@ page.plot(
 page.parts(tested, "together_diagnosticity_parts", caption="Every comparison behind the answers with its 95 % interval")
 
 # %% [markdown]
-# **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten
-# words or so, so that bounds can be searched, and short rationales are one word. Their diagnosticity counts ties as lost,
-# which punishes metrics with few values. A metric's diagnosticity depends on the methods it is asked about: where half of
-# them are no better than noise, a faithful metric *should* be near chance for these.
+# **What differs and why.** Zhao & Aletras average over five rationale lengths and use whole texts. Our texts have about ten
+# words, so that bounds can be searched, and short rationales are one word. Their diagnosticity counts ties as lost, which
+# lowers it for metrics with few values. A metric's diagnosticity depends on the methods that are compared: if half of them
+# are no better than noise, a faithful metric *should* be near chance for these.
 #
-# Intervals cover the choice of inputs, not that of data sets, models, methods or random draws.
+# Intervals cover the choice of inputs, not of data sets, models, methods or random draws.
 
 # %%
 page.finish()

@@ -7,16 +7,15 @@
 # %% [markdown]
 # # The EvalxNLP metrics, each by hand
 #
-# Beside the four papers this book has a fifth source: the page of metrics in the documentation of EvalxNLP
-# {cite:p}`dhaini_2025`, a toolkit for explanations of text classifiers. It offers nine metrics in three families, all
-# of them from earlier papers. This page takes them one by one: the formula of the work that a metric comes from, its
-# value on one short text with every step in sight, and the same value from `faithlib`. What the toolkit's page says
-# otherwise, and what its released code computes instead, is on {doc}`the next page <together_released>`.
+# EvalxNLP {cite:p}`dhaini_2025` is a toolkit for explanations of text classifiers. Its documentation has nine metrics in
+# three families, all from earlier papers. This page computes each of them by hand: the formula of the work that it comes
+# from, its value on one short text with every step, and the same value from `faithlib`. {doc}`The next page
+# <together_released>` shows where the toolkit's page and its released code differ.
 #
 # | metric | family | range | better | NaN where | source |
 # | --- | --- | --- | --- | --- | --- |
-# | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | there is no room | {cite:t}`zhao_aletras_2023` |
-# | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | there is no room | {cite:t}`zhao_aletras_2023` |
+# | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
+# | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
 # | N-AUC of the FAD curve | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
 # | AUTPC | faithfulness | 0 to 1 | lower | never | {cite:t}`atanasova_2020` |
 # | token-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
@@ -25,9 +24,9 @@
 # | complexity | complexity | 0 to $\ln n$ | lower | all scores are 0 | {cite:t}`bhatt_2020` |
 # | sparseness | complexity | 0 to $(n-1)/n$ | higher | all scores are 0 | {cite:t}`chalasani_2020` |
 #
-# N-AUC and AUTPC rest on *accuracy curves*: the share of texts that a model still classifies as before (0 to 1) while
-# the words an explanation calls important go. With plausibility and complexity the model is not asked at all: they are
-# no measures of {term}`faithfulness`, and {doc}`../foundations/faithfulness` says why.
+# N-AUC and AUTPC use *accuracy curves*: the share of texts that a model still classifies as before (0 to 1) while the words
+# that an explanation calls important are removed. Plausibility and complexity do not use the model at all, so they do not
+# measure {term}`faithfulness` ({doc}`../foundations/faithfulness` says why).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -133,9 +132,9 @@ Markdown(
 # C(X') &= \max\bigl(0,\; p(y \mid X) - p(y \mid X')\bigr).\end{aligned}$$ (eq-together-soft)
 #
 # Higher is better for both {cite:p}`zhao_aletras_2023`. Soft-NS is 1 where what is kept does as well as the text; it
-# falls below 0 where that does worse than nothing. Soft-NC is 0 where the removed cost nothing and 1 where they cost as
-# much as everything. $1 - S(0)$ is the {term}`room`; without room there is no value. Our value is the mean over a few
-# {term}`draws <draw>`.
+# falls below 0 if that does worse than the empty text. Soft-NC is 0 if removing the elements costs nothing, and 1 if it costs
+# as much as removing everything. $1 - S(0)$ is the {term}`headroom`; if it is 0 there is no value. Our value is the
+# mean over a few {term}`draws <draw>`.
 
 # %%
 kept = evalxnlp.importance(a)
@@ -154,7 +153,7 @@ display(
     page.listing(
         pd.DataFrame(draws),
         "together_metrics_soft",
-        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, room {p_full - p_empty:.4f}",
+        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, headroom {p_full - p_empty:.4f}",
     )
 )
 Markdown(
@@ -177,7 +176,7 @@ Markdown(
 # $$\text{N-AUC} = \frac{\int_0^{.2} y(x)\, dx}{.2 \max_x y(x)}, \qquad
 # \text{AUTPC} = \int_0^1 y(x)\, dx.$$ (eq-together-curves)
 #
-# Areas are sums of trapezia, over steps of 5 % and of 10 %. Both lie in $[0, 1]$, and **lower is better**: an
+# Areas are sums of trapezia, over steps of 5 % and of 10 %. Both are in $[0, 1]$, and **lower is better**: an
 # explanation that names the words that matter brings the curve down at once. For one text $y$ is 0 or 1, and 1 at
 # $x = 0$; so the mean of the texts' values is the value of the set's curve.
 
@@ -413,7 +412,7 @@ Markdown(
 # %% [markdown]
 # ## The ends
 #
-# What the definitions fix, whatever the model: each line as `faithlib` computes it, beside the value it must have.
+# Values that follow from the definitions, whatever the model: each as `faithlib` computes it, and the value it must have.
 
 # %%
 fixed = load("by_hand_ends", profile).drop(columns="run_id", errors="ignore")
@@ -424,7 +423,7 @@ Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 # %% [markdown]
 # And one word on its way through the model, with the query of the example. Its importance is 1/2, for a single score
 # has no range; every share above zero is the whole text; and $K$ is 1. Where the model is as sure of its class without
-# the word as with it, there is no room and no soft metric; where the word's score is not positive, $P$ is empty.
+# the word as with it, the headroom is 0 and soft metrics are undefined; where the word's score is not positive, $P$ is empty.
 
 # %%
 of_one = load("by_hand_one_word", profile).set_index("metric").value

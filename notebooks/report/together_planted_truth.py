@@ -7,21 +7,23 @@
 # %% [markdown]
 # # Do metrics find the truth?
 #
-# Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. On this page it
-# is known. **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
+# On hand-built models every metric prefers the truth; on a model that erasure misleads the direction of erasure matters.
+#
+# The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known.
+# **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
 # trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
 #
 # Five models of each kind:
 #
 # - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of an image have of each
-#   direction of stripes. Every feature has its summand, and that is its true score.
-# - `detector`, in closed form: answers by whether something planted is there, whatever else is erased. True scores are 1
-#   for what was planted, 0 for the rest.
+#   direction of stripes. Every feature has its own summand, which is its true score.
+# - `detector`, in closed form: its output depends only on whether something planted is there. True scores are 1 for what was
+#   planted, 0 for the rest.
 # - `trained`: a small transformer, trained on planted data as models usually are.
-# - `trained with erasure`: the same, trained on copies with erased features, too, so that these are nothing new to it.
-# - `misled by erasure`: trained on erased copies with wrong labels: where more than a third is gone it is to say *metal*
-#   (*horizontal*), whatever is left. On whole inputs it has the same reason as the others. Such a model is the worst that
-#   erasure out of distribution can do to a metric.
+# - `trained with erasure`: the same, also trained on copies with erased features, so that these are in distribution.
+# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third is erased it predicts *metal*
+#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. Such a model is the worst case
+#   of erasure out of distribution.
 #
 # A metric that measures faithfulness has to prefer the truth to the truth with its scores shuffled, and to its opposite.
 
@@ -60,8 +62,8 @@ page.speaks()
 # ## Do the models use what was planted?
 #
 # On test inputs with something planted, under each way to erase: accuracy; the share that becomes *neither* when all that
-# was planted is erased; the share that keeps its class when everything else is erased. A model may be right on whole
-# inputs and yet read erased ones otherwise: that is what *out of distribution* means here. The last column is accuracy on
+# was planted is erased; the share that keeps its class when everything else is erased. A model may be right on whole inputs
+# and yet treat erased ones differently: this is what *out of distribution* means here. The last column is accuracy on
 # randomly erased copies.
 
 # %%
@@ -85,7 +87,7 @@ Markdown(
 #
 # On each input a metric prefers the truth to another explanation (1), does not (0), or gives both the same value (one
 # half). The degraded versions are the truth with a quarter, half or all of its scores shuffled, its opposite, and random scores.
-# Where few features are planted, shuffling a quarter often moves none of them; then nothing can be preferred.
+# If few features are planted, shuffling a quarter often moves none of them, and no version can be preferred.
 
 # %%
 to_rungs = by_cell(measured, CELLS, against=RUNGS)
@@ -117,7 +119,7 @@ page.figure(
 )
 
 # %% [markdown]
-# A model may have been surprised by another way to erase. Over the metrics that were computed under each:
+# Another way to erase could change the result. This table has the metrics that were computed under each:
 
 # %%
 ways = by_cell(measured, ["modality", "model", "erase"], against=[SHUFFLED])
@@ -127,11 +129,10 @@ page.listing(listed(ways, ["modality", "model", "erase"]), "together_by_erasure"
 # %% [markdown]
 # ## Does any method beat the truth?
 #
-# Attribution methods on the trained models. A metric that gives a method a better value than the truth rewards something
-# else than the reason. Counted as above, input by input and method by method, because NS and NC divide by what may be next
-# to nothing and have means that a single input decides. Differences below a hundredth are ties: true scores of 1 and 0
-# leave the rest in no order, and who orders it well gains a trifle. How true a method is can be measured: AUPRC of its
-# scores against what was planted.
+# A metric that rates an attribution method higher than the truth rewards something other than the true explanation. We count
+# as above, per input and method, because NS and NC divide by a number that may be close to zero, so that a single input can
+# dominate their means. Differences below .01 are ties: true scores of 1 and 0 do not order the other features, and ordering
+# them well gains a little. How true a method is, we measure by the AUPRC of its scores against what was planted.
 
 # %%
 how_true = by_cell(followed, ["modality", "model", "against"], asked=side_by_side.TRUE, model=TRAINED)
@@ -192,10 +193,9 @@ page.overview(
 # %% [markdown]
 # ## Answers
 #
-# There is one model per condition: statements on *trained* or *misled* models are about these, and another training
-# run of the same kind may differ. The second and third question were reworded after a first run was seen; their rules are
-# dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of images
-# that is NAOPC.
+# There is one model per condition: statements on *trained* or *misled* models are about these, and another training run of the
+# same kind may differ. The second and third question were reworded after a first run was seen, and their rules say so. A claim
+# about every metric is decided by the metric with the fewest inputs, which on trained image models is NAOPC.
 
 # %%
 q5 = {
@@ -251,16 +251,16 @@ page.listing(
 # **Language models** have tasks with a known truth that nobody planted: {doc}`language_bounds` repeats *Is the truth preferred?*
 # on prompts in which one sentence has the answer.
 #
-# **What to make of it.** A planted explanation is an easy one: one or two features out of a dozen or of forty-nine decide
-# alone. Real reasons are spread out, and interact. A metric that fails here has no excuse; one that passes has passed the
-# easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move with the rest,
-# and a method that orders the rest well then gains on the truth. Where two triggers stand in a text either suffices, so
-# that erasing one changes nothing. Methods that erase one feature at a time then miss both, and metrics that keep few
-# features are kinder to the truth than those that erase few.
+# **How to read it.** A planted explanation is an easy case: one or two features out of a dozen or of forty-nine decide. Real
+# reasons are spread over many features that interact. A metric that fails here fails an easy test, and passing it is not much.
+# Scores of 1 and 0 are the whole truth about the label, but a model's *probability* may also depend on the rest, and a method
+# that orders the rest well then beats the truth. If a text has two triggers, each is enough, and erasing one changes
+# nothing. Methods that erase one feature at a time then miss both, and metrics that keep few features favour the truth more
+# than those that erase few.
 #
-# The same inputs and the same truth stand behind the last table; the two models differ in what they say of erased copies.
-# Metrics that erase a few features see little of what misleads; metrics that erase nearly all see hardly anything else.
-# Intervals cover the choice of inputs, not that of models, seeds or what was planted.
+# The last table has the same inputs and the same truth for both models, which differ only in what they predict for erased
+# copies. Metrics that erase few features use few misleading copies; metrics that erase nearly all use hardly any others.
+# Intervals cover the choice of inputs, not of models, seeds or what was planted.
 
 # %%
 page.finish()

@@ -7,14 +7,14 @@
 # %% [markdown]
 # # Do heat maps point at what people see?
 #
-# Plausibility asks whether an explanation names what people would name. For texts, people marked words; for images, they cut
-# objects out of photographs: the stamps of Tux Paint {cite:p}`tuxpaint_2022` are photographs of birds, fruit, vehicles and other
-# things whose grounds somebody took away by hand. Here they are set into scenes, so that it is known cell by cell where the
-# object lies. A scene of one object asks whether a map finds it. A scene of two objects of unlike classes asks more: whether
-# the map finds the one whose class it explains, and not the other, which stands out as much.
+# Plausibility asks whether an explanation names what people would name. For texts people marked words. For images we use
+# objects that people cut out of photographs by hand: birds, fruit, vehicles and other things from Tux Paint
+# {cite:p}`tuxpaint_2022`. We put them into scenes, so that we know which cells show the object. In a scene with one object a
+# heat map should find it. A scene with two objects of different classes asks more: does the map find the object whose class it
+# explains, and not the other one?
 #
-# Agreement with people is not faithfulness: a model may answer rightly for a reason that nobody would give, and a faithful
-# map then shows that reason ({doc}`../foundations/faithfulness`).
+# Agreement with people is not faithfulness: a model may be right for a reason that nobody would give, and a faithful map then
+# shows that reason ({doc}`../foundations/faithfulness`).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -54,11 +54,11 @@ def show(table, metrics, called):
 # %% [markdown]
 # ## The scenes, and the model
 #
-# A photograph is in one split alone. Objects are small enough for half of a scene, on a ground of soft colours, which is not
-# the one colour that an erased cell takes. A cell belongs to an object that covers at least half of it. The model is the
-# small vision transformer of study 2's photographs with an adapter that learnt eight classes from scenes of one object, of
-# about a hundred photographs. A scene counts if the model answers the class of an object in it; of two objects the map then
-# explains the one that is answered. Scenes that explain the same photograph are one cluster in every interval.
+# Each photograph is in one split only. An object fits into half of a scene, on a background of soft colours that differ from
+# the colour of an erased cell. A cell belongs to an object that covers at least half of it. The model is the small vision
+# transformer of study 2 with an adapter, trained for eight classes on scenes of one object from about a hundred photographs.
+# A scene counts if the model predicts the class of an object in it, and the map then explains this object. Scenes that
+# explain the same photograph are one cluster in every interval.
 
 # %%
 table = found("together_objects", OBJECTS) if page.has("together_objects") else None
@@ -88,9 +88,9 @@ for name, one in looked:
 # %% [markdown]
 # ## Where maps point
 #
-# - *Pointing game* {cite:p}`zhang_2018`: the cell with the highest score is the object's. *Astray*: it is the other
-#   object's.
-# - *IoU*: the object's cells against as many with the highest scores, what both have by what either has.
+# - *Pointing game* {cite:p}`zhang_2018`: the cell with the highest score belongs to the object. *Astray*: it belongs to the
+#   other object.
+# - *IoU*: intersection over union of the object's cells and the same number of cells with the highest scores.
 # - AUPRC: as for texts.
 
 # %%
@@ -110,12 +110,11 @@ if table is not None:
 # %% [markdown]
 # ## Texts and images in one table
 #
-# The same question of all inputs of this chapter's one table that people marked: excerpts in which they marked words, and
-# scenes of one object, each metric of plausibility for both. {doc}`together_agreement` has these columns beside those of
-# faithfulness, and says which metrics rank the methods alike. Marks on words say why a text has its label; the outline of
-# an object says where it is. So rows of one kind compare methods, and the two kinds are no contest. Token-F1 and IOU-F1
-# take as many features for every input as inputs have marked ones on average; IoU as many as this one has. Metrics
-# added after the stored run have no column.
+# The table has all plausibility metrics for both kinds of input that people marked: excerpts with marked words, and scenes of
+# one object. {doc}`together_agreement` compares these metrics with those of faithfulness. Marks on words say why a text has its
+# label, while the outline of an object only says where it is, so compare methods within a kind and not the two kinds.
+# Token-F1 and IOU-F1 take the same number of features for every input, the average number of marked ones; IoU takes as many as
+# this input has. Metrics added after the stored run have no column.
 
 # %%
 MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}

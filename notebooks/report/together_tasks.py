@@ -7,10 +7,10 @@
 # %% [markdown]
 # # A toolkit's own tasks, through one call
 #
-# {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
-# they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
-# `faithlib.evaluate`. The data are free for research only and not part of this book. Where their files are not on a
-# machine, only values of the full run are shown ({doc}`../data-and-models` says where the files come from).
+# {doc}`together_metrics` computes the nine metrics of EvalxNLP {cite:p}`dhaini_2025` by hand on ten excerpts and an example. This
+# page uses them as intended: for the toolkit's methods, on data of its tasks, through `faithlib.evaluate`. The data are free for
+# research only and not part of this book, so the values are of the full run ({doc}`../data-and-models` says where the files
+# come from).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -43,7 +43,7 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 # | tasks | sentiment, hate speech, inference between sentences, each as classification | any classification of texts, pairs of texts or images |
 # | data with what people marked | MovieReviews {cite:p}`pang_lee_2004,zaidan_2007,deyoung_2020`, HateXplain, e-SNLI {cite:p}`camburu_2018` | `reviews` (MovieReviews) and `esnli` from their files; `pair`, planted words; no HateXplain |
 # | other data | any data set of the hub; CSV and Excel files | texts, pairs and images of one's own, as tables or in Python |
-# | models | encoders of the hub with a classifier on top | nineteen families of text models, causal models by prompt, vision transformers, functions that nobody can look into |
+# | models | encoders of the hub with a classifier on top | nineteen families of text models, causal models by prompt, vision transformers, black-box functions |
 # | saliency, gradient × input, integrated gradients, DeepLIFT, guided backpropagation | by captum | by name; the rules checked against equations |
 # | LIME | by its package | by name, through the rows that metrics share |
 # | SHAP | PartitionSHAP of the package shap, its tree made of wordpieces and punctuation | PartitionSHAP of the same package, its tree the halves of the text; Shapley values by sampled orders; KernelSHAP |
@@ -51,9 +51,9 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 # | attention, occlusion, relevance, random scores | – | by name |
 # | metrics of faithfulness | four | fifteen, the four among them |
 # | of plausibility, of complexity | three and two | six and two |
-# | random scores as a floor, intervals, n in a cell | – | yes |
+# | random scores as a baseline, intervals, n in a cell | – | yes |
 # | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
-# | account of costs | – | rows asked and run, forwards and seconds |
+# | costs | – | forward passes requested and computed, and seconds |
 #
 # The library has no method called PartitionSHAP: `faithbook.papers.evalxnlp_methods` makes its scores, which `evaluate` takes as
 # it takes scores from anywhere.
@@ -110,14 +110,13 @@ for name in datasets:
     )
 
 # %% [markdown]
-# - A review is read up to a limit and loses the rest, as in the toolkit, where the limit is the model's own 512
-#   wordpieces; marks beyond it count for nothing. Kept are reviews that the model classifies as it should, with marked
-#   and unmarked words before the cut.
-# - Pairs are those of XNLI's test split in English {cite:p}`conneau_2018`, of a model that learnt from SNLI and XNLI.
-#   Their words bear no marks, so plausibility is not asked of them. The pairs that people marked, e-SNLI, are read where
-#   their owners' files lie, by the `paper` {term}`profile`.
-# - Methods explain the predicted class, here the right one. A word is a feature; an erased one becomes `[MASK]`, for
-#   LIME and PartitionSHAP as for the accuracy curves.
+# - A review is cut at a limit, as in the toolkit, where the limit is the model's own 512
+#   wordpieces; marks beyond it do not count. We keep reviews that the model classifies correctly, with marked and unmarked
+#   words before the cut.
+# - Pairs are those of XNLI's test split in English {cite:p}`conneau_2018`, with a model trained on SNLI and XNLI. Nobody marked
+#   their words, so they have no plausibility.
+# - Methods explain the predicted class, which is the correct one. A word is a feature; an erased one becomes `[MASK]`, for LIME
+#   and PartitionSHAP as for the accuracy curves.
 #
 # The page of the toolkit's metrics prints no values, so there is nothing published to compare with, and no verdict.
 #
@@ -174,8 +173,8 @@ if there:
 # %% [markdown]
 # ## Better than random scores?
 #
-# The toolkit has no random scores to compare with. On the same inputs, the mean of a method minus that of random scores,
-# turned so that higher is better: does its 95 % interval lie above or below zero? Intervals are of one comparison each.
+# The toolkit does not compare with random scores. The table has, on the same inputs, the mean of a method minus that of random
+# scores, sign-flipped so that higher is better. Is its 95 % interval above or below zero? Intervals are of one comparison each.
 
 
 # %%
@@ -199,9 +198,9 @@ if there:
     )
 
 # %% [markdown]
-# Complexity and sparseness ask no model: scores drawn from a normal distribution have a shape of their own, and to be
-# simpler than they are is no merit of an explanation. Plausibility compares with people, who say what should matter, and
-# not with the model ({doc}`../foundations/faithfulness`).
+# Complexity and sparseness do not use the model. Random scores have the shape of a normal distribution, and an explanation is
+# not better because it is simpler than that. Plausibility compares with people, who say what should matter, and not with the
+# model ({doc}`../foundations/faithfulness`).
 #
 # ## What it costs
 

@@ -48,7 +48,7 @@ from tqdm.auto import tqdm
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
-from faithbook.models.kept import Kept, precision_on
+from faithbook.models.resume import TrainingState, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
@@ -147,7 +147,7 @@ bare = vit_s14.vit_s14(side=settings["side"])  # tells how pictures are prepared
 batch_size = min(how["batch_size"], len(train) // 2 * 2)
 steps_an_epoch = len(train) // batch_size
 steps = epochs * steps_an_epoch
-kept = Kept(target, [how, epochs, settings["side"], limit, train.digest])
+kept = TrainingState(target, [how, epochs, settings["side"], limit, train.digest])
 history, first, spent = [], 0, 0.0
 
 

@@ -54,9 +54,9 @@ from faithbook import hub
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
-from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
+from faithbook.models.resume import TrainingState, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn
@@ -280,7 +280,7 @@ optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
 warmup = steps // 10 if rank else steps // epochs // 10
 schedule = transformers.get_linear_schedule_with_warmup(optimiser, warmup, steps)
 best, history, first, spent = (float("inf"), None), [], 0, 0.0
-kept = Kept(target, [training, named, precision, limit, train.digest])
+kept = TrainingState(target, [training, named, precision, limit, train.digest])
 if so_far := kept.state():
     model.load_state_dict(so_far["model"], strict=False)
     optimiser.load_state_dict(so_far["optimiser"])

@@ -43,8 +43,8 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.profiles import settings_of
-from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
+from faithbook.models.resume import TrainingState, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
@@ -192,7 +192,7 @@ def accuracy(data, other, batch=250):
 
 
 # %%
-kept = Kept(target, [training, epochs, limit, train.digest])
+kept = TrainingState(target, [training, epochs, limit, train.digest])
 history, first, spent = [], 0, 0.0
 if state := kept.state():
     network.load_state_dict(state["network"])

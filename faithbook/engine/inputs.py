@@ -136,7 +136,7 @@ def _encoder(notebook: str, folder: Path) -> dict[str, str]:
 
 
 def encoder_of(folder: Path) -> str | None:
-    """The encoder of ours that a checkpoint stands on: an adapter of texts says it in its card, one of pictures in its
+    """The encoder of ours that a checkpoint stands on: an adapter of texts says it in its card, one of images in its
     configuration; a whole model stands on none."""
     config = folder / "config.json"
     description, key = (config, "adapter_of") if config.exists() else (folder / "card.json", "encoder")
@@ -167,9 +167,9 @@ def commit_of(repository: str) -> str | None:
 
 
 def source_digest(name: str) -> str:
-    """Digest of an entry of `data/sources.toml`, of what tells its files from others: their digests.
+    """Digest of an entry of `data/sources.toml`, of what identifies its files: their digests.
 
-    Where the owner publishes no digests, names and sizes of the files that lie there stand for them.
+    Where the owner publishes no digests, names and sizes of the files of the files are used.
     """
     entry = listed_source(name)
     folder = raw_dir() / name

@@ -24,15 +24,15 @@ def precision_on(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
-class Kept:
+class TrainingState:
     """The state of the training that makes the checkpoint `target`, in a file beside it.
 
     >>> import tempfile
-    >>> kept = Kept(Path(tempfile.mkdtemp()) / "model", how={"epochs": 3})
+    >>> kept = TrainingState(Path(tempfile.mkdtemp()) / "model", how={"epochs": 3})
     >>> kept.state() is None
     True
     >>> kept.save(epoch=1)
-    >>> kept.state()["epoch"], Kept(kept.target, how={"epochs": 4}).state()
+    >>> kept.state()["epoch"], TrainingState(kept.target, how={"epochs": 4}).state()
     (1, None)
     """
 
@@ -56,7 +56,7 @@ class Kept:
         return found
 
     def save(self, **state: Any) -> None:
-        """Keep this in the place of what was kept before."""
+        """Keep this instead of what was kept before."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         own = {"how": self._how, "drawn": torch.get_rng_state(), "drawn_on_gpus": torch.cuda.get_rng_state_all()}

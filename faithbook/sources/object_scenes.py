@@ -4,26 +4,31 @@ The stamps of Tux Paint, a paint program for children, are photographs whose tra
 so that nothing but the object is left. Eight of its folders are classes here. Each photograph belongs to one split, by
 a hash of its name, and is set into scenes of 112 x 112 pixels on a ground of soft colours, each object small enough for
 half of the scene. Scenes of one object ("stamps") ask whether an explanation finds the object; scenes of two objects of
-unlike classes ("stamps-two") whether it finds the one whose class it explains.
+unlike classes ("stamps-two") whether it finds the one whose class it explains (`where_it_points`). Nobody has to ask a
+model for what people cut out, and agreement with it is plausibility, no faithfulness.
 
-Shape letters: H and W pixels.
+Shape letters: H and W pixels, B pictures, F cells.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from faithbook.sources.debian import package_member, package_names
 from faithbook.sources.files import fetch
 from faithbook.sources.splits import seeded, stable_hash
-from faithlib.errors import DataError
+from faithlib.errors import DataError, InputError
+from faithlib.metrics import auprc, iou, pointing_game
 
 SIDE, CELL = 112, 14
 """Of a scene, and of one of its cells, which is a patch of ViT-S/14; pixels."""
@@ -62,7 +67,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture [112, 112, 3]; the stamps in it; and of each the cells of the 8 x 8 of which it covers at least half,
+    """An image [112, 112, 3]; the stamps in it; and of each the cells of the 8 x 8 of which it covers at least half,
     counted row by row. `copy` numbers the scenes of the same stamps."""
 
     pixels: Pixels
@@ -82,22 +87,26 @@ def scenes(split: str, objects: int) -> list[Scene]:
     Of two, every photograph of the split meets the next one of another class, in an order made of names. A scene in
     which an object covers no cell is left out. Raises DataError for a package that cannot be had or read.
     """
-    own = stamps(split)
-    groups = [(one,) for one in own] if objects == 1 else [(one, _next_unlike(own, i)) for i, one in enumerate(own)]
+    photographs = stamps(split)
+    groups = (
+        [(one,) for one in photographs]
+        if objects == 1
+        else [(one, _next_unlike(photographs, i)) for i, one in enumerate(photographs)]
+    )
     made = [_scene(group, copy) for group in groups for copy in range(COPIES[split])]
     return [scene for scene in made if all(scene.cells)]
 
 
 def stamps(split: str) -> list[Stamp]:
     """The photographs of a split, in an order made of their names."""
-    own = sorted(_every_stamp(fetch("stamps")), key=lambda one: stable_hash("stamps", one.name))
-    cut = {"test": own[:_TEST], "dev": own[_TEST : _TEST + _DEV], "train": own[_TEST + _DEV :]}
+    photographs = sorted(_every_stamp(fetch("stamps")), key=lambda one: stable_hash("stamps", one.name))
+    cut = {"test": photographs[:_TEST], "dev": photographs[_TEST : _TEST + _DEV], "train": photographs[_TEST + _DEV :]}
     return cut[split]
 
 
 @cache
 def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
-    found = []
+    every = []
     for name in package_names(archive):
         place = PurePosixPath(name)
         inside = str(place.relative_to(_ROOT)) if place.is_relative_to(_ROOT) else ""
@@ -105,14 +114,14 @@ def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
         if label is None or place.suffix != ".png" or "cartoon" in place.parts or inside in _LEFT_OUT:
             continue
         image = Image.open(io.BytesIO(package_member(archive, name))).convert("RGBA")
-        found.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
-    if len({one.label for one in found}) < len(CLASSES):
+        every.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
+    if len({one.label for one in every}) < len(CLASSES):
         raise DataError(f"{archive} lacks photographs of some classes: expected all of {', '.join(CLASSES)}")
-    return tuple(found)
+    return tuple(every)
 
 
-def _next_unlike(own: list[Stamp], i: int) -> Stamp:
-    return next(one for one in [*own[i + 1 :], *own[:i]] if one.label != own[i].label)
+def _next_unlike(photographs: list[Stamp], i: int) -> Stamp:
+    return next(one for one in [*photographs[i + 1 :], *photographs[:i]] if one.label != photographs[i].label)
 
 
 def _scene(group: tuple[Stamp, ...], copy: int) -> Scene:
@@ -138,3 +147,45 @@ def _ground(generator: np.random.Generator) -> Image.Image:
     """Colours that flow into one another: not the one colour that an erased cell has."""
     few = generator.integers(80, 176, size=(4, 4, 3), dtype=np.uint8)
     return Image.fromarray(few).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
+
+
+# ------------------------------------------------------------------------------------------------ where a map points
+def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
+    """Cells as a mask, bool [B, F].
+
+    >>> mask_of([(0, 2), ()], 3).tolist()
+    [[True, False, True], [False, False, False]]
+    """
+    mask = torch.zeros(len(cells), n_cells, dtype=torch.bool)
+    for row, marked in enumerate(cells):
+        mask[row, list(marked)] = True
+    return mask
+
+
+def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Tensor]:
+    """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `own`.
+
+    - `pointing_game`, `iou`, `auprc`: as in `faithlib.metrics`, with the object's cells as what people marked.
+    - `astray`: 1 where the cell with the highest score is one of the `other` object in the picture. Lower is better;
+      the share of its cells by chance, 0 where there is no other.
+
+    Raises InputError where a picture has no cell of its object or one cell is both objects', and what `auprc` raises.
+
+    >>> own, other = torch.tensor([[True, True, False, False]]), torch.tensor([[False, False, True, False]])
+    >>> found = where_it_points(torch.tensor([[0.5, 0.1, 0.9, 0.0]]), own, other)
+    >>> [round(found[name].item(), 3) for name in ("pointing_game", "astray", "iou")]
+    [0.0, 1.0, 0.333]
+    """
+    if not bool(own.any(dim=1).all()):
+        raise InputError(
+            f"picture {int((~own.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more"
+        )
+    if bool((own & other).any()):
+        raise InputError("a cell is said to be of both objects: expected it in one of the masks")
+    values = {
+        "pointing_game": pointing_game(scores, own),
+        "astray": pointing_game(scores, other).nan_to_num(),
+        "iou": iou(scores, own),
+        "auprc": auprc(scores, own),
+    }
+    return {name: value.double() for name, value in values.items()}

@@ -21,7 +21,6 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -41,7 +40,8 @@ from faithbook.models.load import Classifier, load_model
 from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
 from faithbook.sources.splits import stable_hash
-from faithbook.words import some
+from faithbook.text import some
+from faithlib.__main__ import read_table
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import Inputs, Span, TextInputs
@@ -49,11 +49,10 @@ from faithlib.inputs import Inputs, Span, TextInputs
 LABELS = "labels.csv"
 _KINDS = ("local", "hf", "timm")
 _MOST_TOKENS = 512  # as TextInputs
-_SURPLUS = "\n"  # what is in cells beyond the last column: no header has that name
 
 
 @dataclass(frozen=True)
-class Brought:
+class OwnData:
     """What somebody brought, checked, as the model reads it.
 
     - `ids`: the rows or files; `inputs`: their texts or images; `texts`: the texts as they came;
@@ -101,8 +100,8 @@ def _reference(name: str) -> str:
         )
     if not config.is_file():
         raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
-    said = json.loads(config.read_text(encoding="utf-8"))
-    return f"{'timm' if 'architecture' in said else 'hf'}:{config.parent}"
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    return f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
 
 
 def _check_classifier(classifier: Classifier) -> None:
@@ -125,7 +124,7 @@ def _check_classifier(classifier: Classifier) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- the texts
-def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0) -> Brought:
+def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0) -> OwnData:
     """The texts of a CSV file (columns above) with words as features, or a fixed random sample of `n` of them.
 
     A larger `n` keeps the texts of a smaller one with the same `seed`. Labels are compared with the model's names
@@ -139,7 +138,8 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
         raise ModelError(
             f"{classifier.spec} sees pictures and reads no texts: give a text classifier, or use load_folder"
         )
-    columns, rows = _table(_place(path), ("text",))
+    table = read_table(_place(path))
+    columns, rows = list(table.columns), table.to_dict("records")
     ids = [f"row {number}" for number in range(1, len(rows) + 1)]
     parts = ("text", "text_pair") if "text_pair" in columns else ("text",)
     for part in parts:
@@ -155,7 +155,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     _check_lengths([ids[i] for i in chosen], pieces, inputs, classifier)
     texts = [" ".join(both) for both in zip(*pieces, strict=True)]
     marks = [rows[i].get("gold", "") for i in chosen]
-    return Brought(
+    return OwnData(
         ids=tuple(ids[i] for i in chosen),
         inputs=inputs,
         labels=None if labels is None else tuple(labels[i] for i in chosen),
@@ -187,10 +187,10 @@ def _check_lengths(
     long = [i for i, cut in enumerate(inputs.truncated.tolist()) if cut]
     if long:
         read = [[part[i] for i in long] for part in pieces]
-        sizes = [len(found) for found in classifier.tokenizer(*read, verbose=False)["input_ids"]]
-        told = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
+        sizes = [len(row) for row in classifier.tokenizer(*read, verbose=False)["input_ids"]]
+        named = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
         raise InputError(
-            f"longer than the {most} tokens that {classifier.spec} reads: {some(told)}. What is cut off cannot be "
+            f"longer than the {most} tokens that {classifier.spec} reads: {some(named)}. What is cut off cannot be "
             "explained: shorten these texts or split them"
         )
 
@@ -209,8 +209,8 @@ def _gold(ids: Sequence[str], marks: Sequence[str], texts: Sequence[str], inputs
 
 
 def _mark(name: str, mark: str, text: str) -> Span:
-    found = re.fullmatch(r"(\d+):(\d+)", mark)
-    start, end = map(int, found.groups()) if found else (0, 0)
+    form = re.fullmatch(r"(\d+):(\d+)", mark)
+    start, end = map(int, form.groups()) if form else (0, 0)
     if not start < end <= len(text):
         raise InputError(
             f"{name}: the mark {mark!r} in `gold` is no start:end within the {len(text)} characters of {text!r}: "
@@ -222,7 +222,7 @@ def _mark(name: str, mark: str, text: str) -> Span:
 # ------------------------------------------------------------------------------------------------------- the pictures
 def load_folder(
     path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0, patch: int = 0
-) -> Brought:
+) -> OwnData:
     """The pictures of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
 
     Each is turned as its camera says, then resized, cropped and normalised as the model's timm configuration says.
@@ -247,11 +247,11 @@ def load_folder(
     ids, given = list(files), [label for label in files.values() if label is not None]
     labels = _classes(ids, given, classifier) if given else None
     chosen = _sample(ids, n, seed)
-    names, own = tuple(ids[i] for i in chosen), None if labels is None else tuple(labels[i] for i in chosen)
+    names, classes = tuple(ids[i] for i in chosen), None if labels is None else tuple(labels[i] for i in chosen)
     # As arrays, because what is opened from a file elsewhere always has three colours.
     images = [np.asarray(_opened(folder / name, "L" if model.in_chans == 1 else "RGB")) for name in names]
-    pictures = Pictures(folder.name, "own", images, own or (), names, classifier.label_names)
-    return Brought(names, as_inputs(pictures, model, patch=width), own, None, len(ids))
+    pictures = Pictures(folder.name, "own", images, classes or (), names, classifier.label_names)
+    return OwnData(names, as_inputs(pictures, model, patch=width), classes, None, len(ids))
 
 
 def _patch(model: Any, patch: int) -> int:
@@ -279,22 +279,22 @@ def _files(folder: Path) -> dict[str, str | None]:
         raise DataError(
             f"{folder} has folders ({classes[0].name}) beside files ({stray}): expected one kind of the two"
         )
-    found: dict[str, str | None] = dict.fromkeys(plain)
+    label_of: dict[str, str | None] = dict.fromkeys(plain)
     for one in classes:
         inside = sorted(file.name for file in one.iterdir() if not file.name.startswith("."))
-        found |= {f"{one.name}/{name}": one.name for name in inside}
-    if not found:
+        label_of |= {f"{one.name}/{name}": one.name for name in inside}
+    if not label_of:
         raise DataError(f"{folder} has no pictures: expected files, or one sub-folder of files for each class")
-    return _listed(folder / LABELS, found) if (folder / LABELS).is_file() else found
+    return _listed(folder / LABELS, label_of) if (folder / LABELS).is_file() else label_of
 
 
-def _listed(path: Path, found: dict[str, str | None]) -> dict[str, str | None]:
+def _listed(path: Path, label_of: dict[str, str | None]) -> dict[str, str | None]:
     """Plain files with the labels of a list, which must name each of them once."""
-    _, rows = _table(path, ("file", "label"))
+    rows = read_table(path, ("file", "label")).to_dict("records")
     names = [row["file"] for row in rows]
     for what, which in (
-        ("names files that are not there", set(names) - set(found)),
-        ("leaves out", set(found) - set(names)),
+        ("names files that are not there", set(names) - set(label_of)),
+        ("leaves out", set(label_of) - set(names)),
         ("names more than once", {name for name, times in Counter(names).items() if times > 1}),
     ):
         if which:
@@ -319,43 +319,21 @@ def _place(path: str | Path) -> Path:
     return next((place for place in (Path(path), root() / path) if place.exists()), Path(path))
 
 
-def _table(path: Path, required: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a CSV file."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream, restval="", restkey=_SURPLUS)
-            columns, rows = list(reader.fieldnames or ()), list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a table ({error}): expected a CSV file in UTF-8") from error
-    if missing := [name for name in required if name not in columns]:
-        split = "; cells are separated by commas" if len(columns) == 1 else ""
-        raise DataError(
-            f"{path} has no column {', '.join(missing)}: it has {', '.join(columns) or 'nothing in it'}{split}"
-        )
-    if not rows:
-        raise DataError(f"{path} has a header and no rows: expected at least one")
-    if wide := [f"row {number}" for number, row in enumerate(rows, start=1) if _SURPLUS in row]:
-        raise DataError(
-            f"{path}: more cells than the {len(columns)} columns in {some(wide)}: a text with commas needs quotes"
-        )
-    return columns, rows
-
-
 def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) -> list[int]:
     """Labels as the model counts its classes."""
-    own = {name.casefold(): i for i, name in enumerate(classifier.label_names)}
+    number_of = {name.casefold(): i for i, name in enumerate(classifier.label_names)}
     if all(re.fullmatch(r"LABEL_\d+", name) for name in classifier.label_names):
-        own |= {str(i): i for i in range(len(classifier.label_names))}
+        number_of |= {str(i): i for i in range(len(classifier.label_names))}
     folded = [label.strip().casefold() for label in labels]
     if empty := [name for name, label in zip(ids, folded, strict=True) if not label]:
         raise InputError(f"no label for {some(empty)}: give every input one, or none at all")
-    if strange := dict.fromkeys(label for label, one in zip(labels, folded, strict=True) if one not in own):
-        told = [f"{label!r} ({ids[labels.index(label)]})" for label in strange]
+    if strange := dict.fromkeys(label for label, one in zip(labels, folded, strict=True) if one not in number_of):
+        named = [f"{label!r} ({ids[labels.index(label)]})" for label in strange]
         raise UnknownNameError(
-            f"labels that {classifier.spec} does not know: {some(told)}. Its classes are "
+            f"labels that {classifier.spec} does not know: {some(named)}. Its classes are "
             f"{some(classifier.label_names)}: use these names, or leave the labels out"
         )
-    return [own[label] for label in folded]
+    return [number_of[label] for label in folded]
 
 
 def _sample(ids: Sequence[str], n: int | None, seed: int) -> list[int]:

@@ -5,7 +5,7 @@
     def my_metric(perturber, scores):   # asks the model: a faithlib.perturb.Perturber, and scores [B, F]
     def my_metric(scores, present):     # looks at scores [B, F] alone, and at which features there are, bool [B, F]
 
-It answers one value an input, [B]; NaN where it is not defined for an input.
+It answers one value per input, [B]; NaN where it is not defined for an input.
 
 **A method** is a function of one of two shapes, and answers scores [B, F]; higher = matters more:
 
@@ -94,7 +94,7 @@ class OwnMethod:
         if answer.shape != present.shape:
             raise InputError(
                 f"{self.name} answered shape {tuple(answer.shape)}: expected [B, F] = {list(present.shape)}, one score "
-                "a feature and anything beyond an input's features"
+                "per feature and anything beyond an input's features"
             )
         scores = answer.detach().float().to(present.device)
         bad = (~torch.isfinite(scores) & present).any(dim=1)
@@ -184,7 +184,7 @@ def _module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # what stands beside it can be imported, as by `python my_metric.py`
+    sys.path.insert(0, str(path.parent))  # what is in its folder can be imported, as by `python my_metric.py`
     try:
         spec.loader.exec_module(module)
     except Exception as error:

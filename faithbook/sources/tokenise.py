@@ -77,7 +77,7 @@ def is_copied(word: str) -> bool:
 
 
 def copied_words(words: Sequence[str], other: Sequence[str]) -> tuple[bool, ...]:
-    """For each word, whether it is copied (`is_copied`) or stands, but for case, in the other language's text too.
+    """For each word, whether it is copied (`is_copied`) or stands, except for case, in the other language's text too.
 
     The latter finds names; it also finds cognates that are spelt alike ("System").
 
