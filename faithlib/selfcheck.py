@@ -150,7 +150,8 @@ def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:
     here = _here(backend, b)
     if not _differ(own, here, backend.model):
         return None
-    backend.forget_tokens(f"its own call answers otherwise than its parts do, {_pair(own, here)}")
+    values = f", {_pair(own, here)}" if len(here) else ""
+    backend.forget_tokens(f"its own call answers otherwise than its parts do{values}")
     return here
 
 

@@ -171,7 +171,7 @@ def test_other_slips_with_texts_are_refused(tmp_path, classifier, seer):
         load_texts(tmp_path / "nowhere.csv", classifier)
     with pytest.raises(InputError, match="n 0: expected at least one"):
         load_texts(path, classifier, n=0)
-    with pytest.raises(ModelError, match="sees pictures and reads no texts"):
+    with pytest.raises(ModelError, match="sees images and reads no texts"):
         load_texts(path, seer)
 
 
@@ -243,12 +243,12 @@ def in_folder(folder: Path, name: str) -> None:
     ("change", "error", "message"),
     [
         (lambda f: shutil.rmtree(f), DataError, "no such folder"),
-        (no_file, DataError, "no pictures"),
-        (lambda f: (f / "notes.txt").write_text("mind"), DataError, "notes.txt cannot be read as a picture"),
+        (no_file, DataError, "no images"),
+        (lambda f: (f / "notes.txt").write_text("mind"), DataError, "notes.txt cannot be read as an image"),
         (lambda f: (f / "a.png").write_bytes((f / "a.png").read_bytes()[:60]), DataError, "a.png cannot be read"),
         (lambda f: (f / "bag").mkdir(), DataError, r"folders \(bag\) beside files \(a.png\)"),
         (lambda f: in_folder(f, "hat"), UnknownNameError, r"'hat' \(hat/a.png\)\. Its classes are T-shirt, trouser"),
-        (lambda f: (in_folder(f, "bag"), (f / "bag" / "more").mkdir()), DataError, "more cannot be read as a picture"),
+        (lambda f: (in_folder(f, "bag"), (f / "bag" / "more").mkdir()), DataError, "more cannot be read as an image"),
         (lambda f: (f / "labels.csv").write_text("file\na.png\n"), DataError, "no column label"),
         (lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\n"), DataError, "leaves out: b.png"),
         (

@@ -87,10 +87,6 @@ def test_prose_is_in_plain_words(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-NOT_YET = {"bring.py", "checks.py", "datasets.py", "load.py", "object_scenes.py", "objects.py", "pixels.py"}
-"""Files that were being rewritten when the list was made to hold for code: they have old words left."""
-
-
 def of_code(source: str) -> str:
     """Docstrings, comments, and the texts of messages and captions; examples in docstrings are not prose."""
     comments = re.findall(r"#.*$", source, flags=re.MULTILINE)
@@ -102,7 +98,7 @@ def of_code(source: str) -> str:
 
 def test_docstrings_comments_and_messages_are_in_plain_words() -> None:
     code = [path for package in ("faithlib", "faithbook", "examples") for path in (ROOT / package).rglob("*.py")]
-    found = {path: hits_in(of_code(path.read_text(encoding="utf-8"))) for path in code if path.name not in NOT_YET}
+    found = {path: hits_in(of_code(path.read_text(encoding="utf-8"))) for path in code}
     assert not any(found.values()), {path: hits for path, hits in found.items() if hits}
 
 

@@ -156,7 +156,7 @@ def test_the_masks_own_map_is_perfect_and_the_others_is_astray() -> None:
 
 def test_masks_that_say_nothing_or_too_much_are_refused() -> None:
     scores, own = torch.rand(2, 4), mask_of([(0,), ()], 4)
-    with pytest.raises(InputError, match="picture 1 has no cell"):
+    with pytest.raises(InputError, match="image 1 has no cell"):
         where_it_points(scores, own, ~own)
     own = mask_of([(0,), (1,)], 4)
     with pytest.raises(InputError, match="of both objects"):

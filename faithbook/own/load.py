@@ -1,4 +1,4 @@
-"""Your own model with your own texts or pictures: loaded, checked, and refused where they cannot work.
+"""Your own model with your own texts or images: loaded, checked, and refused where they cannot work.
 
     classifier = open_model("my-model/")  # a folder, or a name that `load_model` knows
     brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
@@ -13,7 +13,7 @@
   included. Several have blanks between ("0:4 10:15"), an empty cell marks nothing. A word is marked where a mark
   touches it.
 
-**Pictures** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
+**Images** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
 a `labels.csv` with the columns file and label. Hidden files are passed over.
 
 Shape letters: B inputs, F features.
@@ -136,7 +136,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     """
     if classifier.tokenizer is None:
         raise ModelError(
-            f"{classifier.spec} sees pictures and reads no texts: give a text classifier, or use load_folder"
+            f"{classifier.spec} sees images and reads no texts: give a text classifier, or use load_folder"
         )
     table = read_table(_place(path))
     columns, rows = list(table.columns), table.to_dict("records")
@@ -219,11 +219,11 @@ def _mark(name: str, mark: str, text: str) -> Span:
     return start, end
 
 
-# ------------------------------------------------------------------------------------------------------- the pictures
+# ------------------------------------------------------------------------------------------------------- the images
 def load_folder(
     path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0, patch: int = 0
 ) -> OwnData:
-    """The pictures of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
+    """The images of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
 
     Each is turned as its camera says, then resized, cropped and normalised as the model's timm configuration says.
     `patch`: how many pixels a feature is wide after that; 0 takes the model's own patches. `n`, `seed` and labels as in
@@ -236,9 +236,7 @@ def load_folder(
     model: Any = classifier.model
     if not isinstance(model, VisionTransformer):
         other = "reads texts: use load_texts" if classifier.tokenizer is not None else "is no timm VisionTransformer"
-        raise ModelError(
-            f"{classifier.spec}, a {type(model).__name__}, {other}; pictures need a timm VisionTransformer"
-        )
+        raise ModelError(f"{classifier.spec}, a {type(model).__name__}, {other}; images need a timm VisionTransformer")
     width = _patch(model, patch)
     folder = _place(path)
     files = _files(folder)
@@ -261,16 +259,16 @@ def _patch(model: Any, patch: int) -> int:
     if width < 1 or any(side % width for side in sides):
         fitting = [number for number in range(1, min(sides) + 1) if not any(side % number for side in sides)]
         raise InputError(
-            f"patch {patch}: pictures of {' x '.join(map(str, sides))} pixels, as this model sees them, cannot be cut "
+            f"patch {patch}: images of {' x '.join(map(str, sides))} pixels, as this model sees them, cannot be cut "
             f"so; expected one of {', '.join(map(str, fitting))}, or 0 for the model's own patches"
         )
     return width
 
 
 def _files(folder: Path) -> dict[str, str | None]:
-    """The pictures of a folder by their place in it, with the label of each, or None for all."""
+    """The images of a folder by their place in it, with the label of each, or None for all."""
     if not folder.is_dir():
-        raise DataError(f"{folder}: there is no such folder; expected one with pictures")
+        raise DataError(f"{folder}: there is no such folder; expected one with images")
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     classes = [entry for entry in entries if entry.is_dir()]
     plain = [entry.name for entry in entries if not entry.is_dir() and entry.name != LABELS]
@@ -284,7 +282,7 @@ def _files(folder: Path) -> dict[str, str | None]:
         inside = sorted(file.name for file in one.iterdir() if not file.name.startswith("."))
         label_of |= {f"{one.name}/{name}": one.name for name in inside}
     if not label_of:
-        raise DataError(f"{folder} has no pictures: expected files, or one sub-folder of files for each class")
+        raise DataError(f"{folder} has no images: expected files, or one sub-folder of files for each class")
     return _listed(folder / LABELS, label_of) if (folder / LABELS).is_file() else label_of
 
 
@@ -298,18 +296,18 @@ def _listed(path: Path, label_of: dict[str, str | None]) -> dict[str, str | None
         ("names more than once", {name for name, times in Counter(names).items() if times > 1}),
     ):
         if which:
-            raise DataError(f"{path} {what}: {some(sorted(which))}; expected one row for each picture")
+            raise DataError(f"{path} {what}: {some(sorted(which))}; expected one row for each image")
     return {row["file"]: row["label"] for row in rows}
 
 
 def _opened(file: Path, mode: str | None = None) -> Image.Image:
-    """A picture, looked into only; with a `mode`, decoded and turned upright."""
+    """An image, looked into only; with a `mode`, decoded and turned upright."""
     try:
         with Image.open(file) as picture:
             return picture if mode is None else ImageOps.exif_transpose(picture).convert(mode)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(
-            f"{file} cannot be read as a picture ({error}): take it out of the folder, or save it as PNG or JPEG"
+            f"{file} cannot be read as an image ({error}): take it out of the folder, or save it as PNG or JPEG"
         ) from error
 
 

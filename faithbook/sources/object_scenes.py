@@ -7,7 +7,7 @@ half of the scene. Scenes of one object ("stamps") ask whether an explanation fi
 unlike classes ("stamps-two") whether it finds the one whose class it explains (`where_it_points`). Nobody has to ask a
 model for what people cut out, and agreement with it is plausibility, no faithfulness.
 
-Shape letters: H and W pixels, B pictures, F cells.
+Shape letters: H and W pixels, B images, F cells.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
     """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `own`.
 
     - `pointing_game`, `iou`, `auprc`: as in `faithlib.metrics`, with the object's cells as what people marked.
-    - `astray`: 1 where the cell with the highest score is one of the `other` object in the picture. Lower is better;
+    - `astray`: 1 where the cell with the highest score is one of the `other` object in the image. Lower is better;
       the share of its cells by chance, 0 where there is no other.
 
-    Raises InputError where a picture has no cell of its object or one cell is both objects', and what `auprc` raises.
+    Raises InputError where an image has no cell of its object or one cell is both objects', and what `auprc` raises.
 
     >>> own, other = torch.tensor([[True, True, False, False]]), torch.tensor([[False, False, True, False]])
     >>> found = where_it_points(torch.tensor([[0.5, 0.1, 0.9, 0.0]]), own, other)
@@ -177,9 +177,7 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
     [0.0, 1.0, 0.333]
     """
     if not bool(own.any(dim=1).all()):
-        raise InputError(
-            f"picture {int((~own.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more"
-        )
+        raise InputError(f"image {int((~own.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more")
     if bool((own & other).any()):
         raise InputError("a cell is said to be of both objects: expected it in one of the masks")
     values = {

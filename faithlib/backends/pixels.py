@@ -1,8 +1,8 @@
 """Images and what sees them: any classifier of pixels, any function from pixels to logits.
 
 Pixels are erased whatever the model is. Tokens, and so soft erasure, attention and gradients of tokens, are those of a
-vision transformer: what enters its first block. The model's own forward runs, on a replica, and a hook puts tokens in
-the place of those that enter the first block. Blocks of Hugging Face classifiers are found by what they take.
+vision transformer: what enters its first block. The model's own forward runs, on a replica, and a hook replaces the
+tokens that enter the first block. Blocks of Hugging Face classifiers are found by what they take.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes (of pixels: channels),
 H and W pixels.
