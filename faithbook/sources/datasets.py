@@ -398,7 +398,7 @@ _TASKS = {
 
 
 def _paper_set(name: str, split: str) -> Dataset:
-    """One of the paper's own data sets; SST-2's files can be fetched (digests are known), the others have to be there."""
+    """One of the paper's own data sets; SST-2's files can be fetched (digests known), the others have to be there."""
     if partial_sets.is_read_in_parts(name):
         return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
