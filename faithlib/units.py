@@ -48,7 +48,7 @@ def listed(values: Any, noun: str = "text") -> list[Any]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset):
         items = values.tolist() if hasattr(values, "tolist") else list(values)
     if not isinstance(items, list) or not items:
-        raise InputError(f"expected a non-empty sequence of strings, one for each {noun}, or of images, got {values!r}")
+        raise InputError(f"expected a non-empty sequence of strings, one for each {noun}, got {values!r}")
     return items
 
 

@@ -192,7 +192,7 @@ def _empty(folder):
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (_corrupt, r"cat/1\.png cannot be read as a picture.*get it again"),
+        (_corrupt, r"cat/1\.png cannot be read as an image.*get it again"),
         (_of_another_size, r"cat/1\.png has 28 x 30 pixels: expected the 32 x 32 of CIFAR"),
         (_strange_class, "kitten is no class of cifar10; its classes are airplane, automobile"),
         (_empty, "no images; expected a folder of PNG files for each class of cifar10"),

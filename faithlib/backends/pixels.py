@@ -144,7 +144,8 @@ class TimmTokens(HuggingFaceTokens):
 
     def __init__(self, model: Any, images: Tensor) -> None:
         grid = _timm_grid(model, tuple(images.shape[1:]))
-        super().__init__(model, model.blocks, images, model.patch_embed.feat_ratio(as_scalar=False))
+        # Tokens of a model without blocks enter the empty row of them.
+        super().__init__(model, list(model.blocks) or [model.blocks], images, model.patch_embed.feat_ratio(False))
         self.grid, self.prefix = grid, model.num_prefix_tokens
         model.set_grad_checkpointing(False)  # rules for single operations do not reach into checkpoints
 

@@ -138,7 +138,7 @@ def opened(
     elif (pixels := pixels_in(inputs)) is not None:
         inputs = inputs_of_pixels(pixels, inside, unit)
     else:
-        items = listed(inputs if getattr(inputs, "ndim", 0) < 3 else list(inputs))
+        items = listed(inputs if getattr(inputs, "ndim", 0) < 3 else list(inputs), "text or image")
         make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
         if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
