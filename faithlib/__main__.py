@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from faithlib.errors import DataError, FaithlibError, require
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from faithlib.evaluation.opening import Opened
 
 
@@ -69,14 +67,15 @@ def _names(given: str) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
+    from faithlib.backends.door import label_names
+    from faithlib.evaluation import evaluate
+    from faithlib.evaluation.files import read_table
+    from faithlib.evaluation.opening import opened
+
     rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
         raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
     model, tokenizer = _load(given.model, given.device)
-    from faithlib.backends.door import label_names
-    from faithlib.evaluation import evaluate
-    from faithlib.evaluation.opening import opened
-
     texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
     options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
     with warnings.catch_warnings(action="ignore"):  # said by evaluate
@@ -94,27 +93,6 @@ def _evaluate(given: argparse.Namespace) -> None:
     table.to_html(given.out)
     table.to_csv(values, index=False)
     print(f"\nReport with heat maps: {given.out}\nAll values: {values}")
-
-
-def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None = None) -> pd.DataFrame:
-    """A CSV file that has these columns, every cell a string; DataError for any other file."""
-    import pandas as pd
-
-    options: Any = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig", "index_col": False}
-    try:
-        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # of a first row too long
-            rows = pd.read_csv(path, nrows=first, **options).fillna("")
-    except (OSError, UnicodeError, ValueError, pd.errors.ParserWarning) as error:  # of a broken file: a ValueError
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).strip()
-        raise DataError(
-            f"{path} cannot be read as a table ({reason}): expected a CSV file in UTF-8 with {', '.join(columns)} at "
-            "its head; a text with commas needs quotes"
-        ) from error
-    if missing := [name for name in columns if name not in rows]:
-        raise DataError(f"{path} has no column {missing[0]}: it has {', '.join(rows.columns)} (commas part the cells)")
-    if rows.empty:
-        raise DataError(f"{path} has a header and no rows: expected at least one")
-    return rows
 
 
 def _load(name: str, device: str | None) -> tuple[Any, Any]:

@@ -293,7 +293,7 @@ class ImageInputs(Batch):
         """
         pixels = torch.as_tensor(pixels)
         if pixels.ndim != 4:
-            hint = ": grayscale images need a channel, pixels[:, None]; one image a batch, pixels[None]"
+            hint = ": grayscale images need a channel, pixels[:, None]; a single image is a batch of one, pixels[None]"
             raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
         if is_normalised and not pixels.is_floating_point():
             raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")

@@ -169,7 +169,7 @@ def commit_of(repository: str) -> str | None:
 def source_digest(name: str) -> str:
     """Digest of an entry of `data/sources.toml`, of what identifies its files: their digests.
 
-    Where the owner publishes no digests, names and sizes of the files of the files are used.
+    Where the owner publishes no digests, names and sizes of the files are used.
     """
     entry = listed_source(name)
     folder = raw_dir() / name

@@ -41,9 +41,9 @@ from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
 from faithbook.sources.splits import stable_hash
 from faithbook.text import some
-from faithlib.__main__ import read_table
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
+from faithlib.evaluation.files import read_table
 from faithlib.inputs import Inputs, Span, TextInputs
 
 LABELS = "labels.csv"

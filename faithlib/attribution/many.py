@@ -224,13 +224,13 @@ def attributed(
     said = {row: row.output or method.default_output(own, followed, count) for row, method in methods.items()}
     numbers = list(dict.fromkeys((output, row.target) for row, output in said.items()))
     job_of = _jobs(methods, {row: numbers.index((said[row], row.target)) for row in methods}, inputs, passed)
+    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
     for job in job_of.values():
         if deltas is not None and job.name == WITH_DELTA:
-            job.delta = torch.full((len(inputs),), torch.nan)
+            job.delta = torch.full((len(inputs),), torch.nan, device=device)
     explained = [(output, classes[target]) for output, target in numbers]
     costs, perturbers = Costs(own), Perturbers(quiet, perturber)
     _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
-    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
     scores = {}
     for name, row in ((name, row) for name, row in rows.items() if row in job_of):
         job = job_of[row]
@@ -238,7 +238,7 @@ def attributed(
             found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
             scores[name] = finite(row.method, found, inputs)
             if deltas is not None and job.delta is not None:
-                deltas[name] = job.delta.to(device)
+                deltas[name] = job.delta
     return scores, costs.by_method()
 
 

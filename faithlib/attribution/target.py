@@ -92,7 +92,7 @@ class Chunk:
         return self._gradients[rules]
 
     def value_of(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
-        """The explained number of any embeddings [N, L, D] instead of inputs `rows` [N]."""
+        """The explained number of any embeddings [N, L, D], those of inputs `rows` [N] replaced."""
         return read(self.backend.logits(embeddings, rows), target, self.output)
 
     def settled_target(self) -> Tensor:
@@ -138,11 +138,11 @@ class Chunk:
 
 
 def chunks(
-    backend: Any, numbers: Sequence[Number], max_tokens: int, launch: float = 0.0, kind: Any = None
+    backend: Any, numbers: Sequence[Number], max_tokens: int, launch: float = 0.0, kind: Any = Chunk
 ) -> Iterator[list[Any]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
     chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
-    forward costs before its first token, in tokens. `kind`: the class of the chunks (default: Chunk, of texts).
+    forward costs before its first token, in tokens. `kind`: the class of the chunks.
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
@@ -157,7 +157,7 @@ def chunks(
         rows, length = order[begin : begin + size], int(lengths[begin])
         begin += size
         together = [
-            (kind or Chunk)(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
+            kind(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
             for output, target in numbers
         ]
         for chunk in together:

@@ -80,11 +80,11 @@ class ImageChunk(Chunk):
 
     def value(self, pixels: Tensor) -> Tensor:
         """The explained number [R] at the images' own pixels. Settles what the predicted class is."""
-        return self._read(self.backend.traced(pixels))
+        return self._read(self.backend.asked(pixels))
 
     def value_of(self, pixels: Tensor, rows: Tensor, target: Tensor) -> Tensor:
         """The explained number [N] of any pixels [N, C, H, W]."""
-        return read(self.backend.traced(pixels), target, self.output)
+        return read(self.backend.asked(pixels), target, self.output)
 
     def inside(self) -> Inside:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""

@@ -90,7 +90,7 @@ class HuggingFaceTokens:
     def logits(self, tokens: Tensor) -> Tensor:
         """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
         with handing(self, tokens):
-            answer = self.model(self._images.expand(len(tokens), -1, -1, -1))
+            answer = self.model(self._images)  # one image: its tokens are replaced before the first block
         return logits_of(answer, len(tokens), self.model)
 
     def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -323,10 +323,6 @@ class VisionBackend:
     def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, shared: int = 0) -> Tensor:
         """Logits [R, C] from tokens [R, L, D]; gradients flow. Nothing is shared."""
         return self.reached.logits(embeddings)
-
-    def traced(self, pixels: Tensor) -> Tensor:
-        """Logits [R, C] of pixels for what looks at each operation, whose errors pass as they are."""
-        return logits_of(self.model(pixels.to(self.dtype)), len(pixels), self.model)
 
     def asked(self, pixels: Tensor, model: Any = None) -> Tensor:
         """Logits [R, C] of pixels [R, C, H, W] by the model's call, or another's, in its own precision; gradients flow.

@@ -1,6 +1,6 @@
 """A model's function in modules of its own: what is set, hooked or replaced there, the model itself never sees.
 
-Perturbing what a model reads, or looking inside it, needs handles: another module instead of the embeddings,
+Perturbing what a model reads, or looking inside it, needs handles: a module that replaces the embeddings,
 hooks, written-out attention, evaluation mode, frozen weights. All of them are put on a `replica`, made once for a
 backend or an attribution: a deep copy of the structure (modules, configuration) in which every weight and buffer shares
 its memory with the model's. Threads may then ask one model at once, each through a replica or all through one: what a
@@ -81,8 +81,7 @@ def handing(part: object, what: Any) -> Iterator[None]:
 
 
 class Slot(nn.Module):
-    """Stands instead of the module `own` and does what it does, but answers with a given tensor inside
-    `answering`.
+    """Replaces the module `own` and does what it does, but answers with a given tensor inside `answering`.
 
     >>> slot = Slot(nn.Identity())
     >>> with slot.answering(torch.tensor(2.0)):
@@ -120,7 +119,7 @@ class Slot(nn.Module):
 
 
 def slot_at(parent: nn.Module, name: str) -> Slot:
-    """The slot instead of the module that a part of a replica calls `name` (dots lead further down); put there
+    """The slot that replaces the module which a part of a replica calls `name` (dots lead further down); put there
     where there is none.
 
     >>> made = replica(nn.Sequential(nn.Identity()))

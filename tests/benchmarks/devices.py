@@ -24,7 +24,7 @@ KEYS = ["id", "method", "metric", "ratio"]
 
 
 def computed(inputs: int) -> pd.DataFrame:
-    """One row a value: id, method, metric, ratio (0 for soft values), value."""
+    """One row per value: id, method, metric, ratio (0 for soft values), value."""
     settings = settings_of("soft_metrics", "full")
     task = Asked(settings, DATASET, CLASSIFIER, SEED)
     texts = task.data[:inputs]
