@@ -1,7 +1,7 @@
 """Two plots of tidy frames: dots with intervals, lines with bands. Their alternative text comes from the frame.
 
-A frame has a row for each point: `estimate`, `low` and `high` (NaN where there is no interval, as of a published
-value), and columns that say where it belongs: its row or its place along x, its panel, its series.
+A frame has a row for each point: `estimate`, `low` and `high` (NaN or left out where there is no interval, as of a
+published value), and columns that say where it belongs: its row or its place along x, its panel, its series.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import pandas as pd
 
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results.numbers import ends_of, printed
+from faithbook.results.paired import Paired
 
 Drawn = tuple[Any, str]
 """A figure and its alternative text."""
@@ -65,9 +67,20 @@ class Layout:
             (ax.axvline if upright else ax.axhline)(at, color="#666666", ls=":", lw=1)
 
 
+def beside(pairs: Mapping[str, Paired], **labels: str) -> pd.DataFrame:
+    """Pairs as rows of a plot: what is published, and ours with its interval, as two series; `labels`: the same for all
+    (a panel, say)."""
+    rows = [
+        {"row": name, "series": series, **labels, **ends}
+        for name, pair in pairs.items()
+        for series, ends in (("ours", ends_of(pair)), ("published", printed(pair)))
+    ]
+    return pd.DataFrame(rows).dropna(subset=["estimate"])
+
+
 def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Layout | None = None) -> Drawn:
     """Estimates with intervals, one line per level of the column `row`; series of one line are set a little apart."""
-    look = layout or Layout()
+    look, frame = layout or Layout(), _with_ends(frame)
     panels, styles = look.panels(frame), look.styles(frame)
     place = {name: -i for i, name in enumerate(dict.fromkeys(frame[row]))}
     columns = min(look.columns, len(panels))
@@ -91,7 +104,7 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
     fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
-    return fig, _spoken(frame, f"Dot plot of {x_label} with 95 % intervals", row, look)
+    return fig, _spoken(frame, f"Dot plot of {x_label}", row, look)
 
 
 def line_plot(
@@ -106,7 +119,7 @@ def line_plot(
 ) -> Drawn:
     """Estimates along x, one line per series, with their intervals as bands or upright `bars`; a series whose x is NaN
     is a level line. `log`: of the x axis."""
-    look = layout or Layout()
+    look, frame = layout or Layout(), _with_ends(frame)
     panels, styles = look.panels(frame), look.styles(frame)
     columns = min(look.columns, len(panels))
     fig, axes = figures.panels(
@@ -135,7 +148,12 @@ def line_plot(
         ax.set_ylabel(y_label)
     fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
-    return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
+    return fig, _spoken(frame, f"Line plot of {y_label} against {x_label}", x, look)
+
+
+def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the ends of intervals, missing where it has none."""
+    return frame if "low" in frame.columns else frame.assign(low=np.nan, high=np.nan)
 
 
 def _level(ax: Any, row: pd.Series, colour: str, name: str) -> None:
@@ -172,7 +190,8 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             of_series.append(f"{look.word(name)}: {points}" if name else points)
         by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
     many = " Of each series the lowest and the highest." if len(frame) > _MOST_SPOKEN else ""
-    return f"{what}.{many} {'. '.join(by_panel)}."
+    intervals = " with 95 % intervals" if frame["low"].notna().any() else ""
+    return f"{what}{intervals}.{many} {'. '.join(by_panel)}."
 
 
 def _value(row: Mapping[Any, Any]) -> str:

@@ -57,8 +57,8 @@ page.figure(
     fig,
     "naopc_toy_curves",
     alt=alt,
-    caption="The perturbation curves of the perfect explanation. AOPC is the mean height of the shaded bars, how far "
-    "the answer has fallen below that to the whole text (dotted).",
+    caption="The perturbation curves of the perfect explanation. AOPC is how far the answer has fallen below that to the "
+    "whole text, mean over the four removals.",
 )
 
 # %% [markdown]
@@ -71,7 +71,7 @@ page.figure(
     fig,
     "naopc_figure_toy",
     alt=alt,
-    caption="The same two explanations of two models. Bars: from the smallest to the largest AOPC over all orders. The "
+    caption="The same two explanations of two models, beside the smallest and the largest score over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
     "explanation has 1 and its reverse 0, for both.",
 )
@@ -172,8 +172,7 @@ page.figure(
     fig,
     "naopc_toy_orders",
     alt=alt,
-    caption=f"NAOPC of every one of the {len(moved)} orders (area: how many orders have that value). The diamond is "
-    "what a random order gets on average.",
+    caption=f"NAOPC of the {len(moved)} orders, and what a random order gets on average.",
     data=pd.concat(pd.DataFrame({"model": name, "naopc": small[name].naopc}) for name in edin_toy.FORMULAS),
 )
 

@@ -86,7 +86,7 @@ if both:
     fig, alt = from_theirs(
         path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
     )
-    caption = "From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals"
+    caption = "From the published numbers to ours, step by step; mean over five methods, 95 % intervals"
     shown = page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path)
 shown
 
