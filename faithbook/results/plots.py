@@ -78,6 +78,11 @@ def beside(pairs: Mapping[str, Paired], **labels: str) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna(subset=["estimate"])
 
 
+def beside_plot(pairs: Mapping[str, Paired], x_label: str) -> Drawn:
+    """Published values beside ours, one line per pair."""
+    return dot_plot(beside(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
+
+
 def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Layout | None = None) -> Drawn:
     """Estimates with intervals, one line per level of the column `row`; series of one line are set a little apart."""
     look, frame = layout or Layout(), _with_ends(frame)

@@ -40,7 +40,7 @@ from faithbook.results.agreement import tau_of
 from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of, spoken
-from faithbook.results.plots import Layout, beside, dot_plot
+from faithbook.results.plots import beside_plot
 from faithbook.results.report import start_page
 
 page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
@@ -230,12 +230,8 @@ both = {
 floors = {f"floor: {kind}": rho["main"].if_defined(row, "loss") for kind, row in list(quoted.items())[:2]}
 if both:
     caption = "Agreement across languages (attributions of the loss), published and ours. Floors: two attributions that ignore the prediction."
-    drawn = dot_plot(
-        beside(both | {name: pair for name, pair in floors.items() if pair}),
-        "ρ",
-        layout=Layout(series="series", mark=0.0, width=7.5),
-    )
-    page.overview(drawn, "crosslingual_overview", caption=caption)
+    rows = both | {name: pair for name, pair in floors.items() if pair}
+    page.overview(beside_plot(rows, "ρ"), "crosslingual_overview", caption=caption)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 

@@ -36,7 +36,7 @@ from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLL
 from faithbook.results import published, rules
 from faithbook.results.judged import Ordered
 from faithbook.results.numbers import listed
-from faithbook.results.plots import Layout, beside, dot_plot
+from faithbook.results.plots import beside_plot
 from faithbook.results.report import start_page
 
 page = start_page("saco_tables", profile, paper="wu_2024")
@@ -189,15 +189,7 @@ page.table(
 caption = (
     "SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models. Dotted: random scores."
 )
-page.overview(
-    dot_plot(
-        beside({short(method): saco(method) for method in METHODS}),
-        "SaCo",
-        layout=Layout(series="series", mark=0.0, width=7.5),
-    ),
-    "saco_overview",
-    caption=caption,
-)
+page.overview(beside_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
 
 # %%
 same = page.measure(
