@@ -16,7 +16,6 @@ from store import Store, units_of
 from faithbook.engine.profiles import table as profiles
 from faithbook.results import (
     evidence,
-    exhibits,
     judged,
     paired,
     published,
@@ -284,12 +283,12 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
     assert re.fullmatch(
         r'<span class="pair pair-agrees" title="95 % interval \.\d{3} to \.\d{3}, n = 40">\.60 \(\.60\) ≈</span>',
-        exhibits.cell(one["a"]),
+        tables.cell(one["a"]),
     )
-    assert ".20 (.90) ↓" in exhibits.cell(one["b"])
-    assert ".20 (-.10) ↑" in exhibits.cell(Paired(one["b"].ours, -0.1))
-    assert exhibits.cell(Paired(one["b"].ours)).endswith(">.20</span>")
-    assert exhibits.cell(None) == "–"
+    assert ".20 (.90) ↓" in tables.cell(one["b"])
+    assert ".20 (-.10) ↑" in tables.cell(Paired(one["b"].ours, -0.1))
+    assert tables.cell(Paired(one["b"].ours)).endswith(">.20</span>")
+    assert tables.cell(None) == "–"
 
 
 @pytest.mark.parametrize(
@@ -304,7 +303,7 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
 def test_a_table_has_the_papers_rows_and_columns(name: str, rows: list[str], columns: list[str]) -> None:
     printed = published.table(name)
     one = pairs({"a": 0.6}, {"a": 0.5})["a"]
-    wide, long = exhibits.grid(printed, lambda row: one, rows=rows, columns=columns)
+    wide, long = tables.grid(printed, lambda row: one, rows=rows, columns=columns)
     assert len(wide) == len(printed.drop_duplicates(rows))
     assert len(wide.columns) == len(rows) + len(printed.drop_duplicates(columns)) + 1
     assert len(long) == len(printed)
@@ -316,13 +315,13 @@ def test_a_table_has_the_papers_rows_and_columns(name: str, rows: list[str], col
 def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
     printed = published.table("saco_table2")
     one = pairs({"a": 0.6}, {"a": 0.5})["a"]
-    wide, long = exhibits.grid(printed, lambda row: one if row["k"] == "10" else None, rows=["k"], columns=["method"])
+    wide, long = tables.grid(printed, lambda row: one if row["k"] == "10" else None, rows=["k"], columns=["method"])
     assert list(wide["n"]) == ["–", "40", "–"]
     assert set(long.k) == {"10"}
     with pytest.raises(InputError, match="none of the cells"):
-        exhibits.grid(printed, lambda row: None, rows=["k"], columns=["method"])
+        tables.grid(printed, lambda row: None, rows=["k"], columns=["method"])
     with pytest.raises(InputError, match="do not tell all cells apart"):
-        exhibits.grid(printed, lambda row: one, rows=["k"], columns=["metric"])
+        tables.grid(printed, lambda row: one, rows=["k"], columns=["metric"])
 
 
 def test_long_tables_are_folded() -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
-from faithbook.results import exhibits, rulebook
+from faithbook.results import rulebook, tables
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
@@ -204,9 +204,7 @@ class Rows:
         """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
         nothing is defined."""
         keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
-        return exhibits.long_form(
-            [(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys]
-        )
+        return tables.long_form([(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys])
 
     def against(self, floor: Row) -> dict[str, object]:
         """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %

@@ -1,4 +1,5 @@
-"""Two plots of tidy frames: dots with intervals, lines with bands. Their alternative text comes from the frame.
+"""Two plots of tidy frames: dots with intervals, lines with bands; and the plot of claims. Their alternative text comes
+from the frame.
 
 A frame has a row for each point: `estimate`, `low` and `high` (NaN or left out where there is no interval, as of a
 published value), and columns that say where it belongs: its row or its place along x, its panel, its series.
@@ -10,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from faithbook.results import figures
+from faithbook.results import figures, pointed
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.numbers import ends_of, printed
 from faithbook.results.paired import Paired
+from faithbook.results.tables import apart, short
 
 Drawn = tuple[Any, str]
 """A figure and its alternative text."""
@@ -24,6 +27,8 @@ LOOKS = {"published": (PUBLISHED, "D"), "ours": (OURS, "o")}
 """Colour and marker of series that look the same in every figure."""
 _MOST_SPOKEN = 30
 """Points that an alternative text names one by one; of more it names the lowest and the highest of each series."""
+_SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high"]
+"""What has to be seen whole in a plot of claims."""
 
 
 @dataclass(frozen=True)
@@ -202,3 +207,57 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
 def _value(row: Mapping[Any, Any]) -> str:
     ends = "" if np.isnan(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
     return f"{row['estimate']:.2f}{ends}"
+
+
+# --------------------------------------------------------------------------------------------------------------- claims
+def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
+    """Published against ours, one panel a claim and one line a part, with intervals.
+
+    `rows` has the columns of `judged.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
+    dotted lines are. The pale bar: where a replication of the published value falls in 95 of 100; at the right, how far
+    ours lies from it in standard errors.
+    """
+    panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
+    heights = [len(part) + 1 for _, part in panels]
+    fig, axes = plt.subplots(
+        len(panels), 1, figsize=(8.5, 0.34 * sum(heights) + 0.9), squeeze=False, height_ratios=heights
+    )
+    for ax, (name, part) in zip(axes[:, 0], panels, strict=True):
+        places = np.arange(len(part))[::-1]
+        marks = list(lines.get(name, (0.0,)))
+        for line in marks:
+            ax.axvline(line, color="#666666", ls=":", lw=1)
+        ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
+        figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
+        if rows["published"].notna().any():  # questions of our own have none
+            ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+            pointed.say_rows(ax, part["published"], places, "published")
+        for place, away in zip(places, part["away"], strict=True):
+            ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
+        ax.set_yticks(places, part["part"])
+        ax.set_ylim(-0.6, len(part) - 0.4)
+        ends = np.append(part[_SPANNED].to_numpy(float), marks)
+        low, high = np.nanmin(ends), np.nanmax(ends)
+        left, right = ax.get_xlim()
+        if high > low:
+            ax.set_xlim(max(left, low - (high - low) / 2), min(right, high + (high - low) / 2))
+        ax.locator_params(axis="x", nbins=6)
+        ax.set_title(titles.get(name, name), loc="left", fontsize="small")
+    figures.legend(fig)
+    return fig
+
+
+def claims_in_words(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """What a plot of claims shows, for those who do not see it: every part's published value and ours."""
+    panels = []
+    for name in dict.fromkeys(rows["claim"]):
+        parts = [
+            f"{row['part']}: "
+            + ("" if np.isnan(row["published"]) else f"published {short(row['published'])}, ours ")
+            + f"{short(row['ours'])} ({short(row['low'])} to {short(row['high'])})"
+            + ("" if np.isnan(row["away"]) else f", {row['away']:+.1f} standard errors apart")
+            for row in rows[rows["claim"] == name].to_dict("records")
+        ]
+        panels.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
+    shown = "published beside ours" if rows["published"].notna().any() else "estimates"
+    return f"Dot plot, one panel a claim, {shown} with 95 % intervals. {' '.join(panels)}"

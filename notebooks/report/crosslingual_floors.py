@@ -37,11 +37,11 @@ from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRT
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
 from faithbook.results import published
 from faithbook.results.agreement import tau_of
-from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.plots import beside_plot
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
 SETTINGS = {

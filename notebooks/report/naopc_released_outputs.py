@@ -31,7 +31,6 @@ from faithbook.engine.run import load, load_units
 from faithbook.papers import edin_bounds, edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
-from faithbook.results import exhibits
 from faithbook.results.judged import Printed
 from faithbook.results.numbers import listed
 from faithbook.results.plots import Layout, dot_plot
@@ -81,7 +80,7 @@ def compared(table, name, *names, caption, digits=4):
     wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
     full_caption = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
     file = every.assign(match=every.match.map({True: "yes", False: "no"}))
-    return exhibits.save_table(page.run, page.notebook, name, wide, file, full_caption)
+    return page.listing(file, name, caption=full_caption, wide=wide)
 
 
 def against_printed(table, within=None):
