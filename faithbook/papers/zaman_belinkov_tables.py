@@ -158,22 +158,21 @@ class Rows:
     def __init__(
         self, measured: Measured, printed: pd.DataFrame | None = None, *, better: int = 1, **fixed: object
     ) -> None:
-        self.measured, self.fixed, self.better = measured, fixed, better
-        self._theirs: dict[str, float] = {}
+        self.fixed, self.better = fixed, better
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
+        self.measured = replace(measured, printed=self.printed, _means={})
 
     def __call__(self, row: Row, output: str, **labels: object) -> Paired:
         """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
         has a value. Raises UnknownNameError for a label that the cells do not have.
         """
-        named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1]}
-        theirs = self._published({**named, "output": output})
+        named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1], "output": [output, "none"]}
         try:
-            return replace(self.measured.mean(**named, output=[output, "none"]), published=theirs)
+            return self.measured.mean(**named)
         except UnknownNameError:
             raise
         except InputError:
-            return Paired(self.measured.cells.undefined, theirs, self.measured.evidence())
+            return Paired(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
 
     def cell(self, row: Mapping[str, str]) -> Paired:
         """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
@@ -185,16 +184,6 @@ class Rows:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
         pair = self(row, output, **labels)
         return pair if pair.ours.n else None
-
-    def _published(self, labels: dict[str, object]) -> float:
-        if (known := self._theirs.get(key := repr(labels))) is not None:
-            return known
-        chosen = self.printed
-        for name in [one for one in labels if one in chosen.columns]:
-            wanted = labels[name]
-            chosen = chosen[chosen[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
-        self._theirs[key] = float(chosen["value"].mean())
-        return self._theirs[key]
 
     def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Paired:
         """The mean of several rows, each as often as it is printed: activation for every output."""
@@ -253,7 +242,7 @@ class Rows:
             return None
         named = [{**self.fixed, **labels, "output": output, "model": model} for model in models]
         first, second = (
-            {row_label(*row): self._published({**one, "method": row[0], "aggregation": row[1]}) for row in THIRTEEN}
+            {row_label(*row): self.measured.published(**one, method=row[0], aggregation=row[1]) for row in THIRTEEN}
             for one in named
         )
         return first, second

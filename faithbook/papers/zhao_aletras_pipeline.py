@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
@@ -46,7 +47,7 @@ def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
 def printed(metric: str, datasets: Collection[str]) -> float:
     """What the paper prints of a metric, mean over these data sets or those that they stand for."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
-    return _mean(values[metric, STAND_INS.get(name, name)] for name in datasets)
+    return float(np.mean([values[metric, STAND_INS.get(name, name)] for name in datasets]))
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,3 @@ def explained(level: Mapping[tuple[str, str], Paired], theirs: Mapping[str, floa
                 changes[metric, step] = level[after, metric] - level[before, metric]
         changes[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
     return changes
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(pd.Series([*values]).mean())
