@@ -10,10 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import evidence, published, quantities, rank_tests, rules, scoreboard
 from faithbook.results.cells import Cells
-from faithbook.results.estimates import Drawn
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -61,23 +59,6 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
         assert found.mean(dataset=dataset, method=method).point == pytest.approx(group.value.mean())
 
 
-def test_every_stratum_keeps_its_size() -> None:
-    strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
-    weights = Drawn.of(pd.factorize(strata)[0], n_resamples=200, seed=0).counts
-    assert (weights[:, :5].sum(1) == 5).all() and (weights[:, 5:].sum(1) == 3).all()
-    assert (weights >= 0).all() and weights.std(0).min() > 0
-
-
-def test_undefined_values_are_left_out_and_several_unit_columns_make_no_units() -> None:
-    frame = scores(sizes=(6, 3))
-    frame.loc[(frame.method == "a") & (frame.dataset == "d0") & frame.input.isin([0, 1]), "value"] = np.nan
-    found = cells_of(frame, n_resamples=2)
-    numbers = {(d, m): found.mean(dataset=d, method=m).n for d in ("d0", "d1") for m in ("a", "b")}
-    assert numbers == {("d0", "a"): 4, ("d0", "b"): 6, ("d1", "a"): 3, ("d1", "b"): 3}
-    of_one = frame[(frame.method == "a") & (frame.dataset == "d0")]
-    assert found.mean(dataset="d0", method="a").point == pytest.approx(of_one.value.mean())
-
-
 def test_percentiles_agree_with_scipy() -> None:
     sample = np.random.default_rng(1).exponential(size=60)
     theirs = scipy.stats.bootstrap(
@@ -87,17 +68,6 @@ def test_percentiles_agree_with_scipy() -> None:
     ours = Cells.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
     assert np.quantile(ours.draws, [0.025, 0.975]) == pytest.approx([theirs.low, theirs.high], abs=0.01)
     assert (ours.point, ours.n) == (pytest.approx(sample.mean()), 60)
-
-
-def test_a_paired_difference_is_that_of_the_differences() -> None:
-    frame = scores(3, sizes=(40,))
-    frame["value"] += 5 * frame.input  # inputs differ far more than methods do: only pairing sees the methods
-    wide = frame.pivot(index=["dataset", "input"], columns="method", values="value")
-    found = cells_of(frame)
-    apart = found.mean(method="a") - found.mean(method="b")
-    direct = cells_of((wide.a - wide.b).rename("value").reset_index().assign(method="gap")).mean()
-    assert apart.draws == pytest.approx(direct.draws)
-    assert np.ptp(np.quantile(apart.draws, [0.025, 0.975])) < 2 < np.ptp(found.mean(method="a").draws)
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
@@ -198,19 +168,6 @@ def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> Non
             x, y = written[:, i], written[:, j]
             assert rho[pair, sample] == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-5)
             assert tau[pair, sample] == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-5)
-
-
-# --------------------------------------------------------------------------------------------------- the papers' index
-def test_published_tables_and_indices_are_read() -> None:
-    table = published.table("soft_table2")
-    assert table.value.between(0, 1).all() and table.spread.notna().sum() == 4
-    assert set(published.claims("claim").paper) <= set(published.PAPERS)
-    assert set(published.claims("claim", STUDY).paper) == {STUDY}
-    with pytest.raises(UnknownNameError, match="soft_table2"):
-        published.table("soft_tabel2")
-    with pytest.raises(UnknownNameError, match="figure"):
-        published.claims("figures")
-    assert set(STAND_INS.values()) == set(published.table("soft_table6").dataset)
 
 
 # -------------------------------------------------------------------------------------------------------- scoreboard

@@ -1,4 +1,4 @@
-"""The data sets of Zhao & Aletras (2023), which of ours stand in for them, and where their released code differs.
+"""Where the released code of Zhao & Aletras (2023) differs from their text.
 
 No tensors here: pages read it.
 """
@@ -9,9 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, combinations
 
 from faithlib.errors import unknown
-
-# A substitute is another data set of the same kind of task, not a sample of the paper's.
-STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
 
 RELEASED = {
     "empty text": ("zero embeddings", "padding"),
