@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from faithbook.declared import ask
 from faithbook.papers.edin_released import LONG, METHODS, MODELS, read_packed
 from faithbook.paths import root
 from faithbook.results.judged import Printed
 from faithbook.results.rank_tests import tau_b
-from faithlib.errors import DataError, unknown
+from faithlib.errors import DataError
 
 KINDS = ("comprehensiveness", "sufficiency")
 CELL = ["dataset", "length", "model", "id"]
@@ -197,23 +196,12 @@ def numbered(frame: pd.DataFrame) -> pd.DataFrame:
 
 def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = np.nan, aopc: str = "aopc") -> pd.Series:
     """NAOPC of every cell, not clipped; `no_range` where both limits are the same."""
-    # -1, the last of all, where a cell has no limits
-    place = pd.Index(_texts(limits)).get_indexer(pd.Index(_texts(cells)))
-    lower, upper = (np.append(limits[end].to_numpy(dtype=float), np.nan)[place] for end in ("lower", "upper"))
+    of_text = cells[CELL].astype(dict.fromkeys(CELL[:3], str))
+    ends = of_text.merge(limits[[*CELL, "lower", "upper"]], on=CELL, how="left", validate="many_to_one")
+    lower, upper = (ends[end].to_numpy(dtype=float) for end in ("lower", "upper"))
     span = upper - lower
     scaled = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
     return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
-
-
-def _texts(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """A number for every text by a model: of a data set, length, model and id. UnknownNameError for other names."""
-    number = frame["id"].to_numpy(dtype=np.int64)
-    for name in ("dataset", "length", "model"):
-        codes = _NAMES[name].categories.get_indexer(pd.Index(frame[name].astype(object)))
-        if (codes < 0).any():
-            raise unknown(name, str(frame[name][codes < 0].iloc[0]), _NAMES[name].categories)
-        number = number * len(_NAMES[name].categories) + codes
-    return number
 
 
 def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
