@@ -261,16 +261,16 @@ caption = (
 page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
 
 # %%
-possible = {("lower", "none"): "lowest possible", ("upper", "none"): "highest possible"}
+extremes = {("lower", "none"): "lowest possible", ("upper", "none"): "highest possible"}
 reached = dict.fromkeys([("aopc_comprehensiveness", method) for method in methods], "ten methods")
-cells = {
+spread = {
     (series, NAMES[m], method): mean(metric, dataset="yelp", model=m, method=method)
-    for (metric, method), series in (possible | reached).items()
+    for (metric, method), series in (extremes | reached).items()
     for m in models
 }
 caption = "Comprehensiveness (AOPC) that is possible on the short Yelp texts, and what ten methods reach, by model."
 drawn = dot_plot(
-    listed(cells, ["series", "row", "method"]), "AOPC", layout=Layout(series="series", mark=0.0, width=7.5)
+    listed(spread, ["series", "row", "method"]), "AOPC", layout=Layout(series="series", mark=0.0, width=7.5)
 )
 page.overview(drawn, "naopc_overview", caption=caption)
 
