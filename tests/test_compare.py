@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithbook.results import evidence, published, quantities, rank_tests, rules, scoreboard
+from faithbook.results import agreement, evidence, published, quantities, rules, scoreboard
 from faithbook.results.cells import Cells
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
@@ -137,31 +137,31 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
 def test_tau_is_scipys_tau_b(values: list[int], seed: int) -> None:
     other = np.random.default_rng(seed).integers(0, 4, (3, len(values))).astype(float)
     expected = [scipy.stats.kendalltau(values, one).statistic for one in other]
-    assert rank_tests.tau_b(values, other) == pytest.approx(expected, nan_ok=True)
-    assert rank_tests.tau_b(other, values) == pytest.approx(expected, nan_ok=True)
+    assert agreement.tau_b(values, other) == pytest.approx(expected, nan_ok=True)
+    assert agreement.tau_b(other, values) == pytest.approx(expected, nan_ok=True)
 
 
 def test_tau_is_neither_tau_a_nor_gamma_where_values_tie() -> None:
     """The book once had four coefficients of this name: with ties they are four numbers."""
     ours, printed = [1, 2, 3, 4, 5, 6], [0.1, 0.1, 0.3, 0.2, 0.3, 0.4]
     agree, pairs, untied = 11, 15, 13
-    assert float(rank_tests.tau_b(ours, printed)) == pytest.approx(agree / np.sqrt(pairs * untied))
-    assert agree / pairs < float(rank_tests.tau_b(ours, printed)) < agree / untied
+    assert float(agreement.tau_b(ours, printed)) == pytest.approx(agree / np.sqrt(pairs * untied))
+    assert agree / pairs < float(agreement.tau_b(ours, printed)) < agree / untied
 
 
 def test_tau_leaves_out_what_is_not_there() -> None:
     ours = [1.0, 2.0, np.nan, 3.0]
-    assert float(rank_tests.tau_b(ours, [1, 3, 0, 2])) == float(rank_tests.tau_b([1, 2, 3], [1, 3, 2]))
-    assert np.isnan(rank_tests.tau_b(ours, [np.nan] * 4))
+    assert float(agreement.tau_b(ours, [1, 3, 0, 2])) == float(agreement.tau_b([1, 2, 3], [1, 3, 2]))
+    assert np.isnan(agreement.tau_b(ours, [np.nan] * 4))
     with pytest.raises(InputError, match="as many items"):
-        rank_tests.tau_b([1, 2], [1, 2, 3])
+        agreement.tau_b([1, 2], [1, 2, 3])
 
 
 def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> None:
     generator = np.random.default_rng(0)
     values = generator.integers(0, 6, size=(12, 3)).astype(float)
     weights = np.vstack([np.ones(12), generator.multinomial(12, np.full(12, 1 / 12), size=5)])
-    rho, tau = rank_tests.drawn_correlations(values, weights)
+    rho, tau = agreement.drawn_correlations(values, weights)
     for sample, counts in enumerate(weights.astype(int)):
         written = np.repeat(values, counts, axis=0)
         for pair, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):

@@ -15,11 +15,11 @@ from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
 from faithbook.results import (
+    agreement,
     evidence,
     judged,
     paired,
     published,
-    rank_tests,
     rulebook,
     rules,
     scoreboard,
@@ -259,7 +259,7 @@ def test_an_order_is_judged_beside_the_papers_own_repeat() -> None:
     ):
         found = judge("soft_c04", Ordered(rising, repeats=(printed, again)))
         assert found.own_repeat == decision
-        assert found.rows.loc[0, "repeat"] == pytest.approx(rank_tests.tau_b([*printed.values()], [*again.values()]))
+        assert found.rows.loc[0, "repeat"] == pytest.approx(agreement.tau_b([*printed.values()], [*again.values()]))
     assert judge("soft_c04", Ordered(rising)).own_repeat == ""
 
 

@@ -18,8 +18,8 @@ import pandas as pd
 from faithbook.declared import ask
 from faithbook.papers.edin_released import LONG, METHODS, MODELS, read_packed
 from faithbook.paths import root
+from faithbook.results.agreement import tau_b
 from faithbook.results.judged import Printed
-from faithbook.results.rank_tests import tau_b
 from faithlib.errors import DataError
 
 KINDS = ("comprehensiveness", "sufficiency")

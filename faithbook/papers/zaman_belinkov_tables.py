@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.results import rulebook, tables
+from faithbook.results.agreement import tau_b
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
@@ -31,7 +32,6 @@ from faithbook.results.measured import Measured
 from faithbook.results.p_values import moved_outward
 from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
 from faithlib.errors import InputError, UnknownNameError
 

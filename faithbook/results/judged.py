@@ -23,14 +23,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, published, rulebook, rules
-from faithbook.results.agreement import tau_of
-from faithbook.results.deciding import Deciding, deciding
+from faithbook.results.agreement import tau_b, tau_of
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.rulebook import Rule
-from faithbook.results.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
+from faithbook.results.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, Deciding, deciding
 from faithlib.errors import InputError
 
 COLUMNS = (
@@ -316,7 +314,7 @@ class Judged:
 
     @property
     def waits_for(self) -> str:
-        """What an undecided or untested claim waits for, one of `deciding.CAUSES`: what people wrote into
+        """What an undecided or untested claim waits for, one of `scoreboard.CAUSES`: what people wrote into
         `data/undecided.csv`, else what follows from its numbers."""
         if self.decision.decision == rules.NOT_TESTED:
             few = (self.rows["clusters"] < FEWEST_CLUSTERS).any()

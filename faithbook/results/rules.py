@@ -21,9 +21,9 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
+from faithbook.results.agreement import tau_b
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.p_values import outward
-from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
