@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from faithbook.results.figures import PALETTE
 from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
 from faithlib.errors import DataError
 
 N = 4
-WORDS = ("not", "bad", "fun", "really")
-"""Of the function "negation"."""
 EXACT = 1e-12
 """Further than this apart, formula and search differ: both are exact except for rounding."""
 
@@ -74,13 +69,11 @@ CHANCE = {"steep line": 1 / 2, "flat line": 1 / 2, "OR": 1 / 3, "AND": 2 / 3}
 # ------------------------------------------------------------------------------------------------------ what was asked
 @dataclass(frozen=True)
 class Small:
-    """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search and their orders."""
+    """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search."""
 
     answers: Mapping[str, float]
     orders: Mapping[Order, tuple[float, float]]
     bounds: Bounds
-    worst: Order
-    best: Order
 
     def curve(self, order: Order) -> NDArray[np.float64]:
         """Its answers while words go: to the whole text, then after each removal, [N + 1]."""
@@ -122,8 +115,6 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
                 for o, a, n in zip(of_function.order, of_function.aopc, of_function.naopc, strict=True)
             },
             (row["lower"], row["upper"]),
-            _numbers(row["lower_order"]),
-            _numbers(row["upper_order"]),
         )
         _agree(row["function"], "AOPC", {o: (small.aopc(o), a) for o, (a, _) in small.orders.items()})
         by_name[row["function"]] = small
@@ -190,42 +181,6 @@ def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> D
     ]
     frame = pd.DataFrame(rows, columns=["row", "panel", "series", "estimate"])
     return dot_plot(frame, "score", layout=Layout(panel="panel", series="series"))
-
-
-def lattice(small: Small, words: Sequence[str] = WORDS) -> Drawn:
-    """All sets of words that can be left, with the answer to each, and the best and the worst way down."""
-    places: dict[frozenset[int], tuple[float, float]] = {}
-    for size in range(N + 1):
-        row = [frozenset(chosen) for chosen in combinations(range(N), size)]
-        across = 1.6 if size == 2 else 1.9
-        places |= {members: ((i - (len(row) - 1) / 2) * across, size) for i, members in enumerate(row)}
-    answers = {members: small.answers[left(sorted(set(range(N)) - members))] for members in places}
-    fig, ax = plt.subplots(figsize=(8, 6))
-    for members, (x, y) in places.items():
-        for word in members:
-            ax.plot(*zip((x, y), places[members - {word}], strict=True), color="#DDDDDD", lw=1, zorder=1)
-    ways = ((small.best, PALETTE[1], -0.06, "-", "best"), (small.worst, PALETTE[0], 0.06, "--", "worst"))
-    for order, colour, shift, style, which in ways:
-        way = np.array([places[frozenset(range(N)) - set(order[:k])] for k in range(N + 1)])
-        names = ", ".join(words[i] for i in order)
-        ax.plot(way[:, 0] + shift, way[:, 1], style, color=colour, lw=3.5, label=f"{which} order: {names}", zorder=2)
-    spots = np.array(list(places.values()))
-    drawn = ax.scatter(*spots.T, c=list(answers.values()), cmap="cividis", s=1250, edgecolor="#666666", zorder=3)
-    paper: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-    for members, place in places.items():
-        text = " ".join(words[i] for i in sorted(members)) or "nothing"
-        ink = "black" if answers[members] > 0.5 else "white"
-        ax.text(*place, f"{answers[members]:.1f}", ha="center", va="center", color=ink, fontweight="bold", zorder=4)
-        ax.annotate(text, place, (0, 22), textcoords="offset points", ha="center", fontsize="x-small", bbox=paper)
-    ax.set_axis_off()
-    ax.set_ylim(-0.3, N + 0.45)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
-    fig.colorbar(drawn, ax=ax, label="answer of the model", shrink=0.6)
-    up, down = (", then ".join(words[i] for i in order) for order in (small.best, small.worst))
-    return fig, (
-        f"A lattice of all {2**N} sets of four words, from the whole text at the top to nothing at the bottom, each "
-        f"with the model's answer. Two paths lead down. The best order removes {up}; the worst removes {down}."
-    )
 
 
 def every_order(by_name: Mapping[str, Small]) -> Drawn:

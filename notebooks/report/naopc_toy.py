@@ -118,21 +118,11 @@ Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1
 # %% [markdown]
 # ## Bounds by formula and by search
 #
-# An order of removals is a path. Draw every set of words that can be left, the whole text at the top and nothing at the
-# bottom; each removal is one step down. AOPC adds up the answers along the path, and an answer depends on the *set*
+# An order of removals is a path. Picture every set of words that can be left, the whole text at the top and nothing at
+# the bottom; each removal is one step down. AOPC adds up the answers along the path, and an answer depends on the *set*
 # that is left, not on the way there. So the best of all $N!$ orders need not be looked for order by order: the best path
 # to a set is the best path to one of the sets above it, plus one step. `exact_bounds` works this out set by set
 # (dynamic programming), with $2^N$ answers while trying all orders needs $N!$ paths.
-
-# %%
-fig, alt = edin_toy.lattice(small["negation"])
-page.figure(
-    fig,
-    "naopc_toy_lattice",
-    alt=alt,
-    caption="The negation model as a lattice of sets. Every order of the four words is a path from top to bottom; AOPC "
-    "is the answer at the top minus the mean of the four answers below it on the path.",
-)
 
 # %% [markdown]
 # Formula, dynamic programming and the plain search through all orders have to agree; the cell stops if any two differ
