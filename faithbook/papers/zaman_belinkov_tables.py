@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.results import rulebook, tables
-from faithbook.results.agreement import tau_b
+from faithbook.results.agreement import tau_b, tau_of
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
 from faithbook.results.labels import row_label, short
 from faithbook.results.measured import Measured
-from faithbook.results.p_values import moved_outward
+from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.report import Page
@@ -307,17 +307,9 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     entry: dict[str, object] = {}
     for whose, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
         entry |= {f"leads rho, {whose}": leaders(first, output, of), f"leads MAP, {whose}": leaders(second, output, of)}
-    x, y = (np.array([pair.published for pair in side]) for side in (one, two))
-    entry["published"] = float(tau_b(x, y))
-    a, b = (np.array([pair.ours.point for pair in side]) for side in (one, two))
-    drawn_a, drawn_b = (np.stack([pair.ours.draws for pair in side], axis=1) for side in (one, two))
-    smallest = min((pair.ours for pair in (*one, *two)), key=lambda ours: ours.clusters)
-    entry["estimate"] = tau = float(tau_b(a, b))
-    if not np.isnan(tau):
-        low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
-        low, high = moved_outward(np.array(tau), low, high, smallest.clusters)
-        entry |= {"low": max(-1.0, float(low)), "high": min(1.0, float(high))}
-    return entry | {"n": min(pair.ours.n for pair in (*one, *two))}
+    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
+    backwards = [replace(pair.ours, draws=pair.ours.draws[::-1]) for pair in two]
+    return entry | row_of(tau_of([pair.ours for pair in one], backwards))
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure

@@ -19,7 +19,7 @@ from faithbook.results import figures, pointed
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.numbers import ends_of, printed
 from faithbook.results.paired import Paired
-from faithbook.results.tables import apart, short
+from faithbook.results.tables import apart
 
 Drawn = tuple[Any, str]
 """A figure and its alternative text."""
@@ -248,16 +248,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
 
 
 def claims_in_words(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """What a plot of claims shows, for those who do not see it: every part's published value and ours."""
-    panels = []
-    for name in dict.fromkeys(rows["claim"]):
-        parts = [
-            f"{row['part']}: "
-            + ("" if np.isnan(row["published"]) else f"published {short(row['published'])}, ours ")
-            + f"{short(row['ours'])} ({short(row['low'])} to {short(row['high'])})"
-            + ("" if np.isnan(row["away"]) else f", {row['away']:+.1f} standard errors apart")
-            for row in rows[rows["claim"] == name].to_dict("records")
-        ]
-        panels.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
-    shown = "published beside ours" if rows["published"].notna().any() else "estimates"
-    return f"Dot plot, one panel a claim, {shown} with 95 % intervals. {' '.join(panels)}"
+    """What a plot of claims shows, for those who do not see it."""
+    theirs = rows[["claim", "part", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
+    tidy = pd.concat([rows.rename(columns={"ours": "estimate"}).assign(series="ours"), theirs])
+    look = Layout(panel="claim", series="series", names=titles)
+    return _spoken(tidy.dropna(subset=["estimate"]), "Dot plot, one panel a claim,", "part", look)
