@@ -10,7 +10,8 @@
 # Study 5, question 4, on a small model. A prompt of eight sentences has 256 subsets: few enough to run them all. So the best
 # and the worst order of removal are known, and with them how much of the best possible drop an attribution reaches. Two
 # measures that papers use for context attribution, LDS and the top-k drop (Cohen-Wang et al. 2024), are computed from the
-# same 256 numbers.
+# same 256 numbers. The prompts *facts-12* have twelve sentences and 4,096 subsets each; they came after the rules below
+# were fixed, and judge nothing.
 #
 # ## The rules, fixed on November 27, 2026, before any value was computed
 #
