@@ -46,7 +46,8 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
 model.to(device)
-data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=settings["sentences"])
+size = settings["sentences"][dataset]
+data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=size)
 
 # %% [markdown]
 # ## What is explained
@@ -85,12 +86,12 @@ def measures(perturber, bounds, scores, decides):
 
 
 # %%
-for rows in run.blocks(len(data), settings["block"]):
+for rows in run.blocks(len(data), settings["block"][dataset]):
     chosen = data[rows]
     answers = None if chosen[0].answer is None else [one.answer for one in chosen]
     inputs = asked.inputs([one.text for one in chosen], unit="sentence", continuations=answers).to(device)
-    if set(inputs.n_features.tolist()) != {settings["sentences"]}:
-        raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {settings['sentences']} of each text")
+    if set(inputs.n_features.tolist()) != {size}:
+        raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {size} of each text")
     ids = [one.id for one in chosen]
     perturber = Perturber(asked, inputs, erase="delete")
     bounds = exact_bounds(perturber)
