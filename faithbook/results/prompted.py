@@ -21,6 +21,8 @@ FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""
 FLOOR = "random"
+LONGER = "facts-12"
+"""Prompts of twelve sentences, which came after the rules were fixed: shown, and no answer counts them."""
 
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
