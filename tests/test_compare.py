@@ -14,7 +14,7 @@ from faithbook.results import agreement, evidence, published, quantities, rules,
 from faithbook.results.cells import Cells
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.errors import DataError, InputError
 from faithlib.metrics import diagnosticity
 
 STUDY = "zhao_aletras_2023"
@@ -202,8 +202,3 @@ def test_an_incomplete_scoreboard_is_an_error() -> None:
         scoreboard.board(verdicts(*ids, ids[0]))
     with pytest.raises(DataError, match="unknown ids: soft_table99"):
         scoreboard.board(verdicts(*ids, "soft_table99"))
-
-
-def test_an_unknown_verdict_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="undecided"):
-        Entry("soft_c01", "undecide", "executed/page")

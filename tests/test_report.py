@@ -555,5 +555,3 @@ def test_curves_of_none_and_of_too_many_are_refused() -> None:
         multiverse("soft_c01", ["x"], {}, have=())
     with pytest.raises(InputError, match="65 specifications of soft_c01: expected 1 to 64"):
         multiverse("soft_c01", ["x"], {(str(i),): one for i in range(65)}, have=())
-    with pytest.raises(InputError, match="an option for each of x, y"):
-        multiverse("soft_c01", ["x", "y"], {("a",): one}, have=())

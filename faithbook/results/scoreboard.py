@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, fields
 import pandas as pd
 
 from faithbook.results import rules
-from faithbook.results.evidence import GROUNDS, STAND_INS
+from faithbook.results.evidence import STAND_INS
 from faithbook.results.published import beside, claims
 from faithbook.results.rulebook import Rule
-from faithbook.results.rules import DECISIONS, UNDECIDED
-from faithlib.errors import DataError, unknown
+from faithbook.results.rules import UNDECIDED
+from faithlib.errors import DataError
 
 RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
 WAITS = {RULE: "another rule", MORE_INPUTS: "more inputs", UNOBTAINABLE: "what we cannot get", "": ""}
@@ -70,12 +70,6 @@ class Entry:
     waits_for: str = ""
     same_as: str = ""
     post_hoc: bool = False
-
-    def __post_init__(self) -> None:
-        if self.decision not in DECISIONS:
-            raise unknown("decision", self.decision, DECISIONS)
-        if self.evidence not in (*GROUNDS, ""):
-            raise unknown("evidence", self.evidence, GROUNDS)
 
 
 FIELDS = tuple(one.name for one in fields(Entry) if one.name != "id")
