@@ -33,11 +33,10 @@ page = start_page("calibration", profile, paper=published.OUR_OWN)
 table, made = calibration.measured()
 rates = calibration.rates(table)
 asked = rates.dropna(subset=["promised"])
-stored = calibration.stored()
 Markdown(
     f"{len(rates):,} rates, each of {table.worlds.min():,} to {table.worlds.max():,} worlds, were measured on {made['date']} "
-    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `python -m faithbook "
-    f"calibrate` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
+    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; "
+    f"`python data/reference/calibrate.py` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
 )
 
 
@@ -87,12 +86,11 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 many = rates[(rates.rule == calibration.ALL) & (rates.clusters >= 24)]
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 places = {parts: place for place, parts in enumerate(calibration.PARTS)}
-kinds = {name: calibration.kind(name) for name in many["values"].unique()}
-STYLES = {"listed": (PALETTE[0], "o"), calibration.SKEW_APART: (PALETTE[1], "D")}
+STYLES = {calibration.LISTED: (PALETTE[0], "o"), calibration.SKEW_APART: (PALETTE[1], "D")}
 for ax, which in zip(axes, ("yes", "no"), strict=True):
     for name, (colour, marker) in STYLES.items():
-        part = many[(many.which == which) & many["values"].map(kinds).eq(name)]
-        x = part.parts.map(places) + (-0.12 if name == "listed" else 0.12) + (part.clusters > 24) * 0.08
+        part = many[(many.which == which) & (many.kind == name)]
+        x = part.parts.map(places) + (-0.12 if name == calibration.LISTED else 0.12) + (part.clusters > 24) * 0.08
         ax.vlines(x, part.low, part.high, color=colour, lw=1, alpha=0.5)
         ax.plot(x, part.rate, marker, color=colour, ms=5, mfc="white", label=name)
     ax.axhline(0.05, color="#666666", ls=":", lw=1.5)
@@ -102,7 +100,7 @@ for ax, which in zip(axes, ("yes", "no"), strict=True):
 axes[0].set_ylabel("share of worlds in which it errs")
 handles, names = axes[0].get_legend_handles_labels()
 fig.legend(handles, names, loc="outside upper center", ncols=2)
-highest = many.assign(kind=many["values"].map(kinds)).groupby(["kind", "which"]).rate.max()
+highest = many.groupby(["kind", "which"]).rate.max()
 spoken = "; ".join(f"{kind}, {which}: at most {rate:.3f}" for (kind, which), rate in highest.items())
 page.figure(
     fig,
@@ -111,7 +109,7 @@ page.figure(
     f"promise of .05: how often a claim of all parts is answered yes (left) and no (right) where all means are zero. {spoken}.",
     caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero: 24 and 100 "
     "clusters, correlations 0, .5 and .9. Dotted: what is promised. Bars: 95 % Monte Carlo intervals.",
-    data=many,
+    data=many.drop(columns=["kind", "skewness"]),
 )
 
 # %% [markdown]
@@ -124,7 +122,7 @@ held = rates[rates.which == calibration.HELD_AS]
 wide = held.assign(cell=[ends(row) for _, row in held.iterrows()]).pivot_table(
     index="values", columns="clusters", values="cell", aggfunc="first", sort=False
 )
-wide.insert(0, "skewness", [f"{calibration.skewness(name):.1f}" for name in wide.index])
+wide.insert(0, "skewness", [f"{x:.1f}" for x in held.groupby("values", sort=False).skewness.first()])
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
 page.listing(wide, "calibration_coverage", caption="Share of worlds in which the interval holds the truth, in percent")
 
@@ -153,7 +151,7 @@ page.listing(
 # %%
 broken = asked[~asked.kept]
 lines = [f"- {row.rule}, {row.clusters} clusters, {world(row)}: {row.which} in {ends(row)} of 100, promised {100 * row.promised:.0f}." for _, row in broken.iterrows()]  # fmt: skip
-apart = sorted({calibration.kind(name) for name in broken["values"]})
+apart = sorted(set(broken.kind))
 Markdown(
     "\n".join(lines) + f"\n\nAll of them are about values that are called {' or '.join(apart)} above."
     if len(broken)
@@ -169,8 +167,8 @@ Markdown(
 # depends on its size, and is printed with every undecided verdict as the smallest effect that the run could have found.
 
 # %%
-sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
+sizes = ", ".join(f"{name} ({n})" for name, n in made["stored"].items())
 page.finish(
-    note=f"measured apart from the book by `python -m faithbook calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
+    note=f"measured apart from the book by `python data/reference/calibrate.py` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )

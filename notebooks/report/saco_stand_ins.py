@@ -229,7 +229,7 @@ else:
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
     fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
     caption = (
-        "Agreement of metrics on small images, mean over data sets, models and methods; black lines: 95 % intervals."
+        "Agreement of metrics on small images, mean over data sets, models and methods. Orange: the published range."
     )
     display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
     values = wu.every_mean(every.quantity("metric", "method"), ON[SMALL])
