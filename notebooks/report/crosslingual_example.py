@@ -196,7 +196,7 @@ spread = [
 ]
 Markdown(
     f"Over all {len(pools[SHOWN])} pairs of English and {NAME} texts: {'; '.join(spread)}. Single pairs scatter widely, which "
-    "is why the paper averages over thousands and this book prints intervals. What such baselines reach on average,  "
+    "is why the paper averages over thousands and this book prints intervals. What such baselines reach on average, "
     "and how much of rho is left above them, has {doc}`its own page <crosslingual_floors>`."
 )
 
