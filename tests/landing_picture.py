@@ -1,7 +1,7 @@
 """The picture of the landing page that README and links to the book show: `python tests/landing_picture.py` makes it.
 
-It shows the built book (`make book`), and keeps in the file what its figure and its first two findings say (`SHOWS`), so
-that a test knows when a number on the page is another one.
+It shows the built book (`make book`), and keeps in the file what its figure and its first two findings say (`SHOWS`):
+a test compares that with the page.
 """
 
 from __future__ import annotations
