@@ -163,7 +163,7 @@ page.figure(
 # %%
 page.listing(
     pd.DataFrame(
-        {"picture": item["says"], "order of": name, "AOPC": found["aopc"]}
+        {"image": item["says"], "order of": name, "AOPC": found["aopc"]}
         | {end: item[end] for end in ("lower", "upper", "chance")}
         for item in pictured["items"]
         for name, found in item["orders"].items()
