@@ -123,10 +123,10 @@ def told(point):
 
 
 # %% [markdown]
-# ## E1: every batch is answered with the first one
+# ## E1: every batch gets the outputs of the first one
 #
 # - *Text:* {term}`comprehensiveness` and {term}`sufficiency` on the English test set, all texts.
-# - *Code:* the function that asks the model for predictions cuts the list of all copies into batches of 64, but each
+# - *Code:* the function that runs the model cuts the list of all copies into batches of 64, but each
 #   time takes the *first* 64 rows. Every batch gets the outputs of the first one. An input and its five erased copies
 #   make six rows, which does not divide 64, so most windows of six rows mix the outputs of two inputs.
 # - *Here:* each row has its own output; next to it, what that loop would have made of our outputs (`first_batch_fault`).
@@ -148,8 +148,8 @@ Markdown(
 # - *Text:* gradients with respect to word embeddings; words replaced by the embedding of `[PAD]`.
 # - *Code:* for saliency, guided backprop, occlusion, LIME and Shapley sampling it takes `hidden_states[0]`, which is the
 #   *output* of the embedding module, and hands it to the model as `inputs_embeds`, which is its *input*. So positions and
-#   token types are added, and LayerNorm applied, a second time. Those five methods explain another function than the
-#   model that was trained; input × gradient, integrated gradients and activation do not.
+#   token types are added, and LayerNorm applied, a second time. Those five methods explain a different function from
+#   the trained model; input × gradient, integrated gradients and activation do not.
 # - *Here:* every method explains the model itself. Measured: the other function
 #   (`faithbook.papers.zaman_belinkov_twice`). For
 #   input × gradient this is a what-if.
@@ -178,7 +178,7 @@ Markdown(
 # %% [markdown]
 # ## E4: a probability or a logit
 #
-# - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; so a
+# - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; hence a
 #   probability.
 # - *Code:* the largest *logit*. The loss is the cross entropy, as in the text.
 # - *Here:* the logit. Measured: the probability of the class that is predicted for the whole text, minus the logit of the
@@ -267,8 +267,8 @@ Markdown(
 # - *Code:* the largest logit of *every* input that is run. For the text itself this is the logit of the predicted class; on
 #   an erased copy, or half-way to a baseline, it may be that of another class. Occlusion then misses that a word
 #   carried the prediction, if without it the model is as sure of another class.
-# - *Here:* as text and code have it (`top_logit`): formula and program agree, and a method that erases explains that
-#   function. Usual elsewhere, and measured: the logit of the class that is predicted for the whole text. For
+# - *Here:* as in text and code (`top_logit`), which agree, so a method that erases explains that function. Usual
+#   elsewhere, and measured, is the logit of the class that is predicted for the whole text. For
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
@@ -292,8 +292,8 @@ told("E10")
 # - *Text and code:* awesome-align {cite:p}`dou_neubig_2021`: layer 8 of multilingual BERT, links where the softmax in both
 #   directions is above a threshold, so that a word may have several links; premise and hypothesis are one text.
 # - *Here:* the same rule on vectors of words, in a layer of our encoder chosen by links that people made; below the
-#   papers' size that encoder was never trained to align. How good its links are, and those of words that are each other's
-#   nearest, {doc}`the page on the aligner <crosslingual_aligner>` measures.
+#   papers' size that encoder was never trained to align. {doc}`The page on the aligner <crosslingual_aligner>`
+#   measures how good its links are, and those of words that are each other's nearest.
 
 # %% [markdown]
 # ## E12: random links

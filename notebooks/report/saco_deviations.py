@@ -74,9 +74,10 @@ page.speaks()
 # %% [markdown]
 # ## How the effects are measured
 #
-# Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
-# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
-# replaces erased pixels. One point at a time is then changed, on the same images with the same model and the same
+# Our main setting has pixels as features, maps of patches brought to pixels by bilinear interpolation, and ten
+# groups with rounded bounds, weighted by the mean score of their pixels. Equal scores are in reading order, and the
+# image's own mean replaces erased pixels. One point at a time is then changed, on the same images with the same
+# model and the same
 # maps. Two numbers are reported, always *other choice minus main setting*.
 #
 # - The **change** of a metric, averaged over the ten methods. The interval resamples images, each with both of its
@@ -181,8 +182,9 @@ shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "l
 # ## S2: from patches to pixels
 #
 # - *Said:* scores of patches are interpolated over the pixels.
-# - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through several
-#   patches; with nearest neighbours a patch has one score and a group is made of patches, except the one that is cut.
+# - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through
+#   several patches. With nearest neighbours a patch has one score and a group is made of patches, except the one
+#   that is cut.
 # - *Ours:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
