@@ -185,19 +185,6 @@ class Rows:
         pair = self(row, output, **labels)
         return pair if pair.ours.n else None
 
-<<<<<<< HEAD
-    def _published(self, labels: dict[str, object]) -> float:
-        if (known := self._theirs.get(key := repr(labels))) is not None:
-            return known
-        chosen = np.ones(len(self.printed), dtype=bool)
-        for name in [one for one in labels if one in self.printed.columns]:
-            wanted = labels[name]
-            chosen &= self.printed[name].isin([wanted] if isinstance(wanted, str) else list(wanted))  # type: ignore[call-overload]
-        self._theirs[key] = float(self.printed["value"][chosen].mean())
-        return self._theirs[key]
-
-=======
->>>>>>> res
     def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Paired:
         """The mean of several rows, each as often as it is printed: activation for every output."""
         return mean([self(row, output, **labels) for output in outputs for row in rows])
