@@ -8,13 +8,13 @@
 # # How often verdicts err
 #
 # Verdict rules make mistakes. We state how often they may, and check it here by simulation on data with a known answer. In
-# most of the simulated worlds there is nothing to find: every mean is exactly zero, or exactly at the margin. A rule that
-# says *yes* or *no* there errs.
+# most of the simulated worlds there is nothing to find: every mean is exactly zero, or exactly at the margin. A
+# *yes* or *no* there is an error.
 #
-# The simulated values have the shapes of ours: normal; the difference of two shares; shares of .8 and .95; values of single
-# inputs that runs of this book have stored, resampled (*listed* below). Values with strong skew (exponential ones, and what
-# our adversarially trained classifier gains in AOPC) are reported separately, because nothing that looks at ten or thirty
-# of them can know their tail. Clusters are the independent inputs of a cell. A claim of several comparisons has several
+# The simulated values are distributed like ours: normal; differences of two shares; shares of .8 and .95; and values
+# of single inputs from runs of this book, resampled (*listed* below). Values with strong skew (exponential ones, and what
+# our adversarially trained classifier gains in AOPC) are reported separately, because ten or thirty of them do not
+# show the tail. Clusters are the independent inputs of a cell. A claim of several comparisons has several
 # such means, which may be correlated.
 
 # %% tags=["parameters"]
@@ -55,10 +55,11 @@ def world(row):
 # %% [markdown]
 # ## Promise and measurement
 #
-# The farthest rate of each kind: where nothing is to be found a rule may say *yes* in at most 5 of 100 worlds, and *no*
-# in at most 5 of 100 from 24 clusters on. With fewer it says *no* of one part alone. An interval has to hold the truth in
-# 94 of 100 worlds, with ten clusters in 92. The brackets are 95 % Monte Carlo intervals: another seed would give another
-# number within them. A promise counts as broken where the whole bracket lies beyond it.
+# The table has the worst rate of each kind. Where there is nothing to find, a rule may say *yes* in at most 5 of 100
+# worlds, and *no* in at most 5 of 100 from 24 clusters on. With fewer clusters it says *no* only to a claim of one
+# part. An interval has to contain the truth in 94 of 100 worlds, with ten clusters in 92. The brackets are 95 %
+# Monte Carlo intervals: another seed would give another number, usually within them. A promise counts as broken if
+# the whole bracket is beyond it.
 
 # %%
 farthest = calibration.worst(rates)
@@ -79,8 +80,8 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 # %% [markdown]
 # ## Claims of many parts
 #
-# The more parts a claim has, the more often one of them seems to be on the wrong side by chance. The correction for
-# parts has to keep that in check without a look at how they hang together.
+# The more parts a claim has, the more often one of them is on the wrong side by chance. The correction for the
+# number of parts has to prevent this without knowing how the parts are correlated.
 
 # %%
 many = rates[(rates.rule == calibration.ALL) & (rates.clusters >= 24)]
@@ -115,7 +116,7 @@ page.figure(
 # %% [markdown]
 # ## Intervals
 #
-# How often the 95 % interval of one mean, or of one share, holds the truth.
+# How often the 95 % interval of one mean, or of one share, contains the truth.
 
 # %%
 held = rates[rates.which == calibration.HELD_AS]
@@ -124,13 +125,15 @@ wide = held.assign(cell=[ends(row) for _, row in held.iterrows()]).pivot_table(
 )
 wide.insert(0, "skewness", [f"{x:.1f}" for x in held.groupby("values", sort=False).skewness.first()])
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
-page.listing(wide, "calibration_coverage", caption="Share of worlds in which the interval holds the truth, in percent")
+page.listing(
+    wide, "calibration_coverage", caption="Share of worlds in which the interval contains the truth, in percent"
+)
 
 # %% [markdown]
 # ## Inside the margin
 #
-# *Not worse than* and *as good as* have to be earned: with few inputs a rule must not say *yes* because it could not see a
-# difference. Where the truth is no difference at all, *yes* is right, and has to become more frequent with more inputs.
+# *Not worse than* and *as good as* need evidence: with few inputs a rule must not say *yes* only because it found no
+# difference. If there is no difference, *yes* is right and must become more frequent with more inputs.
 
 # %%
 inside = rates[rates.rule.str.endswith(calibration.INSIDE) & (rates.which == "yes")]
@@ -159,12 +162,12 @@ Markdown(
 )
 
 # %% [markdown]
-# What the book does about skew is this. Where the values of a part (of several parts, in the middle) have a skewness beyond one in
-# the sample, an answer on the side of the missing tail is not given, and the verdict is *inconclusive* with that reason.
-# It cannot help where a rare tail is missing from the sample altogether.
+# The book treats skew as follows. If the values of a part have a sample skewness beyond one (for several parts: the
+# median of theirs), the rule gives no answer on the side of the missing tail. The verdict is then *undecided*, with
+# that reason. This cannot help if a rare tail is missing from the sample altogether.
 #
-# Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
-# depends on its size, and is printed with every undecided verdict as the smallest effect that the run could have found.
+# Worlds with nothing to find are the worst case for errors. They do not show how often a true effect is found. That
+# depends on its size: every undecided verdict comes with the smallest effect that the run could have found.
 
 # %%
 sizes = ", ".join(f"{name} ({n})" for name, n in made["stored"].items())

@@ -122,7 +122,7 @@ def outputs_figure(metric, number, told):
         fig,
         f"crosslingual_figure{number}",
         alt=alt,
-        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two floors. {told}",
+        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}",
     )
 
 
@@ -414,7 +414,7 @@ page.figure(
 #
 # A metric can separate methods and still rank them by something other than faithfulness, for example the length of words. How
 # many of the 24 are rated clearly better than scores drawn at random? And how many clearly better than the same score for
-# every piece, for which no explanation is needed ({doc}`the page of floors <crosslingual_floors>`)?
+# every piece, for which no explanation is needed ({doc}`the page of baselines <crosslingual_floors>`)?
 
 # %%
 against = [
