@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.backends import replica
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_known
 from faithlib.inputs import TextInputs
 from faithlib.outputs import read, settled_classes
@@ -163,20 +162,6 @@ def chunks(
         for chunk in together:
             chunk.together = together
         yield together
-
-
-@contextmanager
-def undisturbed(model: nn.Module) -> Iterator[Any]:
-    """The model's `replica`, to be looked into and hooked, with gradients switched on inside.
-
-    Its frozen weights make `requires_grad` mean "depends on the input", and spare the graph what only they would need.
-
-    >>> with undisturbed(nn.Linear(2, 1)) as quiet:
-    ...     quiet.weight.requires_grad, quiet.training
-    (False, False)
-    """
-    with torch.inference_mode(False), torch.enable_grad():
-        yield replica(model)
 
 
 @contextmanager

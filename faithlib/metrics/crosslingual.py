@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, check_known
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.masks import normalise
 
 Links = Iterable[tuple[int, int]]
@@ -209,8 +209,7 @@ def cka_accuracy(
     """
     if len(english) != len(other) or len(english) < n:
         raise InputError(f"{len(english)} and {len(other)} rows: expected as many translations, and at least n = {n}")
-    if k < 1:
-        raise InputError(f"k {k}: expected at least one random batch")
+    check_counts(k=k)
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(other), generator=generator) if shuffle else torch.arange(len(other))
     hits = []
