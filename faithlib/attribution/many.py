@@ -222,6 +222,9 @@ def attributed(
         quiet = replica(own) if isinstance(own, nn.Module) else own
         if check and perturber is None:
             count = met(model, quiet, inputs)
+            asked = [int(wanted.max()) for wanted in classes.values() if wanted is not None]
+            if max(asked, default=0) >= max(count, 2):  # one logit has two classes
+                raise InputError(f"target {max(asked)}: expected classes 0 to {max(count, 2) - 1}")
     said = {
         row: row.output or ("logit" if method.blind else default_of(method.outputs, own, followed, count))
         for row, method in methods.items()

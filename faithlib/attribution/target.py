@@ -92,7 +92,7 @@ class Chunk:
 
     def value_of(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
         """The explained number of any embeddings [N, L, D], those of inputs `rows` [N] replaced."""
-        return read(self.backend.logits(embeddings, rows), target, self.output)
+        return self._finite(read(self.backend.logits(embeddings, rows), target, self.output), rows)
 
     def settled_target(self) -> Tensor:
         """The target classes [R], for methods whose first forward is not at the inputs themselves."""
@@ -107,10 +107,12 @@ class Chunk:
         for chunk in self.together:
             chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
-        value = read(logits, self.target, self.output)
+        return self._finite(read(logits, self.target, self.output), self.rows)
+
+    def _finite(self, value: Tensor, rows: Tensor) -> Tensor:
         if bool((broken := ~value.isfinite()).any()):
             told = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
-            raise NotFiniteError(f"{told} {self.rows[broken][:5].tolist()}: check its weights and its precision")
+            raise NotFiniteError(f"{told} {rows[broken].unique()[:5].tolist()}: check its weights and its precision")
         return value
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:

@@ -31,6 +31,7 @@ from faithlib.masks import checked_mask, top_ratio
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
 from faithlib.scheduler import Pace, Scheduler
+from faithlib.units import items_of
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
@@ -184,7 +185,8 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
     """
     if metrics is None:
         return [name for name, one in FAMILIES.items() if not one.needs_bounds and (has_gold or not one.needs_gold)]
-    if isinstance(metrics, str) or not metrics:
+    metrics = items_of(metrics)
+    if not isinstance(metrics, list) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
     for name in metrics:
         check_known("metric", name, DIRECTIONS)

@@ -1,0 +1,281 @@
+"""Strange inputs of the kinds that public reports are about: each is taken, or refused in a sentence, never silent."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from supported import TEXTS, seer, small
+from torch import Tensor, nn
+from toy_models import text_inputs, text_model, tokenizer
+from transformers import BertForMaskedLM, BertForSequenceClassification
+
+from faithlib.__main__ import main
+from faithlib.attribution import attribute
+from faithlib.backends import PromptClassifier
+from faithlib.errors import FaithlibError
+from faithlib.evaluation import evaluate
+from faithlib.inputs import ImageInputs, TextInputs
+from faithlib.perturb import Perturber
+
+SIZES = [len(row) for row in TextInputs.from_texts(TEXTS, tokenizer(), unit="word").features]
+FEW: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_morf", "saco"]}
+
+
+def measured(inputs: Any, model: Any = None, **options: Any) -> pd.DataFrame:
+    given: dict[str, Any] = {"tokenizer": tokenizer(), **FEW, **options}
+    return evaluate(text_model() if model is None else model, inputs, **given)
+
+
+class Column(Sequence[Any]):
+    """What a column of a `datasets.Dataset` is: a sequence that is no list, and loads its items when asked."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.items[place]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Streamed:
+    """A column of an iterable data set: it can be gone through, and no more."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+
+def arrow(items: Sequence[Any]) -> Any:
+    import pyarrow
+
+    return pyarrow.chunked_array([list(items)])
+
+
+@pytest.mark.parametrize("held", [Column, Streamed, arrow, pd.Index, np.array, iter])
+def test_columns_of_data_sets_are_taken_as_lists_are(held: Callable[[Any], Any]) -> None:
+    scores = [[0.1 * f for f in range(n)] for n in SIZES]
+    spans = [[(0, 1), (2, 6)], [(0, 3), (4, 6)]]
+    of_lists = measured(TEXTS, target=[0, 1])
+    assert measured(held(TEXTS), target=held([0, 1])).equals(of_lists)
+    for name, items in (("methods", scores), ("spans", spans)):
+        given = held(items) if name == "spans" or held is not np.array else np.array([*items, None], dtype=object)[:2]
+        both = [measured(TEXTS, **{name: {"mine": one} if name == "methods" else one}) for one in (items, given)]
+        assert both[0].equals(both[1])
+    marked = [[True] + [False] * (n - 1) for n in SIZES]
+    if held in (Column, Streamed, arrow):
+        given = {"metrics": ["iou"]}
+        assert measured(TEXTS, gold=held(marked), **given).equals(measured(TEXTS, gold=marked, **given))
+
+
+def test_a_column_of_pixels_is_taken_as_a_batch_is() -> None:
+    pixels = torch.randn(2, 3, 32, 32)
+    for held in (Column([*pixels]), Streamed([*pixels]), tuple(pixels), (image for image in pixels)):
+        assert measured(held, seer()).equals(measured(pixels, seer()))
+
+
+class Ruled(nn.Module):
+    """A head that rules a class out, for all inputs or for those whose first number is negative."""
+
+    def __init__(self, head: nn.Module, *, always: bool) -> None:
+        super().__init__()
+        self.head, self.always = head, always
+
+    def forward(self, state: Tensor) -> Tensor:
+        logits = self.head(state).clone()
+        logits[:, 2] = torch.where((state[:, 0] > 0) & (not self.always), logits[:, 2], -torch.inf)
+        return logits
+
+
+def ruling_out(*, always: bool) -> Any:
+    model = text_model()
+    model.classifier = Ruled(model.classifier, always=always)
+    return model
+
+
+@pytest.mark.parametrize("output", ["probability", "logit", "loss", "sigmoid"])
+def test_a_class_that_a_model_rules_out_is_explained_by_nobody_and_leaves_the_others_alone(output: str) -> None:
+    masked, whole, texts = ruling_out(always=True), text_model(), text_inputs(text_model())
+    for method in ("saliency", "occlusion", "integrated_gradients", "deeplift"):
+        if method in ("saliency", "occlusion") or output in ("logit", "loss"):
+            with pytest.raises(FaithlibError, match="infinit"):
+                attribute(method, masked, texts, target=2, output=output)
+    if output != "loss":
+        with pytest.raises(FaithlibError, match="the logit is infinite for 3 inputs"):
+            evaluate(masked, texts, target=2, output=output, **FEW)
+        table = evaluate(masked, texts, target=0, output=output, **FEW)
+        assert np.isfinite(table.value).all()
+    if output in ("logit", "sigmoid"):  # of its own logit alone, which is as it was
+        assert torch.equal(
+            Perturber(masked, texts, target=0, output=output).full,
+            Perturber(whole, texts, target=0, output=output).full,
+        )
+
+
+def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logit() -> None:
+    model, texts = ruling_out(always=False), text_inputs(text_model(), (9, 8, 9, 9, 7, 8), seed=3)
+    kept = texts[Perturber(model, texts, target=0).logits_full[:, 2].isfinite().nonzero()[:, 0]]
+    n = kept.feature_mask.shape[1]
+    answers = Perturber(model, kept, target=2).keep(~torch.eye(n, dtype=torch.bool).expand(len(kept), n, n))
+    assert bool((answers == 0).any()) and bool((answers > 0).any())
+    with pytest.raises(FaithlibError, match=r"the logit is infinite for .* copies"):
+        evaluate(model, kept, target=2, output="logit", methods=["random"], metrics=["aopc_morf"])
+    table = evaluate(model, kept, target=2, methods=["occlusion"], metrics=["log_odds", "aopc_morf"])
+    assert not np.isinf(table.value).any()
+    assert "no logarithm" in str(table.attrs["undefined"])
+
+
+class Answering(nn.Module):
+    """A classifier of pixels whose numbers come out in some form."""
+
+    def __init__(self, form: Callable[[Tensor], Any]) -> None:
+        super().__init__()
+        self.linear, self.form = nn.Linear(3, 3), form
+
+    def forward(self, pixels: Tensor) -> Any:
+        return self.form(self.linear(pixels.mean(dim=(2, 3))))
+
+
+def pictured(form: Callable[[Tensor], Any]) -> pd.DataFrame:
+    torch.manual_seed(0)
+    return measured(torch.randn(2, 3, 32, 32), Answering(form).eval())
+
+
+def test_probabilities_in_the_place_of_logits_are_noted() -> None:
+    with pytest.warns(UserWarning, match="add up to 1 and are read as logits"):
+        assert "logits" in pictured(lambda z: z.softmax(dim=-1)).attrs["notes"]
+    for form in (lambda z: z, lambda z: z.log_softmax(dim=-1)):
+        assert "logits" not in pictured(form).attrs["notes"]
+
+
+def chat(template: Any) -> Any:
+    """A tokenizer whose chat template is some program."""
+
+    class Reader:
+        chat_template = template
+        bos_token = None
+
+        def __call__(self, text: str, **_: Any) -> dict[str, list[int]]:
+            return {"input_ids": list(text.encode())}
+
+        def apply_chat_template(self, messages: list[Any], **_: Any) -> str:
+            raise template
+
+    return Reader()
+
+
+def prompt(template: Any = "{text} Good? ", labels: Any = ("y", "n"), model: Any = None, reader: Any = None) -> Any:
+    reader = chat(None) if reader is None else reader
+    return PromptClassifier(nn.Linear(1, 1) if model is None else model, reader, template, labels)
+
+
+CNN = nn.Sequential(nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+GREY = torch.randn(2, 1, 32, 32)
+MESSAGES = [{"role": "system", "content": "{text}"}]
+# What is asked for, and what the sentence says of it.
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a class for a model": (lambda: measured(TEXTS, BertForSequenceClassification), "the class BertForSequence"),
+    "a class for a tokenizer": (lambda: measured(TEXTS, tokenizer=type(tokenizer())), "load a fast tokenizer"),
+    "a method that is a number": (lambda: measured(TEXTS, methods=[3]), r"methods \[3\]: expected names or Rows"),
+    "a method that is a string": (lambda: measured(TEXTS, methods="lime"), "expected names or Rows"),
+    "a metric that is a list": (lambda: measured(TEXTS, metrics=[["saco"]]), r"unknown metric \['saco'\]"),
+    "metrics without an order": (lambda: measured(TEXTS, metrics={"saco"}), "expected at least one"),
+    "labels without an order": (lambda: prompt(labels={"y", "n"}), "two words or more in their order"),
+    "labels that are numbers": (lambda: prompt(labels=[0, 1]), "two words or more"),
+    "no labels": (lambda: prompt(labels=None), "two words or more"),
+    "masked scores": (
+        lambda: measured(TEXTS, methods={"mine": np.ma.masked_less(np.ones((2, max(SIZES))), 2)}),
+        "nan at feature 0",
+    ),
+    "a class beyond the model's": (
+        lambda: attribute("integrated_gradients", text_model(), text_inputs(text_model()), target=9),
+        "target 9: expected classes 0 to 2",
+    ),
+    "no pixels": (lambda: measured(torch.randn(0, 3, 32, 32), seer()), "none 0"),
+    "images of no size": (lambda: measured(torch.randn(2, 3, 0, 0), seer()), "none 0"),
+    "a patch that is a flag": (lambda: measured(torch.randn(2, 3, 32, 32), seer(), unit=True), "patch True"),
+    "pixels of batches": (lambda: measured([GREY, GREY], seer(), tokenizer=None), "inputs are Tensor: expected images"),
+    "grey images for a network of three channels": (
+        lambda: Perturber(CNN, ImageInputs.from_pixels(GREY, patch=16)),
+        "does not take images .* 3 channels",
+    ),
+    "images that are too small": (lambda: measured(torch.randn(2, 3, 2, 2), CNN, unit=1), "does not take images"),
+    "logits that are whole": (lambda: pictured(lambda z: z.long()), "answers no logits, torch.int64"),
+    "logits that are flags": (lambda: pictured(lambda z: z > 0), "answers no logits, torch.bool"),
+    "logits that are complex": (lambda: pictured(lambda z: z + 1j), "answers no logits, torch.complex64"),
+    "classes": (lambda: pictured(lambda z: z.argmax(dim=-1)), "answers no logits, torch.int64"),
+    "an encoder by prompt": (lambda: prompt(model=small(BertForMaskedLM)), "predicts no next token"),
+    "a chat template that refuses": (
+        lambda: prompt(MESSAGES, reader=chat(ValueError("roles must alternate"))),
+        "roles must alternate.*expected messages",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_is_refused_in_a_sentence(name: str) -> None:
+    ask, sentence = REFUSED[name]
+    with warnings.catch_warnings(action="ignore"), pytest.raises(FaithlibError, match=sentence):
+        ask()
+
+
+def test_sparse_numbers_are_those_that_they_stand_for() -> None:
+    scores = torch.eye(2, max(SIZES))
+    both = [measured(TEXTS, methods={"mine": one}) for one in (scores, scores.to_sparse())]
+    assert both[0].equals(both[1])
+    answers = SimpleNamespace(dense=lambda texts: torch.eye(2)[[len(text) % 2 for text in texts]])
+    sparse = measured(TEXTS, lambda texts: answers.dense(texts).to_sparse(), tokenizer=None)
+    assert sparse.equals(measured(TEXTS, answers.dense, tokenizer=None))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    text_model().save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+TABLES: dict[str, tuple[str | bytes, list[str], str]] = {
+    "a byte order mark": ("\ufefftext,label\na fine film,1\n", [], ""),
+    "blank lines": ("text\n\na fine film\n\n", [], ""),
+    "a quoted line break": ('text\n"a fine\nfilm"\n', [], ""),
+    "one huge cell": ("text\n" + "film " * 50_000 + "\n", [], "cut off at their end"),
+    "numbers and the word NaN": ("text\n12 3\nNaN film\n", [], ""),
+    "semicolons": ("text;label\na fine film;1\n", [], "commas part the cells"),
+    "no header": ("a fine film\nnot bad\n", [], "no column text"),
+    "Latin-1": ("text\nun film é\n".encode("latin-1"), [], "a CSV file in UTF-8"),
+    "a quote that never ends": ('text\n"a fine film\n', [], "cannot be read as a table"),
+    "two columns of one name": ("text,text\na film,b film\n", [], "two columns text"),
+    "a digit that is no number": ("text,label\na fine film,²\n", ["--target", "label"], "unknown target '²'"),
+    "an empty label": ("text,label\na fine film,\n", ["--target", "label"], "unknown target ''"),
+    "the first none": ("text\na fine film\n", ["--first", "0"], "first 0: expected at least 1"),
+    "values in place of the table": ("text\na fine film\n", ["--out", "texts.html"], "choose another name"),
+    "values in place of the report": ("text\na fine film\n", ["--out", "report.csv"], "choose another name"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_the_command_line_are_read_or_refused_and_never_written_over(
+    name: str, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, more, sentence = TABLES[name]
+    given = content if isinstance(content, bytes) else content.encode()
+    monkeypatch.chdir(tmp_path)
+    Path("texts.csv").write_bytes(given)
+    few = ["--methods", "random", "--metrics", "sparseness", "--device", "cpu"]
+    code = main(["evaluate", str(saved), "texts.csv", *few, *more])
+    assert sentence in (told := capsys.readouterr().err) and "Traceback" not in told
+    assert code == (0 if not sentence or told.startswith("note") else 2)
+    assert Path("texts.csv").read_bytes() == given
