@@ -144,12 +144,6 @@ def test_features_pool_their_positions(bert: nn.Module, name: str) -> None:
                 assert torch.allclose(total[b, f], by_piece[b, 2 * f : 2 * f + size].sum(), atol=1e-5)
 
 
-def test_pooled_uniform_counts_pieces(bert: nn.Module) -> None:
-    joined = words(text_inputs(bert))
-    assert attribute("uniform", bert, joined)[0].tolist() == [2, 2, 2, 1]
-    assert attribute("uniform", bert, joined, pool="mean")[0].tolist() == [1, 1, 1, 1]
-
-
 @pytest.mark.parametrize("what", ["bert", "vit"])
 def test_floors_need_no_model(what: str) -> None:
     inputs = inputs_of(what)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -230,13 +229,6 @@ def test_what_does_not_go_together_is_refused(bag, given, error, message):
     model, inputs = bag
     with pytest.raises(error, match=message):
         evaluate(model, inputs, **({"methods": ["saliency"]} | given))
-
-
-def test_texts_need_a_tokenizer(bag):
-    with pytest.raises(InputError, match="plain texts give the model's tokenizer"):
-        evaluate(bag[0], ["a fine film"])
-    with pytest.raises(InputError, match="model is a SimpleNamespace: expected a torch module"):
-        evaluate(SimpleNamespace(model=bag[0]), bag[1])
 
 
 def test_the_package_offers_it_without_importing_it_first():

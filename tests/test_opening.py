@@ -37,13 +37,6 @@ def answers(texts: list[str]) -> list[list[float]]:
     return [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
 
 
-def test_containers_of_texts_give_the_table_of_the_list(model) -> None:
-    expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
-    column = type("Column", (), {"__iter__": lambda self: iter(TEXTS), "__len__": lambda self: 4})()  # of a data set
-    for held in (pd.Series(TEXTS, index=list("abcd")), np.array(TEXTS), iter(TEXTS), tuple(TEXTS), column):
-        pd.testing.assert_frame_equal(evaluate(model, held, tokenizer=tokenizer(), **FEW), expected)
-
-
 def test_a_pipeline_is_its_model_and_tokenizer(model) -> None:
     pipe = transformers.TextClassificationPipeline(model=model, tokenizer=tokenizer())
     expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
