@@ -390,14 +390,18 @@ class Scheduler:
         tokens = len(rows) * length
         known = self.pace.bytes_a_token is not None
         if known and not timed and tokens < 4 * self.pace.tokens_measured:
-            return perturbation.logits(rows, length + rows.shared), False
+            return self._forward(perturbation, rows, length), False
         begun = waited(self._device) if known and timed else None
-        logits, peak = with_peak_memory(lambda: perturbation.logits(rows, length + rows.shared), self._device)
+        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows, length), self._device)
         if begun is not None:
             self.pace.timed(tokens, waited(self._device) - begun)
         if tokens > self.pace.tokens_measured:
             self.pace.measured(tokens, peak)
         return logits, True
+
+    def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
+        """Logits [R, C] of one chunk."""
+        return perturbation.logits(rows, length + rows.shared)
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:
         if not is_out_of_memory(error):

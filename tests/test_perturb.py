@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
@@ -25,23 +25,6 @@ def random_masks(inputs, steps: int, seed: int = 0) -> torch.Tensor:
 def random_probabilities(inputs, steps: int, seed: int = 0) -> torch.Tensor:
     shape = (len(inputs), steps, int(inputs.n_features.max()))
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed))
-
-
-@pytest.mark.parametrize("erase", perturb.TEXT_ERASURES)
-def test_hard_erasure_equals_the_one_row_loop(erase):
-    """Of every family in `test_families`; here of what is asked about a class that is named."""
-    model = MODELS["bert"]
-    inputs = text_inputs(model)
-    keep = random_masks(inputs, 5)
-    target = torch.tensor([0, 2, 1])
-    answers = Perturber(model, inputs, erase=erase, target=target).keep(keep)
-    expected = torch.stack(
-        [
-            torch.stack([one_row(model, inputs, b, row, erase).softmax(-1)[target[b]] for row in keep[b]])
-            for b in range(len(inputs))
-        ]
-    )
-    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -143,12 +126,6 @@ def test_places_beyond_an_inputs_features_do_not_matter():
     prob = torch.where(inputs.feature_mask[:, None, :], random_probabilities(inputs, 1), torch.nan)
     assert torch.isfinite(perturber.soft(prob)).all()
     assert perturber.stats.rows_run == rows + len(inputs)
-
-
-def test_equal_inputs_share_their_answers():
-    inputs = text_inputs(MODELS["bert"])[[0, 1, 0]]
-    perturber = Perturber(MODELS["bert"], inputs)
-    assert perturber.stats.rows_run == 2
 
 
 def test_erased_values_leak_nowhere():
