@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import UserList
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,65 +34,33 @@ def measured(inputs: Any, model: Any = None, **options: Any) -> pd.DataFrame:
     return evaluate(text_model() if model is None else model, inputs, **given)
 
 
-class Column(Sequence[Any]):
-    """What a column of a `datasets.Dataset` is: a sequence that is no list, and loads its items when asked."""
-
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = items
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.items[place]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-
-class Streamed:
-    """A column of an iterable data set: it can be gone through, and no more."""
-
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = items
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
-
-
 def arrow(items: Sequence[Any]) -> Any:
     import pyarrow
 
     return pyarrow.chunked_array([list(items)])
 
 
-@pytest.mark.parametrize(
-    "held",
-    [
-        Column,
-        Streamed,
-        arrow,
-        pd.Index,
-        np.array,
-        iter,
-        lambda items: pd.Series(items, index=[*range(9, 9 - len(items), -1)]),
-    ],
-)
+def objects(items: Sequence[Any]) -> Any:
+    return np.array([*items, None], dtype=object)[:-1]
+
+
+def numbered_otherwise(items: Sequence[Any]) -> Any:
+    return pd.Series(list(items), index=[*range(len(items), 0, -1)])
+
+
+# A column of a `datasets.Dataset` is, as UserList, a sequence and no list; of an iterable data set it is gone through.
+@pytest.mark.parametrize("held", [UserList, iter, arrow, objects, numbered_otherwise])
 def test_columns_of_data_sets_are_taken_as_lists_are(held: Callable[[Any], Any]) -> None:
-    scores = [[0.1 * f for f in range(n)] for n in SIZES]
-    spans = [[(0, 1), (2, 6)], [(0, 3), (4, 6)]]
-    of_lists = measured(TEXTS, target=[0, 1])
-    assert measured(held(TEXTS), target=held([0, 1])).equals(of_lists)
-    for name, items in (("methods", scores), ("spans", spans)):
-        given = held(items) if name == "spans" or held is not np.array else np.array([*items, None], dtype=object)[:2]
-        both = [measured(TEXTS, **{name: {"mine": one} if name == "methods" else one}) for one in (items, given)]
-        assert both[0].equals(both[1])
-    marked = [[True] + [False] * (n - 1) for n in SIZES]
-    if held in (Column, Streamed, arrow):
-        given = {"metrics": ["iou"]}
-        assert measured(TEXTS, gold=held(marked), **given).equals(measured(TEXTS, gold=marked, **given))
+    scores, marks = [[0.1 * f for f in range(n)] for n in SIZES], [[True] + [False] * (n - 1) for n in SIZES]
+    for name, items in {"target": [0, 1], "spans": [[(0, 1), (2, 6)], [(0, 3), (4, 6)]], "gold": marks}.items():
+        more: dict[str, Any] = {"metrics": ["iou"]} if name == "gold" else {}
+        assert measured(held(TEXTS), **{name: held(items)}, **more).equals(measured(TEXTS, **{name: items}, **more))
+    assert measured(TEXTS, methods={"mine": held(scores)}).equals(measured(TEXTS, methods={"mine": scores}))
 
 
 def test_a_column_of_pixels_is_taken_as_a_batch_is() -> None:
     pixels = torch.randn(2, 3, 32, 32)
-    for held in (Column([*pixels]), Streamed([*pixels]), tuple(pixels), (image for image in pixels)):
+    for held in (UserList(pixels), iter(pixels), tuple(pixels)):
         assert measured(held, seer()).equals(measured(pixels, seer()))
 
 
@@ -164,24 +133,9 @@ def test_probabilities_in_the_place_of_logits_are_noted() -> None:
         assert "logits" not in pictured(form).attrs["notes"]
 
 
-def chat(template: Any) -> Any:
-    """A tokenizer whose chat template is some program."""
-
-    class Reader:
-        chat_template = template
-        bos_token = None
-
-        def __call__(self, text: str, **_: Any) -> dict[str, list[int]]:
-            return {"input_ids": list(text.encode())}
-
-        def apply_chat_template(self, messages: list[Any], **_: Any) -> str:
-            raise template
-
-    return Reader()
-
-
-def prompt(template: Any = "{text} Good? ", labels: Any = ("y", "n"), model: Any = None, reader: Any = None) -> Any:
-    reader = chat(None) if reader is None else reader
+def prompt(template: Any = "{text} is", labels: Any = (" film", " bad"), model: Any = None) -> Any:
+    reader = tokenizer()
+    reader.chat_template = "{{ raise_exception('no system') }}"
     return PromptClassifier(nn.Linear(1, 1) if model is None else model, reader, template, labels)
 
 
@@ -196,7 +150,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a number for a method": (lambda: measured(TEXTS, methods=[3]), r"methods \[3\]: expected names or Rows"),
     "a list for a metric": (lambda: measured(TEXTS, metrics=[["saco"]]), r"unknown metric \['saco'\]"),
     "metrics without an order": (lambda: measured(TEXTS, metrics={"saco"}), "expected at least one"),
-    "labels without an order": (lambda: prompt(labels={"y", "n"}), "two words or more in their order"),
+    "labels without an order": (lambda: prompt(labels={" film", " bad"}), "two words or more in their order"),
     "labels that are numbers": (lambda: prompt(labels=[0, 1]), "two words or more"),
     "masked scores": (lambda: measured(TEXTS, methods=HIDDEN), "nan at feature 0"),
     "a class beyond": (lambda: attribute("deeplift", text_model(), BATCH, target=9), "9: expected classes 0 to 2"),
@@ -208,7 +162,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "whole numbers": (lambda: pictured(lambda z: z.argmax(dim=-1)), "answers no logits, torch.int64"),
     "complex numbers": (lambda: pictured(lambda z: z + 1j), "answers no logits, torch.complex64"),
     "an encoder by prompt": (lambda: prompt(model=small(BertForMaskedLM)), "predicts no next token"),
-    "a chat that refuses": (lambda: prompt(MESSAGES, reader=chat(ValueError("no system"))), "no system.*expected mess"),
+    "a chat that refuses": (lambda: prompt(MESSAGES), "no system.*expected mess"),
 }  # fmt: skip
 
 
