@@ -11,7 +11,7 @@ import pytest
 import torch
 from bag_model import Bag
 from torch import Tensor, nn
-from toy_models import image_inputs, one_row, text_inputs, text_model
+from toy_models import image_inputs, in_words, one_row, text_inputs, text_model
 
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithlib.attribution import Cost, Row, attribute, attribute_rows
@@ -42,12 +42,6 @@ def table(numbers: tuple[tuple[str, str], ...] = NUMBERS) -> list[Row]:
         *(row(method, how, number) for number in numbers for method in ELEMENTS for how in ("mean", "l2")),
         *(row(method, None, number) for number in numbers for method in ERASING),
     ]  # fmt: skip
-
-
-def in_words(inputs: TextInputs) -> TextInputs:
-    """The same rows with features of two positions each (the last of a row may have one), and token types."""
-    feature_of = torch.where(inputs.feature_of >= 0, inputs.feature_of // 2, -1)
-    return replace(inputs, feature_of=feature_of, n_features=feature_of.amax(dim=1) + 1)
 
 
 def alone(one: Row, model: nn.Module | None, inputs: TextInputs) -> Tensor:

@@ -586,13 +586,6 @@ def test_blocks_without_readable_attention() -> None:
 
 
 # ------------------------------------------------------------ the door
-def test_names_of_both_kinds() -> None:
-    assert len(NAMES) == 15
-    assert methods() == methods("text")
-    with pytest.raises(UnknownNameError, match="unknown kind of inputs 'audio'"):
-        methods("audio")
-
-
 def test_every_image_method_is_documented() -> None:
     table = inspect.getdoc(attribute) or ""
     for name, method in IMAGE_METHODS.items():

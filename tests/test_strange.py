@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from toy_models import text_inputs, text_model, tokenizer
 from transformers import BertForMaskedLM, BertForSequenceClassification
 
-from faithlib.attribution import attribute
+from faithlib.attribution import attribute, methods
 from faithlib.backends import PromptClassifier
 from faithlib.errors import FaithlibError
 from faithlib.evaluation import evaluate
-from faithlib.inputs import ImageInputs, TextInputs
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
 BATCH = text_inputs(text_model())
@@ -110,20 +110,11 @@ def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logi
     assert "no logarithm" in str(table.attrs["undefined"])
 
 
-class Answering(nn.Module):
-    """A classifier of pixels whose numbers come out in some form."""
-
-    def __init__(self, form: Callable[[Tensor], Any]) -> None:
-        super().__init__()
-        self.linear, self.form = nn.Linear(3, 3), form
-
-    def forward(self, pixels: Tensor) -> Any:
-        return self.form(self.linear(pixels.mean(dim=(2, 3))))
-
-
 def pictured(form: Callable[[Tensor], Any]) -> pd.DataFrame:
+    """Of a classifier of pixels whose numbers come out in some form."""
     torch.manual_seed(0)
-    return measured(torch.randn(2, 3, 32, 32), Answering(form).eval())
+    linear = nn.Linear(3, 3).requires_grad_(False)
+    return measured(torch.randn(2, 3, 32, 32), lambda pixels: form(linear(pixels.mean(dim=(2, 3)))))
 
 
 def test_probabilities_in_the_place_of_logits_are_noted() -> None:
@@ -140,6 +131,7 @@ def prompt(template: Any = "{text} is", labels: Any = (" film", " bad"), model: 
 
 
 CNN = nn.Sequential(nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+WORDS = WordInputs.from_texts(["a film"])
 GREY, MESSAGES = torch.randn(2, 1, 32, 32), [{"role": "system", "content": "{text}"}]
 HIDDEN = {"mine": np.ma.masked_less(np.ones((2, max(SIZES))), 2)}
 # What is asked for, and what the sentence says of it.
@@ -154,11 +146,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "labels that are numbers": (lambda: prompt(labels=[0, 1]), "two words or more"),
     "masked scores": (lambda: measured(TEXTS, methods=HIDDEN), "nan at feature 0"),
     "a class beyond": (lambda: attribute("deeplift", text_model(), BATCH, target=9), "9: expected classes 0 to 2"),
+    "another kind of inputs": (lambda: methods("audio"), "unknown kind of inputs 'audio'"),
     "no pixels": (lambda: measured(torch.randn(0, 3, 32, 32), seer()), "none 0"),
     "a flag for a patch": (lambda: measured(torch.randn(2, 3, 32, 32), seer(), unit=True), "patch True"),
     "a list of batches": (lambda: measured([GREY, GREY], seer(), tokenizer=None), "are Tensor: expected images"),
     "grey images": (lambda: Perturber(CNN, ImageInputs.from_pixels(GREY, patch=16)), "does not take images .* 3 chan"),
     "images that are too small": (lambda: measured(torch.randn(2, 3, 2, 2), CNN, unit=1), "does not take images"),
+    "words for a network": (lambda: Perturber(CNN, WORDS), "WordInputs and a Sequential: these inputs"),
+    "another precision": (lambda: Perturber(len, WORDS, dtype=torch.float64), "a function has its own precision"),
     "whole numbers": (lambda: pictured(lambda z: z.argmax(dim=-1)), "answers no logits, torch.int64"),
     "complex numbers": (lambda: pictured(lambda z: z + 1j), "answers no logits, torch.complex64"),
     "an encoder by prompt": (lambda: prompt(model=small(BertForMaskedLM)), "predicts no next token"),
