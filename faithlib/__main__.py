@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faithlib.errors import DataError, FaithlibError, require
+from faithlib.errors import DataError, FaithlibError, check_counts, require
 
 if TYPE_CHECKING:
     from faithlib.evaluation.opening import Opened
@@ -72,9 +72,13 @@ def _evaluate(given: argparse.Namespace) -> None:
     from faithlib.evaluation.files import read_table
     from faithlib.evaluation.opening import opened
 
+    check_counts(first=given.first)
     rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
+    values = given.out.with_suffix(".csv")
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
         raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
+    if values.absolute() in (given.out.absolute(), given.texts.absolute()):
+        raise DataError(f"--out {given.out}: the values go to {values}, which is there already; choose another name")
     model, tokenizer = _load(given.model, given.device)
     texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
     options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
@@ -84,12 +88,11 @@ def _evaluate(given: argparse.Namespace) -> None:
     target: Any = given.target
     if target == "label":
         names = label_names(model)
-        target = [int(name) if name.isdigit() and name not in names else name for name in rows["label"]]
+        target = [int(name) if name.isdecimal() and name not in names else name for name in rows["label"]]
     _tell_costs(whole, given, has_gold=gold is not None)
     asked: dict[str, Any] = {"methods": given.methods, "metrics": given.metrics, "erase": given.erase, "target": target}
     table = evaluate(model, texts, tokenizer=tokenizer, gold=gold, **asked, **options)
     print(table.summary())
-    values = given.out.with_suffix(".csv")
     table.to_html(given.out)
     table.to_csv(values, index=False)
     print(f"\nReport with heat maps: {given.out}\nAll values: {values}")

@@ -81,7 +81,7 @@ def check_known(kind: str, name: object, known: Collection[Any]) -> None:
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown ties 'halve': did you mean 'half'? known: half, satisfied
     """
-    if name not in known:
+    if name not in [*known]:  # of a list: what has no hash is no name either
         raise unknown(kind, name, known)
 
 
@@ -93,5 +93,5 @@ def check_counts(**numbers: Any) -> None:
     faithlib.errors.InputError: draws 0: expected at least 1, a whole number
     """
     for name, number in numbers.items():
-        if number is not None and (not isinstance(number, Integral) or number < 1):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
             raise InputError(f"{name} {number!r}: expected at least 1, a whole number")

@@ -292,9 +292,11 @@ class ImageInputs(Batch):
         tensor([[ 0,  0,  1, -1]])
         """
         pixels = torch.as_tensor(pixels)
-        if pixels.ndim != 4:
-            hint = ": grayscale images need a channel, pixels[:, None]; a single image is a batch of one, pixels[None]"
-            raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
+        if pixels.ndim != 4 or not pixels.numel():
+            raise InputError(
+                f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W], none 0; grayscale images need "
+                "a channel, pixels[:, None]; a single image is a batch of one, pixels[None]"
+            )
         if is_normalised and not pixels.is_floating_point():
             raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
         if pixels.shape[3] in (1, 3, 4) and min(pixels.shape[1:3]) > 4:
@@ -326,11 +328,8 @@ class ImageInputs(Batch):
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each image's content."""
-        layouts = self.maps(torch.arange(len(self))).cpu().numpy()
-        return tuple(
-            _digest(layout.tobytes() + image.cpu().numpy().tobytes())
-            for layout, image in zip(layouts, self.pixels, strict=True)
-        )
+        layouts, images = self.maps(torch.arange(len(self))).cpu().numpy(), self.pixels.cpu().numpy()
+        return tuple(_digest(one.tobytes() + image.tobytes()) for one, image in zip(layouts, images, strict=True))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from faithlib import counter_rng
-from faithlib.errors import InputError, check_known
+from faithlib.errors import InputError, check_counts, check_known
 
 
 def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
@@ -103,8 +103,7 @@ def salience_groups(
     check_known("ties", ties, ("position", "random"))
     present = checked_mask(scores, feature_mask)
     n = present.sum(dim=1, keepdim=True)
-    if k < 1:
-        raise InputError(f"k {k}: expected at least one group")
+    check_counts(k=k)
     if (n < k).any():
         row = int((n[:, 0] < k).nonzero()[0])
         raise InputError(f"k {k}: input {row} has only {int(n[row])} features; choose at most so many groups")
@@ -185,7 +184,8 @@ def _rank(scores: Tensor, present: Tensor) -> Tensor:
     ordered = own.sort(dim=1).values
     lower, not_higher = (torch.searchsorted(ordered, own, right=right) for right in (False, True))
     others = present.sum(dim=1, keepdim=True) - 1
-    return torch.where(others > 0, 0.5 * (lower + not_higher - 1) / others, 0.5)
+    below = 0.5 * (lower + not_higher - 1).to(torch.promote_types(scores.dtype, torch.float32))
+    return torch.where(others > 0, below / others, 0.5)
 
 
 def _none(scores: Tensor, present: Tensor) -> Tensor:

@@ -86,7 +86,7 @@ class _LiveTensors(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for tensor in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(tensor, Tensor):
+            if isinstance(tensor, Tensor) and tensor.layout == torch.strided:  # of others there is no storage
                 self._hold(tensor)
         return result
 

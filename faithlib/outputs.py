@@ -94,7 +94,7 @@ def predicted(logits: Tensor, head: str = "probability") -> Tensor:
 
 def settled_classes(logits: Tensor, target: Tensor | None, head: str) -> Tensor:
     """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted; InputError
-    for a class that the model lacks.
+    for a class that the model lacks, or rules out for an input (a logit of -inf, which nothing moves).
 
     >>> settled_classes(torch.tensor([[0.0, 1.0]]), None, "logit")
     tensor([1])
@@ -106,6 +106,11 @@ def settled_classes(logits: Tensor, target: Tensor | None, head: str) -> Tensor:
     classes = 2 if logits.shape[-1] == 1 and head != "value" else logits.shape[-1]  # one logit is that of class 1
     if bool((target >= classes).any()):
         raise InputError(f"target {target.tolist()}: expected classes 0 to {classes - 1}")
+    if bool((endless := _of_target(logits.detach(), target).isinf()).any()):
+        raise InputError(
+            f"target {target[endless][:5].tolist()}: the logit is infinite for {int(endless.sum())} inputs, by which a "
+            "model rules a class out whatever it reads: expected a class that it can predict"
+        )
     return target
 
 

@@ -193,7 +193,7 @@ class Perturber:
     @property
     def full(self) -> Tensor:
         """p(target | X), [B]."""
-        return read(self.logits_full, self.target, self.output)
+        return self.read(self.logits_full)
 
     @property
     def empty(self) -> Tensor:
@@ -212,7 +212,18 @@ class Perturber:
     def keep(self, keep: Tensor) -> Tensor:
         """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
         features are ignored."""
-        return read(self.logits(keep), self.target, self.output)
+        return self.read(self.logits(keep))
+
+    def read(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
+        """The output [B, ...] of logits [B, ..., C] for the target; InputError where it is infinite, as that of a class
+        which a model rules out for some copy."""
+        values = read(logits, self.target if target is None else target, self.output)
+        if bool((endless := values.isinf()).any()):
+            raise InputError(
+                f"the {self.output} is infinite for {int(endless.sum())} copies of inputs, where the model rules the "
+                "target out: expected finite numbers; follow output='probability', or leave such inputs out"
+            )
+        return values
 
     def stays(self, keep: Tensor) -> Tensor:
         """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
@@ -224,7 +235,7 @@ class Perturber:
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
         True), [R], for integers [R] and bool masks [R, F]."""
-        return read(self.logit_rows(index, keep), self.target[index.to(self.device)], self.output)
+        return self.read(self.logit_rows(index, keep), self.target[index.to(self.device)])
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """All logits [R, C] of the rows of `keep_rows`."""
@@ -287,8 +298,7 @@ class Perturber:
     def _drawn(self, perturbation: Perturbation, draws: int) -> Tensor:
         """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
         check_counts(draws=draws)
-        logits = self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws)
-        return read(logits, self.target, self.output)
+        return self.read(self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws))
 
     def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
         """Logits [B, S, draws, C] under masks [B S, F]."""

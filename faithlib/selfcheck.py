@@ -78,6 +78,11 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
         raise ModelError(
             f"{named(asked)} by its own call, and as it is run here, answers input {b} {_told(own, here, asked)}"
         )
+    numbers = own[None] if first is None else first
+    adds_up = bool((numbers >= 0).all()) and bool(((numbers.sum(dim=1) - 1).abs() < 1e-3).all())
+    if adds_up and len(own) > 1 and not isinstance(backend, FunctionBackend):
+        told = "answers numbers that add up to 1 and are read as logits: of probabilities, give their logarithms"
+        note("logits", f"{named(asked)} {told}")
     return len(own)
 
 

@@ -44,12 +44,23 @@ def listed(values: Any, noun: str = "text") -> list[Any]:
     """
     if isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names"):
         raise InputError(f"a {type(values).__name__} is a table: expected the column of each {noun}, as table['text']")
-    items = None
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset):
-        items = values.tolist() if hasattr(values, "tolist") else list(values)
+    items = items_of(values)
     if not isinstance(items, list) or not items:
         raise InputError(f"expected a non-empty sequence of strings, one for each {noun}, got {values!r}")
     return items
+
+
+def items_of(values: Any) -> Any:
+    """The items of any ordered container (Series, array, generator, column) as a list; anything else as it is.
+
+    >>> items_of(number for number in (1, 2)), items_of("good")
+    ([1, 2], 'good')
+    """
+    for made_by in ("tolist", "to_pylist"):  # NumPy, pandas and torch; Arrow
+        if hasattr(values, made_by):
+            return getattr(values, made_by)()
+    without_order = isinstance(values, str | bytes | Mapping | set | frozenset)
+    return list(values) if isinstance(values, Iterable) and not without_order else values
 
 
 def readable(texts: Any, noun: str = "text") -> list[str]:
@@ -185,7 +196,7 @@ def check_tokenizer(tokenizer: Any, max_length: int | None) -> None:
     Traceback (most recent call last):
     faithlib.errors.InputError: this tokenizer has no padding token: give it one that no text has, such as ...
     """
-    if not getattr(tokenizer, "is_fast", False):
+    if getattr(tokenizer, "is_fast", False) is not True:  # of a class it is a property
         raise InputError(
             f"{type(tokenizer).__name__} does not report which characters its tokens cover: load a fast tokenizer, or "
             "if there is none evaluate a function of texts, evaluate(lambda texts: model(**tokenizer(texts, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,12 +11,12 @@ import pytest
 import torch
 from bag_model import Bag
 from torch import nn
-from toy_models import FAMILIES, FAST, image_inputs, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, FAST, image_inputs, in_words, text_inputs, text_model, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import AGGREGATIONS, IMAGE_METHODS, METHODS, Method
 from faithlib.errors import InputError, ModelError, UnknownNameError
-from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.inputs import ImageInputs, Inputs
 from faithlib.perturb import Perturber
 
 ELEMENTS = [name for name in methods() if METHODS[name].aggregation]
@@ -43,12 +42,6 @@ NEEDS_MODEL = [(what, name) for what, name in OF_BOTH if registry(what)[name].an
 
 def scores_of(name: str, model: nn.Module | None, inputs: Inputs, **options: Any) -> torch.Tensor:
     return attribute(name, model, inputs, **{**FAST.get(name, {}), **options})
-
-
-def words(inputs: TextInputs) -> TextInputs:
-    """The same rows with features of two positions each (the last of a row may have one)."""
-    feature_of = torch.where(inputs.feature_of >= 0, inputs.feature_of // 2, -1)
-    return replace(inputs, feature_of=feature_of, n_features=feature_of.amax(dim=1) + 1)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +124,7 @@ def test_aggregations_agree_with_each_other(bert: nn.Module, name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in methods() if METHODS[n].answers != "features"])
 def test_features_pool_their_positions(bert: nn.Module, name: str) -> None:
     pieces = text_inputs(bert)
-    joined = words(pieces)
+    joined = in_words(pieces)
     # random draws depend on the grouping too, as part of the input's content; everything else must not.
     by_piece = scores_of(name, bert, pieces) if name != "random" else None
     total, mean = scores_of(name, bert, joined), scores_of(name, bert, joined, pool="mean")
@@ -142,12 +135,6 @@ def test_features_pool_their_positions(bert: nn.Module, name: str) -> None:
             # keep_protected baselines are the same for both groupings, so scores of positions are too.
             if by_piece is not None:
                 assert torch.allclose(total[b, f], by_piece[b, 2 * f : 2 * f + size].sum(), atol=1e-5)
-
-
-def test_pooled_uniform_counts_pieces(bert: nn.Module) -> None:
-    joined = words(text_inputs(bert))
-    assert attribute("uniform", bert, joined)[0].tolist() == [2, 2, 2, 1]
-    assert attribute("uniform", bert, joined, pool="mean")[0].tolist() == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("what", ["bert", "vit"])
@@ -290,17 +277,11 @@ def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
         scores_of(name, model, inputs)
 
 
-def test_no_attention_maps_is_a_model_error() -> None:
+@pytest.mark.parametrize("name", ["attention", "scaled_attention", "guided_backprop"])
+def test_a_part_that_a_method_needs_and_a_model_lacks_is_named(name: str) -> None:
     bag = Bag()
-    for name in ("attention", "scaled_attention"):
-        with pytest.raises(ModelError, match="gives no attention maps"):
-            attribute(name, bag, bag.texts())
-
-
-def test_guided_backprop_without_a_rectifier_is_a_model_error() -> None:
-    bag = Bag()
-    with pytest.raises(ModelError, match="none of the rectifiers"):
-        attribute("guided_backprop", bag, bag.texts())
+    with pytest.raises(ModelError, match="none of the rectifiers" if "guided" in name else "gives no attention maps"):
+        attribute(name, bag, bag.texts())
 
 
 def test_every_method_is_documented() -> None:

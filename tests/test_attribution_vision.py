@@ -585,33 +585,7 @@ def test_blocks_without_readable_attention() -> None:
     assert attribute("integrated_gradients", model, inputs).shape == (3, 4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("architecture", "names"),
-    [
-        ("vit_base_patch16_224", ["rollout", "transformer_mm", "partial_lrp"]),
-        ("deit_base_patch16_224", ["grad_cam", "attcat", "conservative_lrp"]),
-    ],
-)
-def test_the_papers_architectures(architecture: str, names: list[str]) -> None:
-    torch.manual_seed(0)
-    model = timm.create_model(architecture, pretrained=False, num_classes=10)
-    pixels = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0))
-    for name in names:
-        scores = attribute(name, model, ImageInputs.from_pixels(pixels, patch=16), target=3)
-        assert scores.shape == (1, 196)
-        assert torch.isfinite(scores).all()
-        assert scores.std() > 0
-
-
 # ------------------------------------------------------------ the door
-def test_names_of_both_kinds() -> None:
-    assert len(NAMES) == 15
-    assert methods() == methods("text")
-    with pytest.raises(UnknownNameError, match="unknown kind of inputs 'audio'"):
-        methods("audio")
-
-
 def test_every_image_method_is_documented() -> None:
     table = inspect.getdoc(attribute) or ""
     for name, method in IMAGE_METHODS.items():

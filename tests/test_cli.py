@@ -19,12 +19,22 @@ TEXTS = ["a fine film, not bad", "it is bad at all", "who is it", "a film not fi
 FEW = ["--methods", "saliency,occlusion,random", "--metrics", "aopc_morf,saco"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch) -> Path:
-    model = text_model("bert")
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A classifier, and a model without a head, as on the hub."""
+    folder, model = tmp_path_factory.mktemp("models"), text_model("bert")
     model.config.id2label, model.config.label2id = dict(enumerate("xyz")), {name: i for i, name in enumerate("xyz")}
-    model.save_pretrained(tmp_path / "my-model")
-    tokenizer().save_pretrained(tmp_path / "my-model")
+    for name, saved in (("my-model", model), ("headless", model.bert), ("other", None)):
+        (folder / name).mkdir()
+        for part in (saved, tokenizer()) if saved is not None else ():
+            part.save_pretrained(folder / name)
+    return folder
+
+
+@pytest.fixture
+def here(models: Path, tmp_path: Path, monkeypatch) -> Path:
+    for folder in models.iterdir():
+        (tmp_path / folder.name).symlink_to(folder)
     write(tmp_path / "texts.csv", {"text": TEXTS, "label": ["x", "y", "z", "0"], "gold": ["2:6", "", "0:3 4:6", "2:3"]})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -80,70 +90,77 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
     assert main(["evaluate", "my-model", "short.csv", *FEW]) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["my-model", "missing.csv"],
-            "missing.csv cannot be read as a table (No such file or directory): expected a CSV",
-        ),
-        (["my-model", "."], ". cannot be read as a table (Is a directory)"),
-        (["my-model", "none.csv"], "none.csv has no column text: it has review, label"),
-        (["my-model", "empty.csv"], "empty.csv cannot be read as a table (No columns to parse from file)"),
-        (["my-model", "header.csv"], "header.csv has a header and no rows: expected at least one"),
-        (
-            ["my-model", "commas.csv"],
-            "commas.csv cannot be read as a table (Error tokenizing data. C error: Exp",
-        ),
-        (["my-model", "first.csv"], "first.csv cannot be read as a table (Length of header or names does not match"),
-        (["my-model", "latin.csv"], "latin.csv cannot be read as a table ("),
-        (
-            ["no/such/folder", "texts.csv"],
-            "model no/such/folder: there is no such folder; give one with config.json, or",
-        ),
-        (["no-such-model", "texts.csv"], "cannot load no-such-model ("),
-        (["other", "texts.csv"], "cannot load other ("),
-        (
-            ["headless", "texts.csv"],
-            "headless holds no weights for classifier.bias, classifier.weight, so that it would",
-        ),
-        (["my-model", "texts.csv", "--methods", "salience"], "unknown method 'salience': did you mean 'saliency'?"),
-        (["my-model", "texts.csv", "--metrics", "sako"], "unknown metric 'sako': did you mean 'saco'?"),
-        (["my-model", "texts.csv", "--target", "cat"], "unknown target 'cat': known: predicted, x, y, z"),
-        (["my-model", "gaps.csv"], "text 1 ('') is blank: leave such texts out of the batch"),
-        (["my-model", "gaps.csv", "--target", "label"], "gaps.csv has no column label: it has text (commas part"),
-        (["my-model", "marks.csv"], "gold of row 0: '2-6'; expected characters as start:end, '2:6 11:16'"),
-        (["my-model", "beyond.csv"], "gold of row 0: '90:95' marks no feature of its text; characters count from 0"),
-        (
-            ["my-model", "texts.csv", "--unit", "phrase"],
-            "unit 'phrase': expected one of 'wordpiece', 'word', 'character'",
-        ),
-        (
-            ["my-model", "texts.csv", "--out", "no/report.html"],
-            "--out no/report.html: expected the name of a file in a",
-        ),
-        (["my-model", "texts.csv", "--device", "abacus"], "--device abacus: "),
-    ],
-    ids=lambda given: None if isinstance(given, str) else " ".join(given).replace("/", "|"),
-)
-def test_what_is_wrong_is_said_in_a_sentence(here, capsys, arguments: list[str], message: str) -> None:
-    write(here / "none.csv", {"review": ["a"], "label": ["b"]})
-    (here / "empty.csv").write_text("")
-    (here / "header.csv").write_text("text\n")
-    (here / "commas.csv").write_text("text,label\na film,x\na fine, warm, long film,y\n")
-    (here / "first.csv").write_text("text,label\na fine, warm film,y\n")
-    (here / "latin.csv").write_bytes("text\ncafé\n".encode("latin-1"))
-    write(here / "gaps.csv", {"text": ["a film", ""]})
-    write(here / "marks.csv", {"text": ["a film"], "gold": ["2-6"]})
-    write(here / "beyond.csv", {"text": ["a film"], "gold": ["90:95"]})
-    (here / "other").mkdir()
-    text_model("bert").bert.save_pretrained(here / "headless")
-    tokenizer().save_pretrained(here / "headless")
+CANNOT_BE_READ = "made.csv cannot be read as a table ("
+# What the table holds (None: the one of all tests), what is asked for beside it, and how the sentence begins.
+WRONG: dict[str, tuple[str | bytes | None, list[str], str]] = {
+    "a column of another name": ("review,label\na,b\n", [], "made.csv has no column text: it has review, label"),
+    "no label": ("text\na film\n", ["--target", "label"], "made.csv has no column label: it has text (commas part"),
+    "an empty file": ("", [], CANNOT_BE_READ + "No columns to parse from file)"),
+    "a header alone": ("text\n", [], "made.csv has a header and no rows: expected at least one"),
+    "commas": ("text,label\na film,x\na fine, warm, long film,y\n", [], CANNOT_BE_READ + "Error tokenizing data"),
+    "commas first": ("text,label\na fine, warm film,y\n", [], CANNOT_BE_READ + "Length of header or names does not"),
+    "Latin-1": ("text\ncafé\n".encode("latin-1"), [], CANNOT_BE_READ),
+    "semicolons": ("text;label\na film;1\n", [], "made.csv has no column text: it has text;label (commas part"),
+    "no header": ("a film\nnot bad\n", [], "made.csv has no column text: it has a film"),
+    "a quote that never ends": ('text\n"a film\n', [], CANNOT_BE_READ),
+    "two columns of one name": ("text,text\na film,b film\n", [], "made.csv has two columns text: expected one"),
+    "a digit that is no number": ("text,label\na film,²\n", ["--target", "label"], "unknown target '²'"),
+    "an empty label": ("text,label\na film,\n", ["--target", "label"], "unknown target ''"),
+    "a blank text": ("text\na film\n\"\"\n", [], "text 1 ('') is blank: leave such texts out of the batch"),
+    "marks of another form": ("text,gold\na film,2-6\n", [], "gold of row 0: '2-6'; expected characters as start:end"),
+    "marks beyond": ("text,gold\na film,90:95\n", [], "gold of row 0: '90:95' marks no feature of its text"),
+    "an unknown method": (None, ["--methods", "salience"], "unknown method 'salience': did you mean 'saliency'?"),
+    "an unknown metric": (None, ["--metrics", "sako"], "unknown metric 'sako': did you mean 'saco'?"),
+    "an unknown class": (None, ["--target", "cat"], "unknown target 'cat': known: predicted, x, y, z"),
+    "an unknown unit": (None, ["--unit", "phrase"], "unit 'phrase': expected one of 'wordpiece', 'word'"),
+    "the first none": (None, ["--first", "0"], "first 0: expected at least 1, a whole number"),
+    "no folder for the report": (None, ["--out", "no/report.html"], "--out no/report.html: expected the name of a"),
+    "values over the texts": (None, ["--out", "texts.html"], "--out texts.html: the values go to texts.csv, which"),
+    "values over the report": (None, ["--out", "out.csv"], "--out out.csv: the values go to out.csv, which"),
+    "an unknown device": (None, ["--device", "abacus"], "--device abacus: "),
+}  # fmt: skip
+MODELS = {
+    "no/such/folder": "model no/such/folder: there is no such folder; give one with config.json, or",
+    "no-such-model": "cannot load no-such-model (",
+    "other": "cannot load other (",
+    "headless": "headless holds no weights for classifier.bias, classifier.weight, so that it would",
+}
+FILES = {
+    "missing.csv": "missing.csv cannot be read as a table (No such file or directory): expected a CSV",
+    ".": ". cannot be read as a table (Is a directory)",
+}
+
+
+@pytest.mark.parametrize("name", [*WRONG, *MODELS, *FILES], ids=lambda name: name.replace("/", "|"))
+def test_what_is_wrong_is_said_in_a_sentence_and_nothing_is_written_over(here, capsys, name: str) -> None:
+    content, more, message = WRONG.get(name, (None, [], (MODELS | FILES).get(name, "")))
+    table = name if name in FILES else "texts.csv" if content is None else "made.csv"
+    Path("made.csv").write_bytes(content if isinstance(content, bytes) else (content or "").encode())
+    before = Path("texts.csv").read_bytes()
     capsys.readouterr()
-    assert main(["evaluate", *arguments]) == 2
+    assert main(["evaluate", name if name in MODELS else "my-model", table, *more]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"faithlib: {message}"), said
     assert "Traceback" not in said and not Path("report.html").exists()
+    assert Path("texts.csv").read_bytes() == before
+
+
+READ = {
+    "a byte order mark": ("\ufefftext,label\na fine film,1\n", ""),
+    "blank lines": ("text\n\na fine film\n\n", ""),
+    "a quoted line break": ('text\n"a fine\nfilm"\n', ""),
+    "one huge cell": ("text\n" + "film " * 50_000 + "\n", "note: 1 of 1 texts were cut off at their end"),
+    "numbers and the word NaN": ("text\n12 3\nNaN film\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_strange_tables_are_read(here, capsys, name: str) -> None:
+    content, note = READ[name]
+    Path("made.csv").write_text(content, encoding="utf-8")
+    assert main(["evaluate", "my-model", "made.csv", "--methods", "random", "--metrics", "sparseness"]) == 0
+    assert capsys.readouterr().err.startswith(note)
+    assert len(pd.read_csv("report.csv")) == (2 if "NaN" in name else 1)
 
 
 def test_it_runs_as_a_module_and_asks_for_a_command(here) -> None:

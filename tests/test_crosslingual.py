@@ -356,5 +356,5 @@ def test_accuracy_leaves_a_part_batch_over_counts_undefined_as_missed_and_refuse
         cka_accuracy(english, english[:-1])
     with pytest.raises(InputError, match="at least n = 20"):
         cka_accuracy(english, english, n=20)
-    with pytest.raises(InputError, match="at least one random batch"):
+    with pytest.raises(InputError, match="k 0: expected at least 1"):
         cka_accuracy(english, english, k=0)

@@ -14,7 +14,7 @@ import pytest
 import timm
 import torch
 from families import FAMILIES, PAIRS, TEXTS, one_row, opened
-from supported import HF_VISION, hf_seer
+from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
 from toy_models import quick_rows
 
@@ -23,7 +23,7 @@ from faithlib.backends import PromptClassifier, TextBackend, acts_on
 from faithlib.bounds import exact_bounds
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import evaluate, explain
-from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -229,10 +229,6 @@ def seer(name: str) -> nn.Module:
     return timm.create_model(architecture, num_classes=3, **settings).eval()
 
 
-def pictures() -> ImageInputs:
-    return ImageInputs.from_pixels(torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1)), patch=16)
-
-
 @pytest.mark.parametrize("name", VISION)
 def test_pixels_are_erased_whatever_sees_them(name: str) -> None:
     model, inputs = seer(name), pictures()
@@ -356,19 +352,6 @@ def test_a_function_of_pixels_is_enough() -> None:
     by_hand = logits(inputs.pixels[:1] * kept[inputs.feature_of])[0]
     found = Perturber(logits, inputs, erase="zero").logits(kept.expand(2, 1, 4))
     assert np.allclose(found[0, 0].numpy(), by_hand, atol=1e-5)
-
-
-def test_inputs_and_model_that_do_not_go_together() -> None:
-    with pytest.raises(ModelError, match="WordInputs and a Linear"):
-        Perturber(nn.Linear(2, 2).eval(), WordInputs.from_texts(["a"]))
-    with pytest.raises(InputError, match="expected probabilities"):
-        Perturber(lambda texts: [[0.5, 0.6]] * len(texts), WordInputs.from_texts(["a"]))
-    with pytest.raises(InputError, match="is blank"):
-        WordInputs.from_texts(["  "])
-    with pytest.raises(ModelError, match="saliency"):
-        evaluate(Counted(), ["a fine film"], methods=["saliency"])
-    with pytest.raises(InputError, match="a function has its own precision"):
-        Perturber(Counted(), WordInputs.from_texts(["a"]), dtype=torch.float64)
 
 
 # ----------------------------------------------------------------------------------------------- any class, the table

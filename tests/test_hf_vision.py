@@ -25,6 +25,15 @@ def images(n: int = 3) -> ImageInputs:
     return ImageInputs.from_pixels(torch.randn(n, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
 
 
+# How timm's names of weights read in transformers, in the order in which they are replaced.
+RENAMED = {
+    "cls_token": "embeddings.cls_token", "dist_token": "embeddings.distillation_token",
+    "pos_embed": "embeddings.position_embeddings", "patch_embed.proj": "embeddings.patch_embeddings.projection",
+    "blocks.": "layers.", "attn.qkv": "attention.qkv_proj", "attn.proj": "attention.o_proj",
+    "norm1": "layernorm_before", "norm2": "layernorm_after", "norm.": "layernorm.",
+}  # fmt: skip
+
+
 def of_timm(name: str, distilled: bool = False) -> tuple[Any, Any]:
     """A random model of timm, and one of Hugging Face with its weights."""
     torch.manual_seed(0)
@@ -39,38 +48,21 @@ def of_timm(name: str, distilled: bool = False) -> tuple[Any, Any]:
     }  # fmt: skip
     if distilled:
         model = transformers.DeiTForImageClassificationWithTeacher(transformers.DeiTConfig(**config)).eval()
-        heads = {"cls_classifier": theirs.head, "distillation_classifier": theirs.head_dist}
+        heads = {"head.": "cls_classifier.", "head_dist.": "distillation_classifier."}
     else:
         model = transformers.ViTForImageClassification(transformers.ViTConfig(**config)).eval()
-        heads = {"classifier": theirs.head}
-    base = model.deit if distilled else model.vit
-    pairs = {"embeddings.patch_embeddings.projection": theirs.patch_embed.proj, "layernorm": theirs.norm}
-    for i, block in enumerate(theirs.blocks):
-        weights, biases = block.attn.qkv.weight.chunk(3), block.attn.qkv.bias.chunk(3)
-        own = base.layers[i]
-        for mine, weight, bias in zip(("q_proj", "k_proj", "v_proj"), weights, biases, strict=True):
-            _copy(own.attention.get_submodule(mine), weight, bias)
-        _copy(own.attention.o_proj, block.attn.proj.weight, block.attn.proj.bias)
-        for mine, its in (("layernorm_before", block.norm1), ("layernorm_after", block.norm2)):
-            _copy(own.get_submodule(mine), its.weight, its.bias)
-        _copy(own.mlp.fc1, block.mlp.fc1.weight, block.mlp.fc1.bias)
-        _copy(own.mlp.fc2, block.mlp.fc2.weight, block.mlp.fc2.bias)
-    for path, its in pairs.items():
-        _copy(base.get_submodule(path), its.weight, its.bias)
-    for path, its in heads.items():
-        _copy(model.get_submodule(path), its.weight, its.bias)
-    with torch.no_grad():
-        base.embeddings.cls_token.copy_(theirs.cls_token)
-        base.embeddings.position_embeddings.copy_(theirs.pos_embed)
-        if distilled:
-            base.embeddings.distillation_token.copy_(theirs.dist_token)
+        heads = {"head.": "classifier."}
+    weights = {}
+    for key, value in theirs.state_dict().items():
+        if head := next((one for one in heads if key.startswith(one)), None):
+            weights[key.replace(head, heads[head])] = value
+            continue
+        for timms, own in RENAMED.items():
+            key = key.replace(timms, own)
+        parts = zip("qkv", value.chunk(3), strict=True) if "qkv" in key else [("qkv", value)]
+        weights |= {f"{model.base_model_prefix}.{key.replace('qkv', part)}": one for part, one in parts}
+    model.load_state_dict(weights)
     return theirs, model
-
-
-def _copy(into: Any, weight: Tensor, bias: Tensor) -> None:
-    with torch.no_grad():
-        into.weight.copy_(weight)
-        into.bias.copy_(bias)
 
 
 BOTH = [("vit_tiny_patch16_224", False), ("deit_tiny_distilled_patch16_224", True)]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import supported
 import timm
 import torch
 import transformers
 from PIL import Image
 from torch import nn
-from toy_models import image_inputs, text_model, tokenizer, vision_model
+from toy_models import answers, image_inputs, text_model, tokenizer, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
@@ -33,17 +35,6 @@ def model() -> nn.Module:
     return text_model("bert")
 
 
-def answers(texts: list[str]) -> list[list[float]]:
-    return [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-
-
-def test_containers_of_texts_give_the_table_of_the_list(model) -> None:
-    expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
-    column = type("Column", (), {"__iter__": lambda self: iter(TEXTS), "__len__": lambda self: 4})()  # of a data set
-    for held in (pd.Series(TEXTS, index=list("abcd")), np.array(TEXTS), iter(TEXTS), tuple(TEXTS), column):
-        pd.testing.assert_frame_equal(evaluate(model, held, tokenizer=tokenizer(), **FEW), expected)
-
-
 def test_a_pipeline_is_its_model_and_tokenizer(model) -> None:
     pipe = transformers.TextClassificationPipeline(model=model, tokenizer=tokenizer())
     expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
@@ -52,27 +43,9 @@ def test_a_pipeline_is_its_model_and_tokenizer(model) -> None:
 
 
 def test_an_estimator_answers_by_its_probabilities() -> None:
-    class Estimator:
-        def predict_proba(self, texts):
-            return answers(texts)
-
-    table = evaluate(Estimator(), ["a good film"], methods=["occlusion"], metrics=["aopc_morf"])
+    estimator = SimpleNamespace(predict_proba=answers)
+    table = evaluate(estimator, ["a good film"], methods=["occlusion"], metrics=["aopc_morf"])
     assert table.value.tolist() == pytest.approx([0.4])
-
-
-def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"model is a str: .* Load a model by its name, AutoModelForSequenceClassification.fr"
-    ):
-        evaluate("my-model", TEXTS)
-    with pytest.raises(InputError, match="model is a dict: expected a torch module or a function"):
-        evaluate({}, TEXTS)
-    with pytest.raises(
-        InputError, match="max_length 9: expected a whole number, at least 1, and a model that reads tokens"
-    ):
-        evaluate(answers, ["a good film"], max_length=9)
-    with pytest.raises(InputError, match="unit, spans, max_length: WordInputs are cut already; give plain texts"):
-        evaluate(answers, WordInputs.from_texts(["a good film"]), unit="character")
 
 
 # ----------------------------------------------------------------------------------------------------------- truncation
@@ -192,7 +165,7 @@ def test_scores_are_tensors_arrays_or_ragged_lists(model) -> None:
         ([[0.1]] * 4, "scores of 'mine' of input 0: \\[1\\] values, expected 6, one per feature"),
         (ragged[:3], "scores of 'mine': a list; expected \\[B, F\\] = \\[4, 6\\], or 4 lists"),
         ([["a"] * 6] * 4, "scores of 'mine' of input 0: expected numbers, got \\['a'"),
-        (torch.ones(4), "scores of 'mine': \\[4\\]; expected"),
+        (torch.ones(4), "scores of 'mine' of input 0: \\[\\] values, expected 6, one per feature"),
         (0.5, "scores of 'mine': a float; expected"),
         (torch.ones(4, 3), "scores of 'mine' have shape \\(4, 3\\)"),
         ([[float("nan")] * n for n in sizes], "finite"),
@@ -269,6 +242,10 @@ def renamed(names: dict[int, str]) -> nn.Module:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"model": "my-model"}, "model is a str: .* Load a model by its name, AutoModelForSequenceClassification.fr"),
+        ({"model": {}}, "model is a dict: expected a torch module or a function"),
+        ({"model": answers, "max_length": 9}, "max_length 9: expected a whole number, at least 1, and a model that"),
+        ({"model": answers, "inputs": WordInputs.from_texts(["a"]), "unit": "word"}, "WordInputs are cut already"),
         ({"inputs": {"a film", "a fine film"}}, "expected a non-empty sequence of strings, one for each text"),
         ({"inputs": ["a film", "half a \ud83d"]}, "text 1 .* holds half a character"),
         ({"target": ["predicted", 1]}, "'predicted' is for all inputs: give it alone"),
@@ -316,10 +293,7 @@ def test_a_function_may_change_what_it_is_given() -> None:
 # --------------------------------------------------------------------------------------------------------------- images
 @pytest.fixture(scope="module")
 def seer() -> nn.Module:
-    torch.manual_seed(0)
-    return timm.create_model(
-        "vit_tiny_patch16_224", num_classes=3, img_size=32, embed_dim=16, depth=1, num_heads=2
-    ).eval()
+    return supported.seer()
 
 
 @pytest.fixture

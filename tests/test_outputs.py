@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import timm
 import torch
 from torch import Tensor, nn
-from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model
+from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.errors import InputError
@@ -49,13 +48,8 @@ def own(model: Any, inputs: Any) -> Tensor:
 
 
 def one_logit_seer() -> nn.Module:
-    torch.manual_seed(0)
-    model = timm.models.VisionTransformer(
-        img_size=8, patch_size=4, embed_dim=16, depth=2, num_heads=2, num_classes=1
-    ).eval()
+    model = vit(spread=0.3, embed_dim=16, num_classes=1)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(0, 0.3)
         model.head.bias -= model(image_inputs(8).pixels).mean()  # so that some images get a no
     return model
 

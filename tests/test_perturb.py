@@ -8,40 +8,33 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
+from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, SetFunction
 
 MODELS = {family: text_model(family) for family in FAMILIES}
 
 
+@pytest.fixture
+def inputs() -> TextInputs:
+    return text_inputs(MODELS["bert"])
+
+
+@pytest.fixture
+def perturber(inputs) -> Perturber:
+    return Perturber(MODELS["bert"], inputs)
+
+
 def random_masks(inputs, steps: int, seed: int = 0) -> torch.Tensor:
-    shape = (len(inputs), steps, int(inputs.n_features.max()))
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
+    return random_probabilities(inputs, steps, seed) < 0.5
 
 
 def random_probabilities(inputs, steps: int, seed: int = 0) -> torch.Tensor:
     shape = (len(inputs), steps, int(inputs.n_features.max()))
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed))
-
-
-@pytest.mark.parametrize("erase", perturb.TEXT_ERASURES)
-def test_hard_erasure_equals_the_one_row_loop(erase):
-    """Of every family in `test_families`; here of what is asked about a class that is named."""
-    model = MODELS["bert"]
-    inputs = text_inputs(model)
-    keep = random_masks(inputs, 5)
-    target = torch.tensor([0, 2, 1])
-    answers = Perturber(model, inputs, erase=erase, target=target).keep(keep)
-    expected = torch.stack(
-        [
-            torch.stack([one_row(model, inputs, b, row, erase).softmax(-1)[target[b]] for row in keep[b]])
-            for b in range(len(inputs))
-        ]
-    )
-    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -70,10 +63,8 @@ def test_soft_erasure_equals_a_loop_with_the_same_numbers(family):
                 torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
 
 
-def test_full_and_empty_are_the_ends():
+def test_full_and_empty_are_the_ends(inputs, perturber):
     model = MODELS["bert"]
-    inputs = text_inputs(model)
-    perturber = Perturber(model, inputs)
     everything = inputs.feature_mask[:, None, :]
     torch.testing.assert_close(perturber.keep(everything)[:, 0], perturber.full)
     torch.testing.assert_close(perturber.keep(~everything)[:, 0], perturber.empty)
@@ -109,10 +100,7 @@ def test_results_do_not_depend_on_chunks_order_padding_or_memo(order, max_rows, 
     torch.testing.assert_close(shuffled.soft(prob[index], draws=2), soft[index], atol=1e-5, rtol=0)
 
 
-def test_a_row_is_run_once_within_and_across_calls():
-    model = MODELS["bert"]
-    inputs = text_inputs(model)
-    perturber = Perturber(model, inputs)
+def test_a_row_is_run_once_within_and_across_calls(inputs, perturber):
     assert perturber.stats.rows_run == len(inputs)
     keep = random_masks(inputs, 4)
     perturber.keep(torch.cat([keep, keep], dim=1))
@@ -132,9 +120,7 @@ def test_a_row_is_run_once_within_and_across_calls():
     assert perturber.stats.rows_run == distinct + 4 * len(inputs)
 
 
-def test_places_beyond_an_inputs_features_do_not_matter():
-    inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
+def test_places_beyond_an_inputs_features_do_not_matter(inputs, perturber):
     keep = random_masks(inputs, 3)
     flipped = keep ^ ~inputs.feature_mask[:, None, :]
     answers = perturber.keep(keep)
@@ -143,12 +129,6 @@ def test_places_beyond_an_inputs_features_do_not_matter():
     prob = torch.where(inputs.feature_mask[:, None, :], random_probabilities(inputs, 1), torch.nan)
     assert torch.isfinite(perturber.soft(prob)).all()
     assert perturber.stats.rows_run == rows + len(inputs)
-
-
-def test_equal_inputs_share_their_answers():
-    inputs = text_inputs(MODELS["bert"])[[0, 1, 0]]
-    perturber = Perturber(MODELS["bert"], inputs)
-    assert perturber.stats.rows_run == 2
 
 
 def test_erased_values_leak_nowhere():
@@ -168,9 +148,8 @@ def test_erased_values_leak_nowhere():
         Perturber(model, inputs)
 
 
-def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
+def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog, inputs):
     model = MODELS["bert"]
-    inputs = text_inputs(model)
     keep = random_masks(inputs, 12)
     expected = Perturber(model, inputs).keep(keep)
     perturber = Perturber(model, inputs)
@@ -190,8 +169,7 @@ def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
     assert told and all(line.startswith(f"memory ran out at {sizes[0]} rows of") for line in told[:1])
 
 
-def test_the_log_says_what_was_asked_and_what_is_new(caplog):
-    inputs = text_inputs(MODELS["bert"])
+def test_the_log_says_what_was_asked_and_what_is_new(caplog, inputs):
     perturber, keep = Perturber(MODELS["bert"], inputs), random_masks(inputs, 12)
     with caplog.at_level("DEBUG", logger="faithlib"):
         perturber.keep(keep)
@@ -200,8 +178,7 @@ def test_the_log_says_what_was_asked_and_what_is_new(caplog):
     assert last == f"{keep.shape[0] * keep.shape[1]} rows asked, 0 of them new" and first != last
 
 
-def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
-    inputs = text_inputs(MODELS["bert"])
+def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch, inputs):
     perturber = Perturber(MODELS["bert"], inputs, max_rows=8)
     forward, calls = perturber.scheduler._forward, []
 
@@ -224,9 +201,7 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
     assert perturber.stats.rows_run == again.stats.rows_run  # nothing answered before the error ran twice
 
 
-def test_other_errors_are_not_swallowed(monkeypatch):
-    inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
+def test_other_errors_are_not_swallowed(monkeypatch, inputs, perturber):
     monkeypatch.setattr(
         perturber.scheduler, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ"))
     )
@@ -234,9 +209,7 @@ def test_other_errors_are_not_swallowed(monkeypatch):
         perturber.keep(random_masks(inputs, 2))
 
 
-def test_chunks_follow_measured_memory(monkeypatch):
-    inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
+def test_chunks_follow_measured_memory(monkeypatch, inputs, perturber):
     assert perturber.stats.peak_bytes > inputs.input_ids.numel() * 16 * 4  # more than the embeddings alone
     sizes = []
     forward = perturber.scheduler._forward
@@ -249,9 +222,7 @@ def test_chunks_follow_measured_memory(monkeypatch):
     assert max(sizes) <= 5 * 9 // 4
 
 
-def test_draws_average_to_the_expected_share_and_are_repeatable():
-    inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
+def test_draws_average_to_the_expected_share_and_are_repeatable(inputs, perturber):
     prob = torch.full((3, 1, 7), 0.5)
     first = perturber.soft(prob, draws=8, seed=1)
     torch.testing.assert_close(first, Perturber(MODELS["bert"], inputs).soft(prob, draws=8, seed=1))
@@ -284,9 +255,7 @@ def test_numbers_are_uniform_independent_and_ignore_padding():
     assert abs((z**4).mean() - 3) < 0.2
 
 
-def test_gaussian_noise_grows_with_its_scale_and_vanishes_without():
-    inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
+def test_gaussian_noise_grows_with_its_scale_and_vanishes_without(inputs, perturber):
     scale = random_probabilities(inputs, 1)
     for equation in (7, 8):
         still = perturber.gaussian(torch.zeros_like(scale), variance=1.0, equation=equation, draws=2)
@@ -295,9 +264,8 @@ def test_gaussian_noise_grows_with_its_scale_and_vanishes_without():
     torch.testing.assert_close(seven, perturber.gaussian(scale**2 * 0.25, variance=1.0, equation=8), atol=1e-6, rtol=0)
 
 
-def test_low_precision_is_close_and_leaves_the_model_alone():
+def test_low_precision_is_close_and_leaves_the_model_alone(inputs):
     model = MODELS["bert"]
-    inputs = text_inputs(model)
     keep = random_masks(inputs, 4)
     target = torch.tensor([0, 1, 2])
     exact = Perturber(model, inputs, target=target).keep(keep)

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from faithlib.attribution import relevance
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
-from faithlib.attribution.target import undisturbed
+from faithlib.backends import replica
 from faithlib.errors import ModelError
 
 
@@ -40,7 +40,7 @@ def images(n: int = 3) -> Tensor:
 
 def propagate(model: Any, pixels: Tensor, rules: Callable[[], Any]) -> tuple[Tensor, Tensor, Tensor]:
     """Tokens that enter the first block [B, L, D], what is handed to them, and the logits [B, C]; target: the last."""
-    with undisturbed(model) as model, plain_attention(model):
+    with plain_attention(model := replica(model)):
         tokens = model.norm_pre(model._pos_embed(model.patch_embed(pixels))).detach().requires_grad_()
         with rules():
             logits = model.forward_head(model.norm(model.blocks(tokens)))
@@ -309,7 +309,7 @@ def test_nan_stays_in_its_row_and_is_not_hidden(rules: Callable[[], Any]) -> Non
 
 def test_the_backward_may_run_inside() -> None:
     model = vit()
-    with undisturbed(model) as model, plain_attention(model), lrp_rules():
+    with plain_attention(model := replica(model)), lrp_rules():
         pixels = images().requires_grad_()
         logits = model(pixels)
         target = logits.argmax(dim=-1)

@@ -16,7 +16,7 @@ from faithlib.bounds import beam_bounds, exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import count_rows, evaluate
-from faithlib.inputs import ImageInputs, Inputs, WordInputs
+from faithlib.inputs import Inputs, WordInputs
 from faithlib.perturb import SetFunction
 
 BAG = Bag()
@@ -130,10 +130,3 @@ def test_no_beam_answers_more_sets_than_most_rows_says(n: int, width: int, seed:
     rows = int(beam_bounds(function, width=width, variant=variant).rows)
     assert rows == function.stats.rows_run <= most_rows(n, width=width) + 1  # the unperturbed input
     assert most_rows(n, width=2**n) + 1 == int(exact_bounds(function).rows)
-
-
-def test_pictures_with_many_cells_are_counted_too() -> None:
-    inputs = ImageInputs.from_pixels(torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(1)), patch=2)
-    scores = {"mine": torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(2))}
-    given = {"methods": scores, "metrics": ["aopc_morf", "saco", "nc"]}
-    assert ran(SEER, inputs, **given) == count_rows(SEER, inputs, **given).together

@@ -215,7 +215,7 @@ def test_groups_refuse_what_they_cannot_cut():
     present = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
     with pytest.raises(InputError, match="k 4: input 1 has only 3 features"):
         salience_groups(scores, 4, present)
-    with pytest.raises(InputError, match="k 0: expected at least one group"):
+    with pytest.raises(InputError, match="k 0: expected at least 1"):
         salience_groups(scores, 0)
     with pytest.raises(UnknownNameError, match=r"did you mean 'last'\? known: drop, last, spread"):
         salience_groups(scores, 2, remainder="lost")

@@ -13,7 +13,7 @@ import pytest
 import timm
 import torch
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, vision_model
+from toy_models import image_inputs, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import InputError, ModelError
@@ -57,9 +57,7 @@ def test_dropout_that_stays_on_is_refused(door: str) -> None:
 
 @pytest.mark.parametrize("door", [door for door in DOORS if door != "rows"])
 def test_a_part_of_an_image_model_in_training_mode_is_refused(door: str) -> None:
-    model = timm.models.VisionTransformer(
-        img_size=8, patch_size=4, embed_dim=16, depth=2, num_heads=2, num_classes=3, drop_path_rate=0.9
-    ).eval()
+    model = vit(drop_path_rate=0.9)
     for block in model.blocks:  # at 1 - 0.9, each is taken now and then
         block.drop_path1.train()
         block.drop_path2.train()

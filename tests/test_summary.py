@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from browser import browser, chromium
+from browser import browser
 from PIL import Image
 from scipy import stats
-from toy_models import image_inputs, text_model, tokenizer, vision_model
+from toy_models import answers, image_inputs, text_model, tokenizer, vision_model
 
 from faithlib.catalogue import DIRECTIONS, MEANINGS, METRICS
 from faithlib.errors import InputError
@@ -23,10 +23,6 @@ from faithlib.evaluation import evaluate
 from faithlib.evaluation.summary import COLUMNS, Table
 
 TEXTS = ["a fine film, not bad", "it is bad at all", "who is it", "not <b>bad</b> & fine"]
-
-
-def answers(texts: list[str]) -> list[list[float]]:
-    return [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +258,6 @@ def test_every_metric_has_a_meaning() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(chromium() is None, reason="needs Chromium")
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_reads_on_light_and_on_dark(table, tmp_path, dark: bool) -> None:
     table.to_html(tmp_path / "report.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import families
@@ -70,6 +71,12 @@ def text_inputs(model: nn.Module, lengths: tuple[int, ...] = LENGTHS, *, seed: i
     )
 
 
+def in_words(inputs: TextInputs) -> TextInputs:
+    """The same rows with features of two positions each (the last of a row may have one)."""
+    feature_of = torch.where(inputs.feature_of >= 0, inputs.feature_of // 2, -1)
+    return replace(inputs, feature_of=feature_of, n_features=feature_of.amax(dim=1) + 1)
+
+
 def vit(kind: type[VisionTransformer] = VisionTransformer, *, spread: float = 0.4, **options: Any) -> VisionTransformer:
     """A two-block ViT on 8 x 8 images with patches of 4, weights large enough for gradients and attention to show."""
     torch.manual_seed(0)
@@ -90,6 +97,11 @@ def vision_model(*, class_token: bool = True) -> VisionTransformer:
 def image_inputs(n: int = 3) -> ImageInputs:
     """Random images in four patches."""
     return ImageInputs.from_pixels(torch.randn(n, 3, 8, 8, generator=torch.Generator().manual_seed(1)), patch=4)
+
+
+def answers(texts: list[str]) -> list[list[float]]:
+    """A function that knows one word."""
+    return [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
 
 
 def one_row(model: nn.Module, inputs: TextInputs, b: int, keep: Tensor, erase: str) -> Tensor:

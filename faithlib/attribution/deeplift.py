@@ -28,7 +28,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.gradient import by_captum
-from faithlib.attribution.relevance import name_of
+from faithlib.attribution.relevance import Ruled, name_of
 from faithlib.attribution.target import Chunk, eager_attention
 from faithlib.errors import ModelError, check_known
 
@@ -78,19 +78,14 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
 Rule = Callable[[Tensor], tuple[Tensor, ...]]
 
 
-class _Ruled(torch.autograd.Function):
+def _ruled(value: Tensor, rule: Rule, *sources: Tensor) -> Tensor:
     """A value that is already there, with a rule instead of its gradient."""
 
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, rule: Rule, *sources: Tensor) -> Tensor:
-        ctx.rule = rule
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
+    def of_both(multiplier: Tensor, *_: Tensor) -> list[Tensor]:
         # Only the inputs' half is ever asked for; the references' half of a multiplier stays zero all the way.
-        first = gradients[0].chunk(2)[0]
-        return None, None, *(torch.cat([m, torch.zeros_like(m)]) for m in ctx.rule(first))
+        return [torch.cat([m, torch.zeros_like(m)]) for m in rule(multiplier.chunk(2)[0])]
+
+    return Ruled.apply(lambda *_: value, of_both, *sources)
 
 
 class _Rules(TorchFunctionMode):
@@ -138,7 +133,7 @@ def _elementwise(func: Callable[..., Tensor], x: Tensor, *args: Any, inplace: bo
         return func(values, *args, **kwargs)
 
     slope = _slope(f, *_halves(x))
-    return _Ruled.apply(f(x.detach()), lambda m: (m * slope,), x)
+    return _ruled(f(x.detach()), lambda m: (m * slope,), x)
 
 
 def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
@@ -150,7 +145,7 @@ def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor)
         with torch.enable_grad():
             return torch.autograd.grad(multiply(mean_a, mean_b), (mean_a, mean_b), m)
 
-    return _Ruled.apply(multiply(a.detach(), b.detach()), rule, a, b)
+    return _ruled(multiply(a.detach(), b.detach()), rule, a, b)
 
 
 def _log_mean(u: Tensor, u0: Tensor) -> Tensor:
@@ -186,7 +181,7 @@ def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) 
         m_u = m * slope
         return (m_u - share * m_u.sum(dim, keepdim=True),)
 
-    return _Ruled.apply(func(x.detach(), *args, **kwargs), rule, x)
+    return _ruled(func(x.detach(), *args, **kwargs), rule, x)
 
 
 def _layer_norm(
@@ -205,7 +200,7 @@ def _layer_norm(
         m_c = m * (1 / d1 + 1 / d0) / 2 + m_v * (c1 + c0) / torch.Size(normalized_shape).numel()
         return (m_c - m_c.mean(dims, keepdim=True),)
 
-    return _Ruled.apply(func(x.detach(), normalized_shape, weight, bias, eps), rule, x)
+    return _ruled(func(x.detach(), normalized_shape, weight, bias, eps), rule, x)
 
 
 # By name, as `relevance` has them: functional.relu, torch.relu and Tensor.relu are one.

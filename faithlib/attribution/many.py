@@ -18,13 +18,14 @@ from torch import Tensor, nn
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import Answers, Perturbers, check_given, erased_inputs
 from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
-from faithlib.attribution.target import Number, undisturbed
+from faithlib.attribution.target import Number
 from faithlib.attribution.texts import Job, run_on_texts
 from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
 from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.outputs import default_of
 from faithlib.perturb import Perturber, asked_together
 from faithlib.selfcheck import met
 
@@ -221,7 +222,13 @@ def attributed(
         quiet = replica(own) if isinstance(own, nn.Module) else own
         if check and perturber is None:
             count = met(model, quiet, inputs)
-    said = {row: row.output or method.default_output(own, followed, count) for row, method in methods.items()}
+            asked = [int(wanted.max()) for wanted in classes.values() if wanted is not None]
+            if max(asked, default=0) >= max(count, 2):  # one logit has two classes
+                raise InputError(f"target {max(asked)}: expected classes 0 to {max(count, 2) - 1}")
+    said = {
+        row: row.output or ("logit" if method.blind else default_of(method.outputs, own, followed, count))
+        for row, method in methods.items()
+    }
     numbers = list(dict.fromkeys((output, row.target) for row, output in said.items()))
     job_of = _jobs(methods, {row: numbers.index((said[row], row.target)) for row in methods}, inputs, passed)
     device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
@@ -283,7 +290,8 @@ def _run(
             job.found = {None: job.method.run(inputs, **job.options)}
     inside = [job for job in jobs if job.method.answers not in ("floor", "features")]
     if inside:
-        with undisturbed(quiet):
+        # A replica's frozen weights make `requires_grad` mean "depends on the input".
+        with torch.inference_mode(False), torch.enable_grad():
             if isinstance(inputs, TextInputs):
                 run_on_texts(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
             elif isinstance(inputs, ImageInputs):

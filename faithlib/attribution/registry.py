@@ -16,7 +16,7 @@ from faithlib.attribution import attention, deeplift, gradient, perturbation, vi
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.outputs import OUTPUTS, check_stated, default_of
+from faithlib.outputs import OUTPUTS, check_stated
 
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
@@ -50,10 +50,6 @@ class Method:
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
         extra = {"features": ["erase", "perturber", "unit"], "floor": [], "patches": ["max_tokens", "upsample"]}
         return (*own, *extra.get(self.answers, ["max_tokens"]))
-
-    def default_output(self, model: Any, followed: str | None = None, count: int | None = None) -> str:
-        """What it explains where nobody says: `outputs.default_of`."""
-        return "logit" if self.blind else default_of(self.outputs, model, followed, count)
 
 
 METHODS: dict[str, Method] = {

@@ -34,7 +34,7 @@ from faithlib.errors import ModelError
 def lrp_rules() -> TorchFunctionMode:
     """A context in which a forward builds a graph that carries relevance (Chefer et al. 2021, Eq. 2-10).
 
-    Run the model inside, frozen and in evaluation mode (`undisturbed`), attention written out (`plain_attention`).
+    Run the model inside, frozen and in evaluation mode (`backends.replica`), attention written out (`plain_attention`).
     `torch.autograd.grad(logits.gather(1, target[:, None]).sum(), tensors)`, outside, then answers relevances in the
     tensors' shapes, signed, for R = 1 at each row's target; `grad_outputs` sets another start. Of the start, the tokens
     that enter the first block get all but two parts. One is what the sums hand to constants, such as a positional
@@ -135,8 +135,13 @@ def _row_sums(x: Tensor) -> Tensor:
     return x.sum(tuple(range(1, x.ndim)), keepdim=True) if x.ndim > 1 else x
 
 
-class _Ruled(torch.autograd.Function):
-    """compute(*sources), with rule(R, *sources) instead of its gradient; without a rule R passes."""
+class Ruled(torch.autograd.Function):
+    """compute(*sources), with rule(R, *sources) instead of its gradient; without a rule R passes.
+
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> torch.autograd.grad(Ruled.apply(torch.square, lambda relevance, x: (2 * relevance,), x), x)
+    (tensor([2.]),)
+    """
 
     @staticmethod
     def forward(ctx: Any, compute: Callable[..., Tensor], rule: Callable[..., Any] | None, *sources: Tensor) -> Tensor:
@@ -155,7 +160,7 @@ class _Ruled(torch.autograd.Function):
 def _pass(func: Any, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
     if inplace:
         return input.copy_(_pass(func, input.clone(), *args, **kwargs))
-    return _Ruled.apply(lambda x: func(x, *args, **kwargs), None, input)
+    return Ruled.apply(lambda x: func(x, *args, **kwargs), None, input)
 
 
 def _weigh(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None, *args: Any, **kwargs: Any) -> Tensor:
@@ -166,7 +171,7 @@ def _weigh(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None,
     def rule(relevance: Tensor, x: Tensor) -> tuple[Tensor]:
         return (_positive(lambda x, w: func(x, w, None, *args, **kwargs), relevance, x, fixed),)
 
-    return _Ruled.apply(lambda x: func(x, fixed, bias, *args, **kwargs), rule, input)
+    return Ruled.apply(lambda x: func(x, fixed, bias, *args, **kwargs), rule, input)
 
 
 def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -179,7 +184,7 @@ def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> T
 
     # A linear map with equal weights.
     weight = input.new_ones(())
-    return _Ruled.apply(lambda x: f(x, weight), lambda relevance, x: (_positive(f, relevance, x, weight),), input)
+    return Ruled.apply(lambda x: f(x, weight), lambda relevance, x: (_positive(f, relevance, x, weight),), input)
 
 
 def _scale(func: Any, input: Any, other: Any) -> Tensor:
@@ -188,7 +193,7 @@ def _scale(func: Any, input: Any, other: Any) -> Tensor:
         raise _no_rule(func, "by what depends on the input")
     if _carries(other):
         input, other = other, input
-    return _Ruled.apply(lambda x: func(x, other), lambda relevance, x: (relevance.sum_to_size(x.shape),), input)
+    return Ruled.apply(lambda x: func(x, other), lambda relevance, x: (relevance.sum_to_size(x.shape),), input)
 
 
 def _add(func: Any, input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
@@ -196,15 +201,15 @@ def _add(func: Any, input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
         return torch.add(u, v, alpha=alpha)
 
     if not isinstance(other, Tensor):
-        return _Ruled.apply(lambda u: f(u, other), None, input)
+        return Ruled.apply(lambda u: f(u, other), None, input)
     # Expanded first: each row normalises by its own copy of an operand that all rows share.
-    return _Ruled.apply(f, lambda relevance, u, v: _pair(f, relevance, u, v), *torch.broadcast_tensors(input, other))
+    return Ruled.apply(f, lambda relevance, u, v: _pair(f, relevance, u, v), *torch.broadcast_tensors(input, other))
 
 
 def _matmul(func: Any, input: Tensor, other: Tensor) -> Tensor:
     if not (_carries(input) and _carries(other)) or input.ndim < 3 or input.shape[:-2] != other.shape[:-2]:
         raise _no_rule(func, f"of {list(input.shape)} and {list(other.shape)}: expected activations with equal rows")
-    return _Ruled.apply(torch.matmul, lambda relevance, u, v: _pair(torch.matmul, relevance, u, v), input, other)
+    return Ruled.apply(torch.matmul, lambda relevance, u, v: _pair(torch.matmul, relevance, u, v), input, other)
 
 
 def _dropout(func: Any, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.backends import replica
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_known
 from faithlib.inputs import TextInputs
 from faithlib.outputs import read, settled_classes
@@ -93,7 +92,7 @@ class Chunk:
 
     def value_of(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
         """The explained number of any embeddings [N, L, D], those of inputs `rows` [N] replaced."""
-        return read(self.backend.logits(embeddings, rows), target, self.output)
+        return self._finite(read(self.backend.logits(embeddings, rows), target, self.output), rows)
 
     def settled_target(self) -> Tensor:
         """The target classes [R], for methods whose first forward is not at the inputs themselves."""
@@ -108,10 +107,12 @@ class Chunk:
         for chunk in self.together:
             chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
-        value = read(logits, self.target, self.output)
+        return self._finite(read(logits, self.target, self.output), self.rows)
+
+    def _finite(self, value: Tensor, rows: Tensor) -> Tensor:
         if bool((broken := ~value.isfinite()).any()):
             told = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
-            raise NotFiniteError(f"{told} {self.rows[broken][:5].tolist()}: check its weights and its precision")
+            raise NotFiniteError(f"{told} {rows[broken].unique()[:5].tolist()}: check its weights and its precision")
         return value
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
@@ -163,20 +164,6 @@ def chunks(
         for chunk in together:
             chunk.together = together
         yield together
-
-
-@contextmanager
-def undisturbed(model: nn.Module) -> Iterator[Any]:
-    """The model's `replica`, to be looked into and hooked, with gradients switched on inside.
-
-    Its frozen weights make `requires_grad` mean "depends on the input", and spare the graph what only they would need.
-
-    >>> with undisturbed(nn.Linear(2, 1)) as quiet:
-    ...     quiet.weight.requires_grad, quiet.training
-    (False, False)
-    """
-    with torch.inference_mode(False), torch.enable_grad():
-        yield replica(model)
 
 
 @contextmanager

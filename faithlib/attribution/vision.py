@@ -84,7 +84,7 @@ class ImageChunk(Chunk):
 
     def value_of(self, pixels: Tensor, rows: Tensor, target: Tensor) -> Tensor:
         """The explained number [N] of any pixels [N, C, H, W]."""
-        return read(self.backend.asked(pixels), target, self.output)
+        return self._finite(read(self.backend.asked(pixels), target, self.output), rows)
 
     def inside(self) -> Inside:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""

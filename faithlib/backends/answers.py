@@ -37,8 +37,9 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     logits = logits_in(answer)
-    if not isinstance(logits, Tensor):
-        raise ModelError(f"{named(model)} answers no logits: {instead(model)}")
+    if not isinstance(logits, Tensor) or not logits.is_floating_point():
+        kind = logits.dtype if isinstance(logits, Tensor) else type(logits).__name__
+        raise ModelError(f"{named(model)} answers no logits, {kind}: {instead(model)}")
     logits = logits[:, None] if logits.ndim == 1 else logits
     if logits.ndim == 2 and not logits.shape[1]:
         raise ModelError(f"{named(model)} has no outputs (num_labels=0): {_SEQUENCE}")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends.door import inside
-from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal, stacked
+from faithlib.backends.prompts import Prompt, Template, check_apart, stacked
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import TextInputs
 from faithlib.units import listed
@@ -77,7 +77,6 @@ class Continuation(Prompt):
         token: int | None = None,
         max_new_tokens: int = 20,
     ) -> None:
-        check_causal(model)
         super().__init__(model, tokenizer, template)
         self.reading = reading or ("log_probability" if against is None else "contrast")
         check_known("reading", self.reading, READINGS)

@@ -14,6 +14,7 @@ from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
 from faithlib.inputs import TextInputs
 from faithlib.notes import note
 from faithlib.outputs import stated
+from faithlib.units import items_of
 
 _QUANTISED = (
     "torch.ao.nn.quantized", "torch.nn.quantized", "torchao", "bitsandbytes", "optimum.quanto", "gptqmodel", "awq",
@@ -145,14 +146,14 @@ def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
     >>> target_classes("Good", model, 2), target_classes(["bad", 1], model, 2), target_classes("predicted", model, 2)
     (tensor([1, 1]), tensor([0, 1]), None)
     """
-    items = target.tolist() if getattr(getattr(target, "dtype", None), "kind", "") in ("O", "U") else target
+    items = items_of(target)
     if isinstance(items, str):
         if items == "predicted":
             return None
         if items == "gold":
             raise UnknownNameError("target 'gold': inputs carry no labels, give the labels themselves as integers [B]")
         items = _index(items, model)
-    elif isinstance(items, list | tuple):
+    elif isinstance(items, list):
         if "predicted" in items:
             raise InputError("target 'predicted' is for all inputs: give it alone, or a class for each input")
         items = [_index(one, model) if isinstance(one, str) else one for one in items]
@@ -208,16 +209,27 @@ def check_tables(base: nn.Module, inputs: TextInputs) -> None:
     tables = {path.rpartition(".")[2]: part for path, part in base.named_modules() if isinstance(part, nn.Embedding)}
     if types is not None and (table := tables.get("token_type_embeddings")) is not None:
         _check(types, table.num_embeddings, "token type", f"this {name} has types", own)
-    for table in (tables[key] for key in ("position_embeddings", "embed_positions", "wpe") if key in tables):
-        # RoBERTa's kind keeps the first places for padding, OPT's two more.
-        kept = getattr(table, "offset", 0 if table.padding_idx is None else table.padding_idx + 1)
-        longest = int(inputs.lengths.max())
-        if longest > table.num_embeddings - kept:
-            most = table.num_embeddings - kept
-            raise InputError(
-                f"row {int(inputs.lengths.argmax())} has {longest} tokens, and this {name} has places for {most}: cut "
-                f"texts to that, max_length={most}"
-            )
+    most, longest = places_of(base), int(inputs.lengths.max())
+    if most is not None and longest > most:
+        raise InputError(
+            f"row {int(inputs.lengths.argmax())} has {longest} tokens, and this {name} has places for {most}: cut "
+            f"texts to that, max_length={most}"
+        )
+
+
+def places_of(model: Any) -> int | None:
+    """How many tokens a model's table of positions has places for; None where it has no such table.
+
+    >>> places_of(nn.Sequential(nn.Linear(1, 1))) is None
+    True
+    """
+    for path, table in model.named_modules():
+        if path.rpartition(".")[2] in ("position_embeddings", "embed_positions", "wpe") and hasattr(table, "weight"):
+            # RoBERTa's kind keeps the first places for padding, OPT's two more.
+            padding = getattr(table, "padding_idx", None)
+            kept = getattr(table, "offset", 0 if padding is None else padding + 1)
+            return int(table.weight.shape[0]) - kept
+    return None
 
 
 def _check(numbers: Tensor, size: int | None, what: str, has: str, do: str) -> None:

@@ -202,9 +202,8 @@ def family_of(model: Any) -> Family:
     """
     found = _family(model, base_of(model))
     assert found is not None
-    if getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean":
-        found = replace(found, reads="")
-    return found
+    pools = getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean"
+    return replace(found, reads="") if pools else found
 
 
 def _family(model: Any, base: nn.Module) -> Family | None:

@@ -54,7 +54,7 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     torch.Size([2, 1])
     """
     try:
-        numbers = torch.as_tensor(answer, dtype=torch.float32, device="cpu")
+        numbers = torch.as_tensor(answer, dtype=torch.float32, device="cpu").to_dense()
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"the function answered a {type(answer).__name__} ({error}): {_EXPECTED}") from error
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers

@@ -24,6 +24,7 @@ from faithlib.backends.functions import ERASING
 from faithlib.backends.replica import HANDED, handing, replica
 from faithlib.errors import FaithlibError, InputError, ModelError, require
 from faithlib.inputs import ImageInputs
+from faithlib.memory import is_out_of_memory
 
 Pair = tuple[int, int]
 _MOST_PREFIX = 8  # class, distillation and register tokens
@@ -330,8 +331,8 @@ class VisionBackend:
         model = self.model if model is None else model
         try:
             answer = model(pixels.to(self.dtype))
-        except (TypeError, ValueError, AssertionError) as error:
-            if isinstance(error, FaithlibError):
+        except (TypeError, ValueError, AssertionError, RuntimeError) as error:
+            if isinstance(error, FaithlibError) or is_out_of_memory(error):
                 raise
             told = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
             raise ModelError(f"{told}; expected a classifier of pixels of this size") from error

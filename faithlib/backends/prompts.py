@@ -23,7 +23,7 @@ from faithlib.backends.answers import logits_in
 from faithlib.backends.door import inside
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import Span, TextInputs
-from faithlib.units import Filled, listed, readable
+from faithlib.units import Filled, items_of, listed, readable
 
 Template = str | Sequence[Mapping[str, str]]
 _SLOT = re.compile(r"{(\w+)}")
@@ -49,6 +49,7 @@ class Prompt(nn.Module):
     reads_distribution = False  # whether numbers compare a row's next-token distribution with the input's own
 
     def __init__(self, model: nn.Module, tokenizer: Any, template: Template) -> None:
+        check_causal(model)
         super().__init__()
         self.model: Any = model
         self.tokenizer = tokenizer
@@ -224,9 +225,10 @@ class PromptClassifier(Prompt):
 
     def __init__(self, model: nn.Module, tokenizer: Any, template: Template, labels: Sequence[str]) -> None:
         super().__init__(model, tokenizer, template)
-        if isinstance(labels, str) or len(labels) < 2:
-            raise InputError(f"labels {labels!r}: expected two words or more, one for each class")
-        self.labels = tuple(labels)
+        words = items_of(labels)
+        if not isinstance(words, list) or len(words) < 2 or not all(isinstance(word, str) for word in words):
+            raise InputError(f"labels {labels!r}: expected two words or more in their order, one for each class")
+        self.labels = tuple(words)
         before = self.template.replace("{text}", "")
         ids = [self._ids_after(before, label, "label") for label in labels]
         check_apart(ids, labels, "labels")
@@ -275,7 +277,11 @@ def _written(template: Template, tokenizer: Any) -> str:
             f"this {type(tokenizer).__name__} has no chat template: expected a template of text, 'Question: {{text}}', "
             "or the tokenizer of a model that is made for chats"
         )
-    return str(tokenizer.apply_chat_template(list(template), tokenize=False, add_generation_prompt=True))
+    try:
+        return str(tokenizer.apply_chat_template(list(template), tokenize=False, add_generation_prompt=True))
+    except Exception as error:  # of the template itself, which is a program and raises what it likes
+        told = f"the chat template makes nothing of {template!r} ({type(error).__name__}: {error})"
+        raise InputError(f"{told}: expected messages such as [{{'role': 'user', 'content': '{{text}}'}}]") from error
 
 
 def _beginning_once(template: str, tokenizer: Any) -> str:

@@ -12,12 +12,9 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds.exact import Array, Bounds, present_features
+from faithlib.bounds.lattice import Array, Bounds, Keys, Lattice, Layer, Numbers
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
-
-Numbers = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 
 def beam_bounds(
@@ -106,33 +103,7 @@ def most_rows(n: int, *, width: int = 3) -> int:
     return sum(min(comb(n, k), 2 * min(width, comb(n, k - 1)) * (n - k + 1)) for k in sizes)
 
 
-class _Layer:
-    """The distinct sets of one size that have been visited, for all inputs: packed bits, answers and, for each end, the
-    cheapest visited path to each (`best` [2, R]) and the feature it ends with (`last` [2, R]). `known`: sets of an
-    earlier search, visited too."""
-
-    def __init__(
-        self, owner: Numbers, key: Keys, bits: NDArray[np.uint8], values: Array, known: _Layer | None = None
-    ) -> None:
-        if known is not None:
-            owner, key = np.append(known.owner, owner), np.append(known.key, key)
-            bits, values = np.append(known.bits, bits, axis=0), np.append(known.values, values)
-        _, first = np.unique(key, return_index=True)
-        self.owner: Numbers = owner[first]
-        self.key: Keys = key[first]
-        self.bits: NDArray[np.uint8] = bits[first]
-        self.values: Array = values[first]
-        self.best = np.full((2, len(first)), np.inf)
-        self.last = np.zeros((2, len(first)), dtype=np.int64)
-        self.children = np.zeros(len(first), dtype=np.int64)
-
-    def find(self, key: Keys) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Where sets with these keys are, and whether they are there."""
-        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        return place, self.key[place] == key
-
-
-class _Search:
+class _Search(Lattice):
     """One beam search. Group g searches the upper end of input g (g < B) or the lower end of input g - B.
 
     `narrower`: an earlier search, whose sets count as visited, and whose inputs `searched` are searched again.
@@ -153,24 +124,13 @@ class _Search:
             raise InputError(f"width {width}, candidates {candidates}: expected width >= 1 and candidates None or >= 2")
         if limits is None and isinstance(score, Perturber) and score.output == "probability":
             limits = (0.0, 1.0)
-        self.score, self.width, self.candidates, self.merge = score, width, candidates, merge
+        super().__init__(score)
+        self.width, self.candidates, self.merge = width, candidates, merge
         self.tolerance, self.limits = tolerance, limits
-        self.present = present_features(score)
-        self.here = self.present.cpu().numpy()
-        self.inputs, self.features = self.here.shape
-        self.sizes = self.here.sum(axis=1)
-        self.full = score.full.double().cpu().numpy()
-        # Sets have 64-bit keys: the exclusive or of one random word per feature and one per input. A million
-        # sets collide with a probability of 3e-8.
-        words = np.random.default_rng(0).integers(2**63, size=self.features + self.inputs, dtype=np.uint64)
-        self.word_of_feature, self.word_of_input = words[: self.features], words[self.features :]
-        nothing = np.packbits(np.zeros_like(self.here), axis=1)
-        self.layers = [_Layer(np.arange(self.inputs), self.word_of_input, nothing, self.full)]
-        self.layers[0].best[:] = 0.0
         self.finished: dict[int, tuple[float, Numbers]] = {}
         # The open entries of all beams.
         self.searched: Numbers = np.arange(self.inputs) if narrower is None else narrower.searched
-        self.visited: list[_Layer] = [] if narrower is None else narrower.layers
+        self.visited: list[Layer] = [] if narrower is None else narrower.layers
         self.widths: Numbers = np.zeros_like(self.sizes) if narrower is None else narrower.widths
         self.widths[self.searched] = width
         self.group = np.concatenate([self.searched, self.searched + self.inputs])
@@ -201,9 +161,9 @@ class _Search:
         removed[np.arange(len(entry)), feature] = True
         value = self._answers(self._input(group), removed)
         bits = np.packbits(removed, axis=1)
-        key = self._keys(self._input(group), removed)
+        key = self.keys(self._input(group), removed)
         known = self.visited[len(self.layers)] if self.visited else None
-        self.layers.append(_Layer(self._input(group), key, bits, value, known))
+        self.layers.append(Layer(self._input(group), key, bits, value, known))
         if self.candidates is not None:
             self._learn(entry, feature, value)
         cost = self.cost[entry] + self._sign(group) * value
@@ -260,10 +220,6 @@ class _Search:
                 )
         return values
 
-    def _keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> Keys:
-        words = np.where(sets, self.word_of_feature, np.uint64(0))
-        return np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
-
     def _best(self, group: Numbers, cost: Array, key: Keys) -> Numbers:
         """The `width` cheapest children of every group, each set once if sets are merged; ties go by row."""
         rows = np.lexsort((cost, group))
@@ -285,60 +241,12 @@ class _Search:
 
     # ------------------------------------------------------------------------------------- the best of all sets visited
     def _bounds(self) -> Bounds:
-        self._link()
-        total, certified = self._totals(), self._certified()
-        if self.merge:
-            orders = self._trace()
-        else:
-            ended = [self.finished[g] for g in range(2 * self.inputs)]
-            total = np.array([cost for cost, _ in ended]).reshape(2, -1)
-            orders = [order for _, order in ended]
-        return Bounds.of(
-            self.present,
-            lower=self.full + total[1] / self.sizes,
-            upper=self.full - total[0] / self.sizes,
-            lower_order=orders[self.inputs :],
-            upper_order=orders[: self.inputs],
-            rows=sum(np.bincount(layer.owner, minlength=self.inputs) for layer in self.layers),
-            width=self.widths.copy(),
-            certified_lower=self.full + certified[1] / self.sizes,
-            certified_upper=self.full - certified[0] / self.sizes,
-        )
-
-    def _link(self) -> None:
-        """Cheapest visited paths to every visited set, size after size, and how many children of each are visited."""
-        for before, layer in zip(self.layers, self.layers[1:], strict=False):
-            sets = np.unpackbits(layer.bits, axis=1, count=self.features).astype(bool)
-            row, feature = np.nonzero(sets)
-            place, there = before.find(layer.key[row] ^ self.word_of_feature[feature])
-            np.add.at(before.children, place[there], 1)
-            for end, sign in enumerate((1, -1)):
-                paths = np.full(sets.shape, np.inf)
-                paths[row[there], feature[there]] = before.best[end, place[there]]
-                layer.last[end] = paths.argmin(axis=1)
-                layer.best[end] = paths.min(axis=1) + sign * layer.values
-
-    def _totals(self) -> Array:
-        """The cheapest visited path from the empty to the full set, [2, B]."""
-        total = np.full((2, self.inputs), np.inf)
-        for size in np.unique(self.sizes):
-            layer = self.layers[size]
-            whole = self.sizes[layer.owner] == size
-            total[:, layer.owner[whole]] = layer.best[:, whole]
-        return total
-
-    def _trace(self) -> list[Numbers]:
-        """The orders of the cheapest paths: first the upper end of every input, then the lower."""
-        end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
-        everything = self.here[owner]
-        key = self._keys(owner, everything)
-        orders = np.full((len(owner), len(self.layers) - 1), -1, dtype=np.int64)
-        for size in range(len(self.layers) - 1, 0, -1):
-            on = self.sizes[owner] >= size
-            place, _ = self.layers[size].find(key[on])
-            orders[on, size - 1] = self.layers[size].last[end[on], place]
-            key[on] ^= self.word_of_feature[orders[on, size - 1]]
-        return [order[order >= 0] for order in orders]
+        self.link()
+        total, orders = self.totals(), self.orders()
+        if not self.merge:
+            for g, (cost, order) in self.finished.items():
+                total[divmod(g, self.inputs)], orders[g, : len(order)] = cost, order
+        return self.bounds(total, orders, self._certified(), self.widths.copy())
 
     def _certified(self) -> Array:
         """A sum that no path from the empty to the full set can fall below, [2, B]; NaN without limits.
@@ -349,7 +257,7 @@ class _Search:
         """
         if self.limits is None:
             return np.full((2, self.inputs), np.nan)
-        bound = self._totals()
+        bound = self.totals()
         for end, sign in enumerate((1, -1)):
             floor = min(sign * limit for limit in self.limits)
             rest = np.zeros(self.inputs)  # what the sizes above the present one cost at least
@@ -360,7 +268,7 @@ class _Search:
                 rest += self._least(layer, size, sign, floor)
         return bound
 
-    def _least(self, layer: _Layer, size: int, sign: int, floor: float) -> Array:
+    def _least(self, layer: Layer, size: int, sign: int, floor: float) -> Array:
         """What a path pays at this size at least, [B]."""
         least = np.full(self.inputs, np.inf)
         np.minimum.at(least, layer.owner, sign * layer.values)

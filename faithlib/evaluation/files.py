@@ -31,6 +31,8 @@ def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None
         ) from error
     if missing := [name for name in columns if name not in rows]:
         raise DataError(f"{path} has no column {missing[0]}: it has {', '.join(rows.columns)} (commas part the cells)")
+    if twice := [name for name in columns if f"{name}.1" in rows]:  # as pandas calls the second
+        raise DataError(f"{path} has two columns {twice[0]}: expected one")
     if rows.empty:
         raise DataError(f"{path} has a header and no rows: expected at least one")
     return rows.fillna("")

@@ -31,6 +31,7 @@ from faithlib.masks import checked_mask, top_ratio
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
 from faithlib.scheduler import Pace, Scheduler
+from faithlib.units import items_of
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
@@ -82,13 +83,9 @@ Values = dict[str, Tensor]
 Measure = Callable[[Asked, Tensor], Values]
 
 
-def _hard(asked: Asked, scores: Tensor) -> Values:
-    return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
-
-
-def _soft(asked: Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
-    return {name: values.mean(dim=1) for name, values in drawn.items()}
+def _means(values: Values, prefix: str = "") -> Values:
+    """Means over lengths or draws, [B] of [B, S]."""
+    return {prefix + name: value.mean(dim=1) for name, value in values.items()}
 
 
 def _eraser(asked: Asked, scores: Tensor) -> Values:
@@ -120,13 +117,6 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
     return {name: torch.cat(parts)[order] for name, parts in found.items()}
 
 
-def _curves(asked: Asked, scores: Tensor) -> Values:
-    return {
-        "n_auc": formulas.n_auc(asked.still_predicted(scores, FAD_SHARES)),
-        "autpc": formulas.auc(asked.still_predicted(scores, ALL_SHARES)),
-    }
-
-
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
@@ -138,11 +128,6 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
         "auprc": formulas.auprc(*given),
         "average_precision": formulas.average_precision(*given),
     }
-
-
-def _hellinger(asked: Asked, scores: Tensor) -> Values:
-    drawn = language.distance_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
-    return {f"hellinger_{name}": values.mean(dim=1) for name, values in drawn.items()}
 
 
 def _pi_soft(asked: Asked, scores: Tensor) -> Values:
@@ -161,19 +146,24 @@ def _win_rate(asked: Asked, scores: Tensor) -> Values:
 
 
 MEASURES: dict[str, Measure] = {
-    "hard": _hard,
-    "soft": _soft,
+    "hard": lambda asked, scores: _means(hard_scores(asked.perturber, scores)),
+    "soft": lambda asked, scores: _means(soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)),
     "eraser": _eraser,
     "aopc": lambda asked, scores: aopc_scores(asked.perturber, scores),
     "naopc": _naopc,
     "groups": _groups,
-    "curves": _curves,
+    "curves": lambda asked, scores: {
+        "n_auc": formulas.n_auc(asked.still_predicted(scores, FAD_SHARES)),
+        "autpc": formulas.auc(asked.still_predicted(scores, ALL_SHARES)),
+    },
     "simplicity": lambda asked, scores: {
         "complexity": formulas.complexity(scores, asked.present),
         "sparseness": formulas.sparseness(scores, asked.present),
     },
     "plausibility": _plausibility,
-    "hellinger": _hellinger,
+    "hellinger": lambda asked, scores: _means(
+        language.distance_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed), "hellinger_"
+    ),
     "pi_soft": _pi_soft,
     "top_k": _top_k,
     "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.seed)},
@@ -195,7 +185,8 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
     """
     if metrics is None:
         return [name for name, one in FAMILIES.items() if not one.needs_bounds and (has_gold or not one.needs_gold)]
-    if isinstance(metrics, str) or not metrics:
+    metrics = items_of(metrics)
+    if not isinstance(metrics, list) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
     for name in metrics:
         check_known("metric", name, DIRECTIONS)

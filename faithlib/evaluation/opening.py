@@ -20,13 +20,13 @@ from faithlib.attribution import Row
 from faithlib.attribution.many import PREDICTED, attributed
 from faithlib.attribution.registry import KIND_OF, method_of
 from faithlib.backends import Prompt
-from faithlib.backends.door import note_tokenizer, target_classes, unwrapped
+from faithlib.backends.door import note_tokenizer, places_of, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
 from faithlib.errors import FaithlibError, InputError, ModelError, NotFiniteError, OutOfMemoryError, UnknownNameError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.perturb import Perturber
-from faithlib.units import listed, some_rows
+from faithlib.units import items_of, listed, some_rows
 
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
@@ -86,8 +86,9 @@ class Opened:
             whole = values.to_numpy() if hasattr(values, "columns") else values
             whole = torch.as_tensor(whole) if dtype == torch.bool else _numbers(whole, what, dtype)
             return whole[self.rows, : mask.shape[1]] if len(self.rows) < self.total == len(whole) else whole
-        if not isinstance(values, Sequence) or len(values) != self.total:
-            shape = list(getattr(values, "shape", ())) or f"a {type(values).__name__}"
+        held, values = values, items_of(values)
+        if not isinstance(values, list) or len(values) != self.total:
+            shape = list(getattr(held, "shape", ())) or f"a {type(held).__name__}"
             raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, mask.shape[1]]}, or {self.total} lists")
         table = torch.zeros(mask.shape, dtype=dtype)
         for own, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
@@ -101,7 +102,8 @@ class Opened:
 def _numbers(values: Any, what: str, dtype: torch.dtype) -> Tensor:
     """Values as a tensor: scores in their own precision, marks as bool; InputError where they are none."""
     try:
-        given = values.detach() if isinstance(values, Tensor) else torch.tensor(values)
+        values = values.filled(float("nan")) if hasattr(values, "filled") else values  # of a masked array
+        given = values.detach().to_dense() if isinstance(values, Tensor) else torch.tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{what}: expected numbers, got {values!r}") from error
     if given.is_complex() or (dtype == torch.bool and not bool(((given == 0) | (given == 1)).all())):
@@ -131,14 +133,19 @@ def opened(
     model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
-    limit = None
+    spans = items_of(spans)
+    limit, items, pixels = None, [], None
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-    elif (pixels := pixels_in(inputs)) is not None:
-        inputs = inputs_of_pixels(pixels, inside, unit)
     else:
-        items = listed(inputs if getattr(inputs, "ndim", 0) < 3 else list(inputs), "text or image")
+        # Arrays of images stay arrays, one each.
+        is_array = getattr(inputs, "ndim", 0) > 2
+        items = list(inputs) if is_array else listed(inputs, "text or image")
+        pixels = pixels_in(inputs if is_array else items)
+    if pixels is not None:
+        inputs = inputs_of_pixels(pixels, inside, unit)
+    elif items:
         make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
         if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
@@ -208,9 +215,10 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         return model.model, own if tokenizer is None else tokenizer
     if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
         return model.predict_proba, tokenizer
-    if not callable(model):
+    if not callable(model) or isinstance(model, type):
+        kind = f"{'the class' if isinstance(model, type) else 'a'} {getattr(model, '__name__', type(model).__name__)}"
         raise InputError(
-            f"model is a {type(model).__name__}: expected a torch module or a function. Load a model by its name, "
+            f"model is {kind}: expected a torch module or a function. Load a model by its name, "
             "AutoModelForSequenceClassification.from_pretrained(...).eval(); of an object that holds one beside its "
             "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
@@ -228,19 +236,16 @@ def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
 
 
 def most_tokens_of(model: Any) -> int | None:
-    """Positions that a model has, those that RoBERTa's kind keeps for padding left out; None where it says nothing.
+    """Positions that a model has, by its table of them or its configuration; None where neither says.
 
     >>> from transformers import RobertaConfig, RobertaForSequenceClassification
     >>> sizes = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1}
     >>> most_tokens_of(RobertaForSequenceClassification(RobertaConfig(**sizes, max_position_embeddings=20)))
     18
     """
-    places = getattr(getattr(model, "config", None), "max_position_embeddings", None)
-    if not isinstance(places, int) or places < 1:
-        return None
-    with_places = (module for module in model.modules() if hasattr(module, "position_embeddings"))
-    padding = [m.padding_idx for m in with_places if isinstance(getattr(m, "padding_idx", None), int)]
-    return places - (padding[0] + 1 if padding else 0)
+    said = getattr(getattr(model, "config", None), "max_position_embeddings", None)
+    places = places_of(model) if isinstance(model, nn.Module) else None
+    return places or (said if isinstance(said, int) and said > 0 else None)
 
 
 def _inputs_of_texts(
@@ -258,11 +263,12 @@ def _inputs_of_texts(
         return model.inputs(texts, max_length=limit, **given)
     if tokenizer is None:
         raise InputError(
-            f"inputs are {type(items).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
-            "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
+            f"inputs are {type(items[0]).__name__}: expected images, pixels [C, H, W] or TextInputs; for plain texts "
+            "give the model's tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
         )
+    made = TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
     note_tokenizer(model, tokenizer)
-    return TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
+    return made
 
 
 def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole: Opened) -> dict[str, Row | Tensor]:
@@ -273,11 +279,13 @@ def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole
     """
     if methods is None:
         methods = DEFAULT_METHODS[KIND_OF[type(whole.inputs)]]
-    methods = methods if isinstance(methods, Mapping | str) else list(methods)
-    if isinstance(methods, str) or not methods:
-        raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
+    methods = items_of(methods)
     if not isinstance(methods, Mapping):
+        if not isinstance(methods, list) or not all(isinstance(what, str | Row) for what in methods):
+            raise InputError(f"methods {methods!r}: expected names or Rows, as in ['saliency', 'lime']")
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
+    if not methods:
+        raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
     made: dict[str, Row | Tensor] = {}
     for name, what in methods.items():
         row = Row(what) if isinstance(what, str) else what

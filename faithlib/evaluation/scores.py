@@ -18,7 +18,7 @@ from faithlib.errors import InputError, check_known
 from faithlib.inputs import Inputs
 from faithlib.masks import group_salience, position_in_rank, removal_path, salience_groups, soft_keep, top_ratio
 from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
-from faithlib.outputs import log_probability, predicted, read, stays
+from faithlib.outputs import log_probability, predicted, stays
 from faithlib.perturb import Perturber, SetFunction
 
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -182,7 +182,7 @@ def saco_steps(
     each = group[:, None]
     kept = torch.cat([each != step, (each > step) | (each < 0), each < k - 1 - step], dim=1)
     logits = torch.cat([perturber.logits_full[:, None], perturber.logits(kept)], dim=1)
-    full, alone, morf, lerf = read(logits, perturber.target, perturber.output).split([1, k, k, k], dim=1)
+    full, alone, morf, lerf = perturber.read(logits).split([1, k, k, k], dim=1)
     along = logits[:, [0, *range(k + 1, 2 * k + 1)]]
     return SacoSteps(
         salience=group_salience(scores, group, k, reduce=reduce),

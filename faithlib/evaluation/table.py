@@ -290,11 +290,14 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
 
 
 def _undefined(table: pd.DataFrame, sizes: Sequence[int], rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Makes values NaN where an input has too few features; then all that are NaN, in groups of the same reason."""
+    """Makes values NaN that are infinite, or of an input with too few features; then all that are NaN, in groups of the
+    same reason."""
     least = table["metric"].map({metric: family.least_features for metric, family in _FAMILY_OF.items()})
     few = table["input"].map(dict(enumerate(sizes))) < least
-    table.loc[few, "value"] = float("nan")
+    endless = np.isinf(table["value"])
+    table.loc[few | endless, "value"] = float("nan")
     reasons = table["metric"].map({metric: family.undefined for metric, family in _FAMILY_OF.items()})
+    reasons = reasons.mask(endless, "infinite: a probability of 0 has no logarithm")
     reasons = reasons.mask(few, "fewer features than the " + least.astype(str) + " that the metric needs")
     return [
         {

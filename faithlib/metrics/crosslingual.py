@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, check_known
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.masks import normalise
 
 Links = Iterable[tuple[int, int]]
@@ -93,16 +93,12 @@ def crosslingual_rho(english: Tensor, aligned: Tensor, *, keep: Tensor | None = 
             raise InputError(f"keep has shape {tuple(keep.shape)}: expected [F] or [B, F] = {tuple(english.shape)}")
         present &= keep
     # `normalise` gives the average rank up to a linear map, which a correlation does not see.
-    first, second = (_centred(normalise(side, "rank", present).double(), present) for side in (english, aligned))
+    # Its mean is 1/2 whatever the scores; taking that instead of a computed mean leaves constants exactly 0.
+    ranks = (normalise(side, "rank", present).double() for side in (english, aligned))
+    first, second = (torch.where(present, rank - 0.5, 0.0) for rank in ranks)
     spread = (first.square().sum(dim=1) * second.square().sum(dim=1)).sqrt()
     rho = torch.where(spread > 0, ((first * second).sum(dim=1) / spread).clamp(-1, 1), torch.nan)
     return rho.to(torch.promote_types(torch.result_type(english, aligned), torch.float32))
-
-
-def _centred(values: Tensor, present: Tensor) -> Tensor:
-    """Values less their mean over the present ones, 0 elsewhere."""
-    # A rank share has mean 1/2 whatever the scores; taking that instead of a computed mean leaves constants exactly 0.
-    return torch.where(present, values - 0.5, 0.0)
 
 
 def random_links(
@@ -209,8 +205,7 @@ def cka_accuracy(
     """
     if len(english) != len(other) or len(english) < n:
         raise InputError(f"{len(english)} and {len(other)} rows: expected as many translations, and at least n = {n}")
-    if k < 1:
-        raise InputError(f"k {k}: expected at least one random batch")
+    check_counts(k=k)
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(other), generator=generator) if shuffle else torch.arange(len(other))
     hits = []

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from faithlib.errors import InputError, check_known
 from faithlib.masks import checked_mask
+from faithlib.metrics.crosslingual import crosslingual_rho
 from faithlib.metrics.curves import auc
 
 
@@ -102,16 +103,7 @@ def lds(predicted: Tensor, actual: Tensor) -> Tensor:
         raise InputError(
             f"predicted {tuple(predicted.shape)} and actual {tuple(actual.shape)}: expected both [B, M], M at least 2"
         )
-    one, other = (_centred_ranks(values) for values in (predicted, actual))
-    norm = (one.square().sum(dim=1) * other.square().sum(dim=1)).sqrt()
-    return (one * other).sum(dim=1) / norm.where(norm > 0, torch.nan)
-
-
-def _centred_ranks(values: Tensor) -> Tensor:
-    ordered = values.sort(dim=1).values.contiguous()
-    lower, not_higher = (torch.searchsorted(ordered, values.contiguous(), right=right) for right in (False, True))
-    ranks = (lower + not_higher).double() / 2
-    return ranks - ranks.mean(dim=1, keepdim=True)
+    return crosslingual_rho(predicted.double(), actual.double())
 
 
 # ----------------------------------------------------------------------------------------------- deletion, as reported
