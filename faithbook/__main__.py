@@ -51,10 +51,6 @@ def _stopped(number: int) -> int:
     return 128 + number
 
 
-def _print_line(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
 # ------------------------------------------------------------------------------------------------------------ the verbs
 def _run(options: argparse.Namespace) -> None:
     given: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
@@ -132,15 +128,17 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 def _bench(options: argparse.Namespace) -> int:
     """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
-    from faithbook.bench.measure import MODALITIES
-    from faithbook.bench.run import bench
+    from faithbook.bench.run import MODALITIES, bench
 
-    modalities = MODALITIES if options.only is None else (options.only,)
-    sizes: Any = {"profile": options.profile, "modalities": modalities}
-    benched = bench(options.what, options.to, method=options.method, tell=_print_line, **sizes)
-    for line in (*(f"wrong: {fault}" for fault in benched.faults), *benched.verdicts, f"open {benched.page}"):
-        print(line)
-    return 1 if benched.faults else 0
+    notes, page = bench(
+        options.what, method=options.method, profile=options.profile, modalities=options.only or MODALITIES
+    )
+    for fault in notes["faults"]:
+        print(f"wrong: {fault}")
+    for row in notes["answers"]:
+        print("; ".join(f"{question}: {answer}" for question, answer in row.items()))
+    print(f"open {page}")
+    return 1 if notes["faults"] else 0
 
 
 # ----------------------------------------------------------------------------------------------------- the command line
@@ -200,7 +198,6 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_bench, "judge a metric of your own beside the known ones; ends with 1 where a check fails")
     verb.add_argument("what", help="a file with a function, file.py:function, or the name that a package offers")
     verb.add_argument("--method", action="store_true", help="it is an attribution method and no metric")
-    verb.add_argument("--to", type=Path, help="the folder of the page (default: bench- and its name)")
     verb.add_argument("--only", choices=("text", "vision"), help="models of texts, or of images, alone")
     return parser
 

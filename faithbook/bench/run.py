@@ -1,79 +1,38 @@
-"""`python -m faithbook bench`: read, check, measure, tabulate, write."""
+"""`python -m faithbook bench`: the notebook own_metric or own_method on what is named, and its page."""
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
-from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.user_metric import OwnMetric, find_method, find_metric
-from faithbook.results.advice import QUESTIONS
-from faithlib.errors import ModelError
+from faithbook.bench.user_metric import find_method, find_metric
+from faithbook.engine.build import run_job
+from faithbook.engine.pages import single_page
+from faithbook.engine.plan import find_notebook, make_job
 
-_LIMITS = (
-    "One model of texts and one of images, and one model per condition with planted explanations: another training run "
-    "may differ. Intervals cover the choice of inputs only.",
-    "Every yes and no is the answer of the rule `above` of the book at its usual level; anything else is unsure, as is "
-    "anything with fewer than ten inputs.",
-    "NAOPC is left out: its bounds cost more than all other metrics together.",
-)
+MODALITIES = "text, vision"
 
 
 def bench(
-    what: str,
-    folder: Path | None = None,
-    *,
-    method: bool = False,
-    profile: str = "laptop",
-    modalities: Sequence[str] = measure.MODALITIES,
-    tell: Callable[[str], None] = lambda _: None,
-) -> page.Benched:
-    """Judge a metric, or an attribution `method`, beside the known ones and write its page into a folder (default:
-    `bench-` and its name).
+    what: str, *, method: bool = False, profile: str = "laptop", modalities: str = MODALITIES
+) -> tuple[dict[str, Any], Path]:
+    """Judge a metric, or an attribution `method`, beside the known ones: what the notebook notes (`faults`, a sentence
+    each, and `answers`, one row per modality) and the page that it is.
 
-    Raises what finding and checking it raise (`user_metric`, `checks`), and UnknownNameError for a profile that does
-    not exist.
+    Raises what finding and checking it raise (`user_metric`, `checks`), before anything is measured.
     """
-    sizes, began = measure.sizes_of(profile), time.perf_counter()
-    judged = find_method(what) if method else find_metric(what)
-    tell(f"{judged.name}: checks")
-    notes: list[str] = []
-    if isinstance(judged, OwnMetric):
-        checked, measuring = check_metric(judged), measure.Bench(judged, None, sizes)
-        if not checked.by_amount:
-            notes.append(f"{judged.name} uses the order of scores alone: it needs no control of amounts.")
-        _measure(measuring, modalities, notes, tell)
-        made = tables.of_metric(
-            measure.whole(measuring.measured), judged.name, judged.direction, by_amount=checked.by_amount
-        )
-        verdicts = tables.in_words(made["answers"], judged.name, QUESTIONS)
+    place, colon, function = what.partition(":")
+    if Path(place).is_file():
+        what = f"{Path(place).resolve()}{colon}{function}"
+    if method:
+        check_method(find_method(what))
     else:
-        checked, measuring = check_method(judged), measure.Bench(None, judged, sizes)
-        _measure(measuring, modalities, notes, tell)
-        made = tables.of_method(measure.whole(measuring.measured), judged.name)
-        verdicts = tables.in_words(made["answers"], judged.name, tables.METHOD_QUESTIONS)
-    notes += [*_LIMITS, f"Made in {time.perf_counter() - began:.0f} seconds with the sizes of the profile {profile}."]
-    place, kind = folder or Path(f"bench-{judged.name}"), "method" if method else "metric"
-    benched = page.Benched(judged.name, kind, judged.about, checked.faults, verdicts, notes, place)
-    page.write_page(benched, made)
-    return benched
-
-
-def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
-    """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
-    for modality in modalities:
-        part = replace(bench, tell=tell, measured=defaultdict(list))
-        try:
-            part.real(modality)
-            part.planted(modality)
-        except ModelError as error:
-            notes.append(f"{modality} is left out: {error}")
-            if sum(" is left out: " in note for note in notes) == len(modalities):
-                raise
-        else:
-            for name, frames in part.measured.items():
-                bench.measured[name] += frames
+        check_metric(find_metric(what))
+    notebook = find_notebook("own_method" if method else "own_metric")
+    job = make_job(notebook, profile, {"what": what, "modalities": modalities})
+    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured anew
+    run_job(job)
+    return json.loads(job.manifest.read_text(encoding="utf-8"))["notes"], single_page(job)
