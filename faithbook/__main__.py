@@ -196,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
 
     verb = add(_bench, "judge a metric of your own beside the known ones; ends with 1 where a check fails")
-    verb.add_argument("what", help="a file with a function, file.py:function, or the name that a package offers")
+    verb.add_argument("what", help="a file with a function, or file.py:function")
     verb.add_argument("--method", action="store_true", help="it is an attribution method and no metric")
     verb.add_argument("--only", choices=("text", "vision"), help="models of texts, or of images, alone")
     return parser

@@ -84,28 +84,6 @@ def test_a_metric_has_to_say_its_direction(tmp_path: Path) -> None:
         find_metric(str(tmp_path / "other.py"))
 
 
-def test_a_package_offers_metrics_and_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package is a folder on the path with its entry points beside it."""
-    info = tmp_path / "faithlib_examples-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faithlib-examples\nVersion: 0.1.0\n")
-    import tomllib
-
-    told = tomllib.loads((EXAMPLES / "pyproject.toml").read_text())["project"]["entry-points"]
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in own.items()) for group, own in told.items()]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    with pytest.raises(UnknownNameError, match="none is installed"):
-        find_metric("lone_loss")
-    for place in (tmp_path, EXAMPLES):
-        monkeypatch.syspath_prepend(str(place))
-    assert find_metric("lone_loss").direction == "higher"
-    assert not find_method("lone_words").sees_inside
-    with pytest.raises(UnknownNameError, match="did you mean 'lone_loss'"):
-        find_metric("lone_los")
-    for name in ("lone_loss", "lone_words"):
-        sys.modules.pop(name)
-
-
 # -------------------------------------------------------------------------------------------------------------- checks
 ANSWERS = {
     "shape (12, 1)": "return scores[:, :1]",

@@ -24,9 +24,7 @@ def bench(
 
     Raises what finding and checking it raise (`user_metric`, `checks`), before anything is measured.
     """
-    place, colon, function = what.partition(":")
-    if Path(place).is_file():
-        what = f"{Path(place).resolve()}{colon}{function}"
+    what = str(Path(what).resolve())  # with what may follow a colon in it
     if method:
         check_method(find_method(what))
     else:

@@ -10,7 +10,7 @@
 # A method beside those of the library: does it beat random scores, and itself shuffled, does it find what was planted,
 # and is it not misled? `python -m faithbook bench --method FILE` runs this page.
 #
-# - `what`: a file with one function, `file.py:function`, or the name that an installed package offers.
+# - `what`: a file with one function, or `file.py:function`.
 # - `modalities`: `text, vision`, or one of them.
 
 # %% tags=["parameters"]

@@ -11,7 +11,7 @@
 # random ones, also at equal mean importance, does it prefer the planted truth, and is it not worse on a model that
 # erasure misleads? `python -m faithbook bench FILE` runs this page.
 #
-# - `what`: a file with one function, `file.py:function`, or the name that an installed package offers.
+# - `what`: a file with one function, or `file.py:function`.
 # - `modalities`: `text, vision`, or one of them.
 
 # %% tags=["parameters"]

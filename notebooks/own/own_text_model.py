@@ -98,9 +98,9 @@ Markdown(told)
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. Rows,
-# seconds and memory are estimated from the lengths of the texts and a few rows of the longest; what would not fit is
-# refused here.
+# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. What
+# the metrics will take is estimated from the lengths of the texts and a few rows of the longest; what would not fit in
+# memory is refused here.
 
 # %%
 asked = listed(methods, DEFAULT_METHODS["text"])
@@ -110,10 +110,9 @@ options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
-    f"Methods: {', '.join(label(name) for name in names)}. About {ahead.rows:,} rows for the metrics and "
-    f"{ahead.passes:,} forward passes for the explanations, about {ahead.seconds:.0f} seconds and "
-    f"{amount(ahead.bytes)} of the {amount(ahead.free)} that are free."
-    + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
+    f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
+    f"{ahead.rows:,} rows, about {ahead.seconds:.0f} seconds and {amount(ahead.bytes)} of the {amount(ahead.free)} that "
+    "are free." + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
 # %% [markdown]
