@@ -12,8 +12,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import time
@@ -26,7 +28,7 @@ import yaml
 from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
-from faithbook.engine.plan import make_job, plan
+from faithbook.engine.plan import find_notebook, make_job, plan
 from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
@@ -128,16 +130,25 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 def _bench(options: argparse.Namespace) -> int:
     """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
-    from faithbook.bench.run import MODALITIES, bench
+    from faithbook.bench.checks import check_method, check_metric
+    from faithbook.bench.user_metric import find_method, find_metric
+    from faithbook.engine.pages import single_page
 
-    notes, page = bench(
-        options.what, method=options.method, profile=options.profile, modalities=options.only or MODALITIES
-    )
+    what = str(Path(options.what).resolve())  # with what may follow a colon in it
+    if options.method:  # what cannot be used is refused here, in a sentence
+        check_method(find_method(what))
+    else:
+        check_metric(find_metric(what))
+    given = {"what": what, "modalities": options.only or "text, vision"}
+    job = make_job(find_notebook("own_method" if options.method else "own_metric"), options.profile, given)
+    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured anew
+    run_job(job)
+    notes = json.loads(job.manifest.read_text(encoding="utf-8"))["notes"]
     for fault in notes["faults"]:
         print(f"wrong: {fault}")
     for row in notes["answers"]:
         print("; ".join(f"{question}: {answer}" for question, answer in row.items()))
-    print(f"open {page}")
+    print(f"open {single_page(job)}")
     return 1 if notes["faults"] else 0
 
 

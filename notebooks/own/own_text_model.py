@@ -165,7 +165,10 @@ tables.table(
 )
 
 # %%
-Markdown(pages.undefined(means))
+lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
+tables.table(lost, run, "own_text_undefined", caption="Values left out as undefined") if len(lost) else Markdown(
+    "Every value is defined."
+)
 
 # %%
 places, mean_ranks = pages.ranks(table)
@@ -230,11 +233,7 @@ Markdown(
 
 # %% [markdown]
 # ## How to read this
-
-# %%
-Markdown(pages.verdict(mean_ranks, chance, len(brought)))
-
-# %% [markdown]
+#
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
 #   however good its number looks.
 # - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know

@@ -195,7 +195,10 @@ tables.table(
 )
 
 # %%
-Markdown(pages.undefined(means))
+lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
+tables.table(lost, run, "own_vision_undefined", caption="Values left out as undefined") if len(lost) else Markdown(
+    "Every value is defined."
+)
 
 # %%
 places, mean_ranks = pages.ranks(table)
@@ -251,11 +254,7 @@ Markdown(
 
 # %% [markdown]
 # ## How to read this
-
-# %%
-Markdown(pages.verdict(mean_ranks, chance, len(brought)))
-
-# %% [markdown]
+#
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
 #   however good its number and its map look.
 # - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
