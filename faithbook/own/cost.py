@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
 import torch
 
 from faithbook.models.load import Classifier
@@ -24,6 +23,7 @@ from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import count_rows
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.memory import free_bytes
 from faithlib.perturb import Perturber
 
 _PROBES = 8
@@ -86,7 +86,7 @@ def estimate(
     families, inputs = families_of(metrics, has_gold=brought.gold is not None), brought.inputs
     _check_soft(families, classifier, inputs)
     sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
-    free = _free(classifier) if free is None else free
+    free = free_bytes(next(classifier.model.parameters()).device) if free is None else free
     one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
 
     def fitting(needed: int) -> int:
@@ -153,11 +153,6 @@ def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, f
 def _lengths(inputs: Inputs) -> list[int]:
     """Tokens of each text; 1 for every image: all have the same."""
     return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
-
-
-def _free(classifier: Classifier) -> int:
-    device = next(classifier.model.parameters()).device
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else psutil.virtual_memory().available
 
 
 def amount(count: float) -> str:
