@@ -52,7 +52,6 @@ _KEPT = ":".join(
     for name, value in {"mmap_threshold": 2**30, "trim_threshold": 2**31, "hugetlb": 1}.items()
 )
 _SECONDS_TO_END = 3
-_STARTS, _NOT_STARTED = 3, "before replying"  # how often a kernel is started that ends before its first answer
 _SECONDS_BETWEEN_LOOKS = 1
 # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own, and must
 # take none away, as it would where a job is lost after its end.
@@ -157,9 +156,18 @@ def _execute(job: Job, folder: Path) -> None:
     with (
         devices.held(wanted=job.kind != "report") as seen,
         _environment({RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}),
+        tempfile.TemporaryDirectory() as sockets,
     ):
         try:
-            _to_its_end(notebook, executed, job)
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
+                cwd=str(root()),
+                kernel_manager_class=_kernels(sockets),
+            )
         except papermill.PapermillExecutionError as error:
             executed.replace(job.failed)
             raise RunError(
@@ -185,41 +193,23 @@ def _execute(job: Job, folder: Path) -> None:
         )
 
 
-def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
-    """Let papermill run a notebook. Ports of a kernel are chosen before it starts, and another process may take one
-    meanwhile: a kernel that ends before its first answer has run nothing, and is started again."""
-    import papermill
-
-    for starts_left in reversed(range(_STARTS)):
-        try:
-            papermill.execute_notebook(
-                notebook,
-                executed,
-                dict(job.parameters),
-                kernel_name="python3",
-                progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
-                cwd=str(root()),
-                **_kernels(),
-            )
-            return
-        except RuntimeError as error:
-            if not starts_left or _NOT_STARTED not in str(error):
-                raise
-
-
-def _kernels() -> dict[str, Any]:
-    """How papermill gets a kernel: during a build as a copy of the warm process, else as ever."""
-    if warm.SOCKET not in os.environ:
-        return {}
+def _kernels(folder: str) -> Any:
+    """How papermill gets a kernel: reached through files of a folder, for ports of this machine another process may
+    take meanwhile; during a build as a copy of the warm process."""
     from jupyter_client.manager import AsyncKernelManager
 
-    class CopiedKernels(AsyncKernelManager):
+    class Kernels(AsyncKernelManager):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(transport="ipc", ip=f"{folder}/kernel", **options)
+
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             command = super().format_kernel_cmd(extra_arguments)
+            if warm.SOCKET not in os.environ:
+                return command
             place = command.index("-m")  # a kernel may be started with options of Python before it
             return [*command[:place], "-m", warm.__name__, *command[place + 1 :]]
 
-    return {"kernel_manager_class": CopiedKernels}
+    return Kernels
 
 
 def _cause(traceback: Sequence[str]) -> str:
