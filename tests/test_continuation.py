@@ -14,7 +14,6 @@ from families import TEXTS, masks, next_logits, opened, tokenizer
 from torch import Tensor
 
 from faithbook.models.smollm2 import smollm2
-from faithbook.sources import files
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier
 from faithlib.bounds import beam_bounds, exact_bounds
@@ -448,7 +447,6 @@ def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> Non
 
 # ---------------------------------------------------------------------------------------------- a model that can speak
 @pytest.mark.long
-@pytest.mark.skipif(not files.is_here("smollm2"), reason="optional: python -m faithbook.sources.files fetch smollm2")
 def test_smollm2_is_asked_as_any_other() -> None:
     model, reader = smollm2()
     question = [{"role": "user", "content": "{text} Where is Anna? Answer in one word."}]

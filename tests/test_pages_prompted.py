@@ -10,7 +10,7 @@ import pytest
 from store import Store
 
 from faithbook.results.labels import label
-from faithbook.results.prompted import ORDERING, ordered_alike, subjects, truth_preferred
+from faithbook.results.prompted import LONGER, ORDERING, ordered_alike, subjects, truth_preferred
 
 METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", "shapley_sampling")
 REAL = ("attention", "rollout", "lime", "occlusion")
@@ -121,6 +121,15 @@ def test_methods_that_come_close_to_the_best_order_are_told_from_random(store: S
     assert page.verdict("lm_q4") == "reproduced" and page.verdict("lm_q7") == "reproduced"
     assert page.verdicts.loc["lm_q4", "parts"] == 2 * len(REAL)
     assert page.verdicts.loc["lm_q7", "parts"] == 6
+
+
+def test_longer_prompts_are_shown_and_judge_nothing(store: Store) -> None:
+    prompts(store, gain=0.4, alike=True)
+    prompts(store, gain=0.0, alike=False, dataset=LONGER)
+    page = store.report("language_bounds")
+    assert page.verdict("lm_q4") == "reproduced" and page.verdict("lm_q7") == "reproduced"
+    assert page.verdicts.loc["lm_q4", "parts"] == len(REAL)
+    assert LONGER in set(pd.read_csv(page.folder / "language_bounds_measures.csv").data)
 
 
 def test_methods_that_are_like_random_and_measures_that_disagree_are_told(store: Store) -> None:

@@ -254,7 +254,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "together_objects": {"datasets": ["stamps-two"]},
     "together_toolkit": {"datasets": ["reviews"]},
     "language_agreement": {"datasets": ["agreement"], "block": 1, "permutations": 1},
-    "language_sentences": {"datasets": ["facts"], "prompts": {"facts": 4}, "block": 1},
+    "language_sentences": {"datasets": ["facts"], "prompts": {"facts": 4}, "block": {"facts": 1}},
     "language_amounts": {"datasets": ["copied-name"], "inputs": {"copied-name": 4}, "block": 1},
     "language_erasures": {"datasets": ["prompted-movie"], "block": 1, "matches": 2},
 }

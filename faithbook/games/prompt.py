@@ -2,8 +2,8 @@
 
     python -m faithbook.games.prompt
 
-writes `data/examples/erased_prompt.json` again. The sentences are ours (`faithbook.sources.facts`). The model is
-optional, so the file is committed.
+writes `data/examples/erased_prompt.json` again. The sentences are ours (`faithbook.sources.facts`). The file is
+committed, so that the page needs no model.
 """
 
 from __future__ import annotations

@@ -189,11 +189,11 @@ class Rows:
     def _published(self, labels: dict[str, object]) -> float:
         if (known := self._theirs.get(key := repr(labels))) is not None:
             return known
-        chosen = self.printed
-        for name in [one for one in labels if one in chosen.columns]:
+        chosen = np.ones(len(self.printed), dtype=bool)
+        for name in [one for one in labels if one in self.printed.columns]:
             wanted = labels[name]
-            chosen = chosen[chosen[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
-        self._theirs[key] = float(chosen["value"].mean())
+            chosen &= self.printed[name].isin([wanted] if isinstance(wanted, str) else list(wanted))  # type: ignore[call-overload]
+        self._theirs[key] = float(self.printed["value"][chosen].mean())
         return self._theirs[key]
 
     def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Paired:

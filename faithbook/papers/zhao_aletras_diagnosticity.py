@@ -48,8 +48,9 @@ def with_lengths(units: pd.DataFrame) -> pd.DataFrame:
         raise InputError("no score of NS or NC: expected the part `lengths` of the values, with a column ratio")
     mean = hard.groupby(_INPUT, observed=True, sort=False)["value"].agg(["mean", "count", "size"])
     whole = mean["mean"].where(mean["count"] == mean["size"]).rename("value").reset_index()
-    names = {(m, r): at_length(m, r) for m in HARD for r in hard["ratio"].unique()}
-    apart = hard.assign(metric=[names[key] for key in zip(hard["metric"], hard["ratio"], strict=True)])
+    keys = hard[["metric", "ratio"]].drop_duplicates()
+    named = keys.assign(name=[at_length(*key) for key in keys.itertuples(index=False)])
+    apart = hard.assign(metric=hard.merge(named, how="left")["name"].to_numpy())
     return pd.concat([whole, apart, units[~units["metric"].isin(HARD)]], ignore_index=True)[[*_INPUT, "value"]]
 
 
@@ -75,8 +76,8 @@ def completed(variants: pd.DataFrame, *, base: str = "paper") -> pd.DataFrame:
 
     Raises UnknownNameError where there is no such base.
     """
-    if base not in set(variants["variant"]):
-        raise unknown("variant", base, sorted(set(variants["variant"])))
+    if base not in (names := variants["variant"].unique()):
+        raise unknown("variant", base, sorted(names))
     cell = ["metric", "method"]
     own = variants[variants["variant"] == base]
     frames = [own]

@@ -71,7 +71,7 @@ def _explained(models: Iterable[str]) -> pd.DataFrame:
         return pd.DataFrame(columns=["dataset", "checkpoint"])
     known = known[known["classifier"].isin(SIZES)]
     explained = {name.rpartition("checkpoints/")[2].removeprefix("local:") for name in models}
-    return known[known["checkpoint"].isin(explained)] if explained & set(known["checkpoint"]) else known
+    return known[known["checkpoint"].isin(explained)] if explained & set(known["checkpoint"].unique()) else known
 
 
 def _split(name: str, split: str) -> datasets.Dataset | None:

@@ -317,4 +317,4 @@ def _material(
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
     declared = {name for one in manifests for name in one.get("declared", ())}
     models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
-    return Material(source, profile, units, tuple(dict.fromkeys(units["dataset"])), tuple(models))
+    return Material(source, profile, units, tuple(units["dataset"].unique()), tuple(models))

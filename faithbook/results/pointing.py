@@ -37,7 +37,7 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     rows: list[Any] = list(table.itertuples())
     part = table.assign(cell=[f"{spoken(one)}, {one.n}, {one.beside_random or '–'}" for one in rows])
     cells = part.pivot(index="method", columns="metric", values="cell").reindex(columns=list(metrics))
-    by = next(name for name in metrics if name in set(part.metric))
+    by = next(name for name in metrics if name in part.metric.unique())
     first = part[part.metric == by].set_index("method").estimate.sort_values(ascending=False)
     cells = cells.loc[[*first.index.drop(FLOOR), FLOOR]].dropna(axis=1, how="all")
     arrows = {metric: f"{label(metric)} {'↓' if better == 'lower' else '↑'}" for metric, better in metrics.items()}

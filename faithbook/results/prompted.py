@@ -12,7 +12,6 @@ import pandas as pd
 from scipy.stats import mannwhitneyu
 
 from faithbook.results import figures
-from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
@@ -24,7 +23,8 @@ FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""
 FLOOR = "random"
-LOOKS: tuple[dict[str, Any], ...] = ({"colour": OURS, "marker": "o"}, {"colour": PUBLISHED, "marker": "s"})
+LONGER = "facts-12"
+"""Prompts of twelve sentences, which came after the rules were fixed: shown, and no answer counts them."""
 
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
@@ -70,13 +70,16 @@ def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_method(series: Mapping[str, Mapping[str, Paired]], *, xlabel: str) -> tuple[Any, str]:
-    """A dot with its interval for each method of the first of two series, and of the second for those that it has:
+    """A dot with its interval for each method of the first series, and of the others for those that they have:
     figure and alt text."""
     place = {one: -float(i) for i, one in enumerate(next(iter(series.values())))}
     fig, ax = plt.subplots(figsize=(7.5, 0.42 * len(place) + 1.4))
-    for (name, pairs), looks, shift in zip(series.items(), LOOKS, (0.12, -0.12), strict=False):
+    looks = figures.styles(list(series))
+    for i, (name, pairs) in enumerate(series.items()):
         frame = pd.DataFrame([ends_of(pair) for pair in pairs.values()])
-        figures.dots(ax, frame, [place[one] + shift for one in pairs], label=name, **looks)
+        places = [place[one] + 0.24 * ((len(series) - 1) / 2 - i) for one in pairs]
+        colour, marker = looks[name]
+        figures.dots(ax, frame, places, label=name, colour=colour, marker=marker)
     ax.set_yticks(list(place.values()), [label(one) for one in place])
     ax.set_xlabel(xlabel)
     figures.legend(fig)

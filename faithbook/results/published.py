@@ -5,6 +5,9 @@ A paper is cited for its own words only: what a review page of it says has a sou
 
 from __future__ import annotations
 
+import functools
+import io
+
 import pandas as pd
 
 from faithbook.declared import ask
@@ -48,9 +51,14 @@ def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
     ask("data/claims.csv")
     if kind and kind not in KINDS:
         raise unknown("kind of claim", kind, KINDS)
-    rows = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
+    rows = _parsed((root() / "data" / "claims.csv").read_text(encoding="utf-8"))
     chosen = rows["kind"].isin([kind] if kind else KINDS) & rows["paper"].isin([paper] if paper else rows["paper"])
     return rows[chosen].reset_index(drop=True)
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(claims_csv: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(claims_csv), dtype=str, keep_default_na=False)
 
 
 def column(name: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import pandas as pd
@@ -39,9 +39,11 @@ class Results:
 
     board: pd.DataFrame
     values: pd.DataFrame
+    _of_claim: Mapping[str, pd.DataFrame] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "board", self.board.set_index("id", drop=False))
+        object.__setattr__(self, "_of_claim", dict(iter(self.values.groupby("claim"))))
 
     def say(self, text: str, when: str = "", *, of: str = "") -> str:
         """A sentence with its numbers; `of`: the id that a place without one belongs to.
@@ -94,7 +96,7 @@ class Results:
     def _row(self, name: str, part: str, words: Set[str]) -> pd.Series:
         """The row of a value."""
         column = "published" if "published" in words else "ours"
-        rows = self.values[self.values["claim"] == name].dropna(subset=[column])
+        rows = self._of_claim.get(name, self.values[:0]).dropna(subset=[column])
         if part:
             rows = rows[[fnmatchcase(str(one), part) for one in rows["part"]]]
         if rows.empty:

@@ -1,7 +1,8 @@
 """Prompts of several sentences of which one has the answer, and news stories with what a model says of them.
 
 Sentences, names and words of "facts" are our own: "Anna lives in Paris. Peter works as a farmer. ... So Anna lives in"
-goes on with " Paris", and one sentence decides that. Of "news" (BBC) the model's own answer is followed.
+goes on with " Paris", and one sentence decides that; "facts-12" are longer ones. Of "news" (BBC) the model's own
+answer is followed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ ASKED = "Anna"
 OTHERS = ("Peter", "Maria", "David", "Sarah", "Thomas", "Laura", "Daniel", "Julia")
 CITIES = ("Paris", "London", "Berlin", "Madrid", "Rome", "Vienna", "Oslo", "Dublin", "Athens", "Lisbon")
 TRADES = ("teacher", "farmer", "singer", "lawyer", "painter", "doctor", "pilot", "baker", "nurse", "writer")
-TEMPLATES = {"facts": f"{{text}} So {ASKED} lives in", "news": "Article: {text}\nSummary:"}
+_LIVES = f"{{text}} So {ASKED} lives in"
+TEMPLATES = {"facts": _LIVES, "facts-12": _LIVES, "news": "Article: {text}\nSummary:"}
 LONGEST = 24  # words of a sentence of news
 
 
@@ -33,8 +35,8 @@ class SentencePrompt(NamedTuple):
 
 
 def sentence_prompts(name: str, n: int, *, sentences: int) -> list[SentencePrompt]:
-    """`n` texts of so many sentences of "facts" or "news"; more texts keep the first ones. Fewer of news where there
-    are no more.
+    """`n` texts of so many sentences of "facts", "facts-12" or "news"; more texts keep the first ones. Fewer of news
+    where there are no more.
 
     Raises UnknownNameError for another name, InputError for an odd number of sentences of facts or more than 18.
 
@@ -44,7 +46,7 @@ def sentence_prompts(name: str, n: int, *, sentences: int) -> list[SentencePromp
     """
     if name not in TEMPLATES:
         raise unknown("texts of sentences", name, TEMPLATES)
-    return _facts(n, sentences) if name == "facts" else _news(n, sentences)
+    return _news(n, sentences) if name == "news" else _facts(n, sentences)
 
 
 def _facts(n: int, sentences: int) -> list[SentencePrompt]:

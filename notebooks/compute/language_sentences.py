@@ -10,7 +10,8 @@
 # Study 5, question 4, on a small model. A prompt of eight sentences has 256 subsets: few enough to run them all. So the best
 # and the worst order of removal are known, and with them how much of the best possible drop an attribution reaches. Two
 # measures that papers use for context attribution, LDS and the top-k drop (Cohen-Wang et al. 2024), are computed from the
-# same 256 numbers.
+# same 256 numbers. The prompts *facts-12* have twelve sentences and 4,096 subsets each; they came after the rules below
+# were fixed, and judge nothing.
 #
 # ## The rules, fixed on November 27, 2026, before any value was computed
 #
@@ -45,7 +46,8 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
 model.to(device)
-data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=settings["sentences"])
+size = settings["sentences"][dataset]
+data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=size)
 
 # %% [markdown]
 # ## What is explained
@@ -84,12 +86,12 @@ def measures(perturber, bounds, scores, decides):
 
 
 # %%
-for rows in run.blocks(len(data), settings["block"]):
+for rows in run.blocks(len(data), settings["block"][dataset]):
     chosen = data[rows]
     answers = None if chosen[0].answer is None else [one.answer for one in chosen]
     inputs = asked.inputs([one.text for one in chosen], unit="sentence", continuations=answers).to(device)
-    if set(inputs.n_features.tolist()) != {settings["sentences"]}:
-        raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {settings['sentences']} of each text")
+    if set(inputs.n_features.tolist()) != {size}:
+        raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {size} of each text")
     ids = [one.id for one in chosen]
     perturber = Perturber(asked, inputs, erase="delete")
     bounds = exact_bounds(perturber)

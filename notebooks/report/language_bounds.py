@@ -39,7 +39,8 @@ else:
 # ## The prompts
 #
 # *facts*: where four people live and what they work as, in eight sentences in random order, then "So Anna lives in". We explain
-# the log-probability of the right city, which one sentence decides. *news*: the first eight sentences of a BBC story
+# the log-probability of the right city, which one sentence decides. *facts-12*: the same with six people in twelve sentences,
+# and so 4,096 subsets; these prompts came after the rules below were fixed, and no answer counts them. *news*: the first eight sentences of a BBC story
 # {cite:p}`greene_cunningham_2006`, then "Summary:". We explain the log-probability of the model's own answer (eight tokens at
 # most). Removed sentences are deleted from the prompt.
 
@@ -156,13 +157,14 @@ if there:
 # Whether two *models* differ in their bounds, as study 4 says of classifiers, was not tested: there is one model here.
 
 # %%
+judged = [name for name in datasets if name != prompted.LONGER] if there else []
 q4 = {
     f"{label(method)}, {name}": pair - reached[name][prompted.FLOOR]
-    for name in (datasets if there else ())
+    for name in judged
     for method, pair in reached[name].items()
     if method != prompted.FLOOR
 }
-q7 = {f"{a} and {b}, {name}": pair for (name, a, b), pair in alike.items()} if there else {}
+q7 = {f"{a} and {b}, {name}": pair for (name, a, b), pair in alike.items() if name in judged} if judged else {}
 tested = page.test({"lm_q4": q4, "lm_q7": q7})
 display(page.verdicts(tested))
 if there:

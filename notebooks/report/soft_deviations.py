@@ -68,7 +68,7 @@ def compared(units):
     """Each variant beside the paper's choice on the same inputs; ranks also with random scores left as they are."""
     units = of_largest(units)
     variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
-    bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in set(units.variant) else None
+    bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in units.variant.unique() else None
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
 
 
@@ -228,11 +228,13 @@ def effect(variant, metric, touched):
 
 varied = tried.material.units
 varied = varied[varied.variant.isin(NAMES) & varied.method.isin(METHODS)]
-asked, rows = [name for name in NAMES if name in set(varied.variant)], []
+there, rows = varied.variant.unique(), []
+asked = [name for name in NAMES if name in there]
 for variant in asked:
     touched = varied[varied.variant == variant]
-    for metric in [name for name in METRICS if name in set(touched.metric)]:
-        of = [name for name in METHODS if name in set(touched[touched.metric == metric].method)]
+    by_metric = touched.groupby("metric").method.unique()
+    for metric in [name for name in METRICS if name in by_metric]:
+        of = [name for name in METHODS if name in by_metric[metric]]
         rows.append({"variant": variant, **effect(variant, metric, of)})
 effects = pd.DataFrame(rows)
 
