@@ -141,7 +141,7 @@ def _bench(options: argparse.Namespace) -> int:
         check_metric(find_metric(what))
     given = {"what": what, "modalities": options.only or "text, vision"}
     job = make_job(find_notebook("own_method" if options.method else "own_metric"), options.profile, given)
-    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured anew
+    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured again
     run_job(job)
     notes = json.loads(job.manifest.read_text(encoding="utf-8"))["notes"]
     for fault in notes["faults"]:

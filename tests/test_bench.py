@@ -264,13 +264,14 @@ def test_tables_have_n_intervals_and_prices() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- whole
-def checked_page(printed: str, tables_of_page: int) -> Path:
+def checked_page(printed: str, tables_of_page: int, pictures_of_page: int) -> Path:
     """The folder of the run whose page the last line names; the page has its tables, and pictures with words."""
     page = Path(printed.splitlines()[-1].removeprefix("open "))
     text = page.read_text()
     assert text.count("<table") == tables_of_page
     pictures = re.findall(r'<img alt="([^"]+)"[^>]* src="([^"]+)"', text)
-    assert len(pictures) == 2 and all((page.parent / source).is_file() and len(alt) > 40 for alt, source in pictures)
+    assert len(pictures) == pictures_of_page
+    assert all((page.parent / source).is_file() and len(alt) > 40 for alt, source in pictures)
     return next(folder for folder in page.parents if (folder / "manifest.json").is_file())
 
 
@@ -281,7 +282,7 @@ def test_a_bad_metric_is_told_so_and_gets_its_page(capsys: pytest.CaptureFixture
     told = capsys.readouterr().out
     assert "wrong: bold changes with the other inputs of the batch" in told
     assert "modality: text; separates: " in told and "modality: vision; separates: " in told
-    folder = checked_page(told, len(WHOLE))
+    folder = checked_page(told, len(WHOLE), 2)
     assert {file.stem.removeprefix("own_metric_") for file in folder.glob("*.csv")} == WHOLE
     table = pd.read_csv(folder / "own_metric_diagnosticity.csv")
     assert set(table.metric) >= {*measure.METRICS, "bold"}
@@ -299,11 +300,12 @@ def test_a_method_gets_its_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(line) == 0
     told = capsys.readouterr().out
     assert "than random scores: 0 better, 0 worse, " in told  # of three texts nothing is decided
-    folder = checked_page(told, 4)
+    folder = checked_page(told, 4, 1)
     true = pd.read_csv(folder / "own_method_how_true.csv").set_index(["modality", "model", "method"]).estimate
     # The detector answers by what was planted alone, so each planted word alone tells.
     assert true["text", "detector", "lone_words"] == pytest.approx(1)
-    assert len(pd.read_csv(folder / "own_method_alike.csv")) == len(true["text", "trained"]) + 1
+    others = set(measure.methods("text", settings_of("own_method", "smoke")))
+    assert set(pd.read_csv(folder / "own_method_alike.csv").method) == others
 
 
 def test_prices_are_rows_of_one_input() -> None:

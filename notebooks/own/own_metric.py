@@ -30,6 +30,8 @@ from faithbook.bench.user_metric import find_metric
 from faithbook.engine.run import start_run
 from faithbook.own.pages import listed
 from faithbook.results import figures
+from faithbook.results.advice import QUESTIONS
+from faithbook.results.labels import label
 from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.tables import table
 
@@ -59,7 +61,8 @@ def dots(name, caption, *, chance):
     """Estimates with their intervals, one panel per modality; the own metric in another colour and another form."""
     frame = made[name].assign(series=[one if one == metric.name else "the others" for one in made[name]["metric"]])
     looks = {metric.name: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
-    layout = Layout(panel="modality", series="series", looks=looks, mark=chance, width=9.5)
+    names = {one: label(one) for one in frame["metric"]}
+    layout = Layout(panel="modality", series="series", names=names, looks=looks, mark=chance, width=9.5)
     fig, alt = dot_plot(frame, caption, row="metric", layout=layout)
     return figures.save(fig, run, f"own_metric_{name}_plot", alt=alt, caption=caption)
 
@@ -69,7 +72,7 @@ def dots(name, caption, *, chance):
 
 # %%
 answers = made["answers"]
-run.note(answers=answers[answers["metric"] == metric.name].iloc[:, [0, 2, 3, 4, 5, 6]].to_dict("records"))
+run.note(answers=answers.loc[answers["metric"] == metric.name, ["modality", *QUESTIONS, "n"]].to_dict("records"))
 table(
     answers,
     run,
