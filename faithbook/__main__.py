@@ -33,7 +33,6 @@ from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
 _ENDS = (signal.SIGTERM, signal.SIGINT)
-_LEVELS = ("debug", "info", "warning", "error")
 _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
@@ -161,7 +160,6 @@ def _parser() -> argparse.ArgumentParser:
         sub = verbs.add_parser(call.__name__.removeprefix("_"), help=text, description=text)
         sub.set_defaults(call=call)
         sub.add_argument("--profile", default=READER_PROFILE, help=f"how large the runs are (default {READER_PROFILE})")
-        sub.add_argument("--log", choices=_LEVELS, default="warning", help="least grave of the log to show")
         return sub
 
     cores: Any = {"type": int, "help": "notebooks at a time (default: the cores of this machine)"}
@@ -219,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in _PLACES:  # what is started from here works in other folders
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).resolve())
-    logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:
         signal.signal(one, _stop)  # as an exception, so that what runs below is told to stop too
     try:

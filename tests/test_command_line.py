@@ -1,4 +1,4 @@
-"""`python -m faithbook`: its help, its verbs, and its log."""
+"""`python -m faithbook`: its help and its verbs."""
 
 from __future__ import annotations
 
