@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import landing_picture
 import pytest
 import yaml
 from browser import Browser
@@ -413,3 +414,8 @@ def test_search_finds_a_word(seen: Seen, html: Path, window: Browser) -> None:
            found || n > 100 ? done(found) : setTimeout(() => look(n + 1), 100); }; look(0); })"""
     )
     assert count > 0
+
+
+@pytest.mark.browser
+def test_the_picture_of_the_landing_page_has_its_numbers(html: Path, window: Browser) -> None:
+    assert landing_picture.kept() == landing_picture.shown(window, html), "stale: make book, then landing_picture.py"

@@ -11,7 +11,7 @@ from faithbook import __main__
 from faithbook.engine.plan import plan
 from faithbook.paths import root
 
-VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "calibrate", "bench")
+VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "bench")
 
 
 def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,7 +137,7 @@ def test_cells_are_reached_by_arrows(window: Browser, page: str) -> None:
     assert window.evaluate("document.activeElement.textContent") == "B1"
     window.page.keyboard.press("Space")
     assert window.evaluate(f"{CELLS}.map(one => one.getAttribute('aria-pressed'))") == "false true false false".split()
-    assert window.evaluate("document.querySelector('#game-patches label').textContent").startswith("Picture")
+    assert window.evaluate("document.querySelector('#game-patches label').textContent").startswith("Image")
 
 
 @pytest.mark.browser

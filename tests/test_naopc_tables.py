@@ -13,7 +13,7 @@ from faithbook.papers.edin_released import MODELS, SHORT, attributions, read_pac
 from faithbook.papers.edin_searches import deduplicated
 from faithbook.results import published
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.errors import DataError, UnknownNameError
+from faithlib.errors import DataError
 from faithlib.evaluation import aopc_scores
 from faithlib.perturb import SetFunction
 
@@ -267,8 +267,6 @@ def test_flipped_pairs_and_naopc_by_hand():
     assert edin_tables.normalised(cells, limits[:1]).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
     elsewhere = limits.assign(dataset="sst2")  # of the same id and model: another text
     assert edin_tables.normalised(cells, elsewhere).isna().all()
-    with pytest.raises(UnknownNameError, match="'ag'"):
-        edin_tables.normalised(cells.assign(dataset="ag"), limits)
 
 
 def test_ranks_go_downward_for_comprehensiveness_and_upward_for_sufficiency_over_texts_called_positive():

@@ -134,7 +134,7 @@
       model.replaceChildren(...among.map((one, value) => make("option", {value, textContent: one.model})));
       begin(among[0]);
     };
-    const [textLabel] = menu({cell: "Picture", word: "Sentence", sentence: "Prompt"}[unit], texts, choose);
+    const [textLabel] = menu({cell: "Image", word: "Sentence", sentence: "Prompt"}[unit], texts, choose);
     const back = () => { order = order.slice(0, -1); show(); };
     const cover = make("input", {type: "checkbox"});
     cover.addEventListener("change", () => {
@@ -183,7 +183,7 @@
     let order = [...data.drop.keys()], dragged = null;
     const list = make("ol", {className: "groups"}), told = make("p", {className: "told", role: "status"}), pairs = make("ul", {className: "pairs"});
     const draw = group => {
-      const canvas = make("canvas", {width: data.side, height: data.side, role: "img", "aria-label": `The picture with group ${letter(group)} bright`});
+      const canvas = make("canvas", {width: data.side, height: data.side, role: "img", "aria-label": `The image with group ${letter(group)} bright`});
       const context = canvas.getContext("2d"), image = context.createImageData(data.side, data.side);
       data.grey.forEach((grey, i) => {
         const inside = data.group[i] === group;

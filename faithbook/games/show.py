@@ -119,7 +119,7 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
         }
         n, answers = kept["best"].shape[1], base64.b64encode(kept["p"][b].astype("<u2").tobytes()).decode()
         shown = {"side": kept["grey"].shape[1], "grey": kept["grey"][b].ravel().tolist()}
-        named = {"text": f"picture {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
+        named = {"text": f"image {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
         made.append({**named, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
     return {"scale": PARTS, "items": made}
 

@@ -61,7 +61,7 @@ def rows_by_output(
 ) -> Drawn:
     """Rows (method, aggregation) with their published values and floors below them, one panel per output (method,
     aggregation, output, estimate, low, high and the column named by `published`)."""
-    names = {row: row_label(*row) for row in rows} | {row: f"floor: {row_label(*row)}" for row in floors}
+    names = {row: row_label(*row) for row in rows} | {row: f"baseline: {row_label(*row)}" for row in floors}
     indexed = frame.set_index(["output", "method", "aggregation"])
     ours = pd.concat([indexed.loc[[(output, *row) for row in names]] for output in outputs]).reset_index()
     ours["row"] = [names[row] for row in zip(ours["method"], ours["aggregation"], strict=True)]
@@ -76,7 +76,7 @@ def rows_by_output(
 def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
     """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
     kind of links in that order); `means`: over the thirteen, by kind."""
-    names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
+    names = [row_label(*row) for row in THIRTEEN] + ["baseline: uniform"]
     rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
     fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
     each = "; ".join(f"{text} {rounded(mean, 2)}" for text, mean in means.items())
@@ -95,7 +95,7 @@ def above_floors(
         loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
         floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
         for row, value in floors.items():
-            ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"floor: {row_label(*row)}")
+            ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"baseline: {row_label(*row)}")
         figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
         ax.set_title(textwrap.fill(titles[setting], 20), fontsize="small")
         ax.set_yticks(places, [row_label(*row) for row in looking])

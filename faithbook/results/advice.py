@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
-from typing import Any
-
-import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
-from faithbook.results import pointed
 from faithbook.results.labels import label
 from faithbook.results.sentences import values
 from faithbook.results.side_by_side import BOOK, ITSELF, LITTLE, RANKS, Known
@@ -164,26 +157,3 @@ def quotable(table: pd.DataFrame) -> pd.DataFrame:
         if not pd.isna(row[column])
     }
     return values("advice", numbers)
-
-
-def answers(table: pd.DataFrame, questions: Sequence[str]) -> tuple[Any, str]:
-    """The answers as a figure, one row per metric, one column per question and modality; and in words."""
-    codes = {NO: 0, UNSURE: 1, YES: 2}
-    modalities = list(dict.fromkeys(table.modality))
-    every = {
-        (modality, question): table[table.modality == modality].set_index("metric")[question]
-        for modality in modalities
-        for question in questions
-    }
-    asked = {key: column for key, column in every.items() if (column != NOT_ASKED).any()}
-    wide = pd.DataFrame(asked, index=pd.Index(dict.fromkeys(table.metric), name="metric"))
-    columns = [f"{textwrap.fill(question, 11)}\n({modality})" for modality, question in asked]
-    names = [label(name) for name in wide.index]
-    look = {"cmap": ["#D55E00", "#EEEEEE", "#56B4E9"], "vmin": 0, "vmax": 2, "cbar": False, "linewidths": 1}
-    fig, ax = plt.subplots(figsize=(9.5, 6))
-    words: dict[str, Any] = {"annot": wide, "fmt": "", "annot_kws": {"size": 8, "color": "black"}}
-    sns.heatmap(wide.map(codes.get).astype(float), xticklabels=columns, yticklabels=names, ax=ax, **words, **look)
-    pointed.say_cells(ax, wide, names, columns)
-    ax.set(xlabel="", ylabel="")
-    spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
-    return fig, f"columns {', '.join(columns)}. {spoken}.".replace("\n", " ")

@@ -51,6 +51,11 @@ class Material:
     datasets: tuple[str, ...]
     models: tuple[str, ...]
 
+    def ground(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
+        """The ground on which values of these data sets (default: all that are there) rest."""
+        named = self.datasets if datasets is None else datasets
+        return evidence.ground(paper, notebook=notebook, datasets=named, models=self.models)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -104,7 +109,7 @@ class Measured:
             ours = theirs  # of what this machine has no data for
         else:
             mine = _of_run(run, notebook, parts)
-            ours = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
+            ours = _speaking(mine, theirs, lambda one: one.ground(paper, notebook), run.job.profile)
         key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
         if key not in prepared:
             prepared[key] = ours.units if prepare is None else prepare(ours.units)
@@ -235,8 +240,7 @@ class Measured:
 
     def evidence(self, datasets: Iterable[str] | None = None) -> str:
         """The ground on which values of these data sets (default: all that are there) rest."""
-        named = self.material.datasets if datasets is None else datasets
-        return evidence.ground(self.paper, notebook=self.notebook, datasets=named, models=self.material.models)
+        return self.material.ground(self.paper, self.notebook, datasets)
 
 
 def _listed(label: object) -> list[str]:
@@ -276,13 +280,8 @@ def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]
     """Data sets by the ground on which their values rest, the firmest first."""
     by_ground: dict[str, list[str]] = {}
     for name in datasets:
-        on = evidence.ground(paper, notebook=notebook, datasets=[name], models=one.models)
-        by_ground.setdefault(on, []).append(name)
+        by_ground.setdefault(one.ground(paper, notebook, [name]), []).append(name)
     return {ground: by_ground[ground] for ground in evidence.GROUNDS if ground in by_ground}
-
-
-def _ground(paper: str, notebook: str, one: Material) -> str:
-    return evidence.ground(paper, notebook=notebook, datasets=one.datasets, models=one.models)
 
 
 def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:

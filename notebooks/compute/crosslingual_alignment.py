@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Compute: how good the word alignments are, and how alike a model finds translations
 #
-# Zaman & Belinkov (2022) carry scores along word alignments and take translations for similar inputs. Both can be
-# measured. Links are compared against links made by people, for every layer of the encoder and for an aligner that has never seen a
-# neural network; and representations by centred kernel alignment (their Appendix C).
+# Zaman & Belinkov (2022) carry scores along word alignments and assume that translations are similar inputs. Both can
+# be measured. Links are compared against links made by people, for every layer of the encoder and for an aligner that
+# has never seen a neural network; and representations by centred kernel alignment (their Appendix C).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -41,7 +41,7 @@ aligner = aligner.to(device)
 # %% [markdown]
 # ## Against links made by people
 #
-# The verses come with the package registries; the two other sets are used where their files are.
+# The verses come with the package registries; the two other sets are used if their files are available.
 
 # %%
 GOLD = {"bible": "el", "rwth": "de", "xlwa": "bg"}  # with the language beside English
@@ -77,7 +77,7 @@ run.save_units(as_units(named, seed=0, metrics=[*COUNTED, "possible"], keys=["go
 #
 # Nobody aligned these by hand. What can be measured is whether two aligners that have nothing in common agree: the
 # encoder's links, and those that fast_align learns from the messages of that language (as many as `learnt_from` says).
-# Where its package is not installed (it has wheels for Python 3.11 alone), this build measures no agreement.
+# Where its package is not installed (it has wheels for Python 3.11 only), this build measures no agreement.
 
 # %%
 layer = settings["align_layer"]
@@ -101,8 +101,8 @@ if agreement:
 # %% [markdown]
 # ## Are translations alike?
 #
-# Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts. Beside
-# multilingual encoders, before and after learning the task from English, stand those that know one language only.
+# Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts.
+# Multilingual encoders, before and after learning the task from English, are compared with encoders of one language.
 
 
 # %%

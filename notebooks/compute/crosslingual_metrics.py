@@ -9,9 +9,9 @@
 #
 # Zaman & Belinkov (2022): a model trained on English alone reads a message and its translations, or a premise with
 # its hypothesis (`nli`) if XNLI is available. Each reading is explained by thirteen attributions of two outputs, the
-# scores of the translation are carried to the English words along word alignments, and the two are correlated. Beside it,
-# on English texts, what happens to the prediction when the words with the highest scores are deleted, or all but them. Of
-# pairs both texts carry scores.
+# scores of the translation are carried to the English words along word alignments, and the two are correlated. Next
+# to it, on English texts, is what happens to the prediction when the words with the highest scores are deleted, or
+# all except them. In pairs both texts have scores.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -64,19 +64,20 @@ classifier = load_model(own_models[model].format(seed=seed))
 network = classifier.model.to(device)
 
 # %% [markdown]
-# ## Thirteen attributions, two outputs, three floors
+# ## Thirteen attributions, two outputs, three baselines
 #
 # As text and released code have it: the top prediction is the largest *logit*, on an erased copy the largest of that
 # copy. The loss is the cross entropy with the true label (its sign is turned here, so that a positive score supports the
 # label). Paths and erasures begin at the embedding of `[PAD]`. Scores of a word's pieces are added up, as in the code;
-# their mean is kept beside. `guided_backprop` follows its paper, at GELU as at ReLU; what captum makes of it on a model
+# their mean is kept as well. `guided_backprop` follows its paper, at GELU as at ReLU; what captum makes of it on a model
 # without ReLU modules is kept as its own row.
 #
-# Floors know nothing of the prediction: the same score for every piece (so a word's score is its number of pieces), the
+# The baselines ignore the prediction: the same score for every piece (so a word's score is its number of pieces), the
 # norm of the embedding (`activation` with L2, one of the paper's thirteen), random scores.
 #
-# Nearly all the time goes into the rows that erase or follow a path. Those that one gradient gives are asked of further
-# texts by a run of their own (`only`): under erasure all of these, across languages `activation`, which asks no model.
+# Nearly all the time goes into methods that erase or follow a path. Methods that need one gradient are computed for
+# further texts by a run of their own (`only`): under erasure all of these, across languages `activation`, which
+# needs no model.
 
 # %%
 THIRTEEN_AND_FLOORS = thirteen_rows(
@@ -127,8 +128,8 @@ def explained(data, eraser, rows, *, counted=True):
 # %% [markdown]
 # ## How well the model reads each language
 #
-# On all messages that exist in every language (of pairs a sample), whether explained below or not, and in some languages
-# of which nothing else is asked here (`only_read`).
+# On all messages that exist in every language (of pairs a sample), whether explained below or not, and in some
+# languages for which nothing else is computed (`only_read`).
 
 # %%
 read_in = [*settings["languages"], *settings["only_read"]]
@@ -148,11 +149,11 @@ for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predict
 # %% [markdown]
 # ## Across languages
 #
-# Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by people
-# (`crosslingual_alignment` measures it), and are the same for every model. They follow the rule that the profile names, and
-# next to it the other of the two, both softmaxes above a threshold (awesome-align, as the paper) or each word the other's
-# nearest. A link between two words becomes a link
-# between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
+# Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by
+# people (`crosslingual_alignment` measures it), and are the same for every model. Links are made by the rule that the
+# profile names, and by the other of the two: both softmaxes above a threshold (awesome-align, as the paper), or each
+# word the other's nearest. A link between two words becomes a link between the features they belong to: where the
+# tokenizer writes two words as one piece they are one feature.
 
 # %%
 languages = [one for one in settings["languages"] if not only or one in ("en", *PAPER_LANGUAGES)]
@@ -261,9 +262,9 @@ def correlate(messages):
 
 
 # %% [markdown]
-# ## Where text and code part
+# ## Where text and code differ
 #
-# A few rows once more, one thing at a time done otherwise: what is explained (the logit of the class predicted for the
+# A few rows once more, with one change at a time: what is explained (the logit of the class predicted for the
 # whole message, or its probability, instead of the largest logit of each copy), what is erased at a time (a piece instead
 # of a word), LIME's surrogate (captum's lasso instead of the ridge of LIME's authors), and the function itself.
 # The released code sends the embedding output through the embedding module once more for saliency, guided backprop and
@@ -387,8 +388,8 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 # %% [markdown]
 # ## Under erasure, in English
 #
-# Words are deleted, so that the text becomes shorter; the top 1, 5, 10, 20 and 50 % of the words, at least one. Beside
-# the right numbers stand those of the released code on the same inputs, in whose loop every batch is answered with the
+# Words are deleted, so that the text becomes shorter; the top 1, 5, 10, 20 and 50 % of the words, at least one. Next
+# to the right numbers are those of the released code on the same inputs, whose loop gives every batch the
 # predictions of the first one.
 
 # %%
@@ -437,8 +438,8 @@ def both_metrics(without, alone):
 
 
 # %% [markdown]
-# The released code reads the first batch of all texts, whatever it has asked. So every part goes through the texts of that
-# batch, its own or not.
+# The released code always reads the first batch of all texts. So every part goes through the texts of that batch,
+# its own or not.
 
 # %%
 ANSWERED = 64  # rows of a batch of the released code

@@ -9,8 +9,8 @@
 #
 # Zaman & Belinkov (2022), Section 4: the thirteen attributions of two outputs against highlights made by people, scored
 # by average precision. Their highlights are words of e-SNLI, which the `paper` profile reads. Ours mark phrases of film
-# reviews (`reviews`, where their files lie) or whole sentences of papers (`pair`): each text is an excerpt around marks,
-# and a word is gold where it stands in one.
+# reviews (`reviews`, if their files are available) or whole sentences of papers (`pair`): each text is an excerpt
+# around marks, and a word is gold if it is in one.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -48,8 +48,8 @@ network = classifier.model.to(device)
 # Pairs of e-SNLI are read as they are. Whole reviews and sections of papers would have hundreds of words: there an
 # excerpt is taken (`faithbook.sources.excerpts`).
 #
-# Nearly all the time goes into the rows that erase or follow a path. Those that one gradient gives are asked of further
-# texts by a run of their own (`only`).
+# Nearly all the time goes into methods that erase or follow a path. Methods that need one gradient are computed for
+# further texts by a run of their own (`only`).
 
 # %%
 data = load_dataset(dataset, "test")

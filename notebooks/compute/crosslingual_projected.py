@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Compute: highlights carried over to translations
+# # Compute: highlights projected to translations
 #
 # Zaman & Belinkov (2022), Section 4.3 and Table 5: words of the English text whose score is above a threshold are marked.
-# Marks are carried over to a translation along word links, and the same attribution of the translation, saliency with L2
-# of the loss, is scored against them. The threshold is that of `crosslingual_threshold`. One attribution is all that
-# this asks of a model, so it reads languages, too, in which `crosslingual_metrics` explains nothing.
+# Marks are projected to a translation along word links, and the same attribution of the translation, saliency with L2
+# of the loss, is scored against them. The threshold is that of `crosslingual_threshold`. It needs only one
+# attribution, so it also reads languages in which `crosslingual_metrics` explains nothing.
 #
-# Beside it, what the texts are like: their words, pieces, links and copied words, and how many pieces the tokenizer does
-# not know, since a model that reads `<unk>` explains nothing of the word that stood there.
+# It also describes the texts: their words, pieces, links and copied words, and how many pieces the tokenizer does
+# not know, since a model that reads `<unk>` explains nothing of the original word.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -90,9 +90,9 @@ class Reading:
 # ## Marks
 #
 # Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
-# above an even spread over their own text. And where the profile names the highlights that were published
-# (`published_marks`), these, which need not be carried over. A word is marked that holds a marked one of theirs, whose words
-# are others. A text that they do not have, or spell otherwise, has none.
+# above an even spread over their own text. If the profile names the published highlights (`published_marks`), these
+# are a fourth way and need no projection. Their words are cut differently: one of ours is marked if it contains a
+# marked one of theirs. A text that they lack, or spell differently, has none.
 
 # %%
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)

@@ -9,7 +9,7 @@
 #
 # Zaman & Belinkov (2022), Section 4.3: scores become highlights where they reach a threshold. Each text's scores are
 # divided by their length as a vector, and the threshold is the one that agrees best (F1) with what people marked, on texts
-# of the development split. It is one number of all of them.
+# of the development split. It is one number for all texts.
 
 # %% tags=["parameters"]
 profile = "laptop"

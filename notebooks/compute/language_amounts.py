@@ -7,11 +7,11 @@
 # %% [markdown]
 # # Compute: amounts and sinks
 #
-# Study 5, questions 1 and 5, on a small language model. Soft metrics drop elements of a word's embedding with a probability
-# that follows its score. Huang & Chan (2026) say that they reward a method for large scores, whatever their order, and compare
-# methods at the same expected retention instead (pi-Soft). Decoders give most attention to their first token, whatever it is: does
-# that count as an explanation? The rules are in `data/claims.csv` (lm_huang_c01, lm_q1, lm_huang_c02, lm_q5, lm_q6),
-# committed before any value was computed.
+# Study 5, questions 1 and 5, on a small language model. Soft metrics drop elements of a word's embedding with a
+# probability that follows its score. According to Huang & Chan (2026) they reward large scores, whatever their order;
+# the authors compare methods at the same expected retention instead (pi-Soft). Decoders give most attention to their
+# first token, whatever it is: does that count as an explanation? The rules are in `data/claims.csv` (lm_huang_c01,
+# lm_q1, lm_huang_c02, lm_q5, lm_q6), committed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -56,8 +56,8 @@ PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 # %% [markdown]
 # ## Amounts
 #
-# *Amount*: the mean importance of a text's words, scores stretched to [0, 1]. Beside the methods stand two that have the order
-# of occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
+# *Amount*: the mean importance of a text's words, scores stretched to [0, 1]. Two controls have the order of
+# occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
 # has one draw.
 
 

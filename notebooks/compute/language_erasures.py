@@ -7,10 +7,10 @@
 # %% [markdown]
 # # Compute: which erasure?
 #
-# Study 5, question 2, on a small language model. Basu & Chakraborty (2026) set the words that a method names against random words
-# of the same number, and count how often it wins; the answer, they say, depends on how words are erased. Here they are deleted,
-# replaced by the padding token, set to zero, or filled in with words of other texts. The rules are in
-# `data/claims.csv` (lm_ice_c01 to lm_ice_c04), committed before any value was computed.
+# Study 5, question 2, on a small language model. Basu & Chakraborty (2026) compare the words that a method names with
+# as many random words, and count how often the method wins; they report that the answer depends on how words are
+# erased. Here they are deleted, replaced by the padding token, set to zero, or filled in with words of other texts.
+# The rules are in `data/claims.csv` (lm_ice_c01 to lm_ice_c04), committed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -43,8 +43,8 @@ task = prompts(dataset, settings["inputs"][dataset], words=tuple(settings["words
 # %% [markdown]
 # ## Rationales and their rivals
 #
-# A rationale is the fifth of a text's words with the highest scores. Attributions are the same for all erasures; occlusion, which
-# erases itself, sets words to zero.
+# A rationale is the fifth of a text's words with the highest scores. Attributions are the same for all erasures;
+# occlusion, which erases itself, sets words to zero.
 
 # %%
 METHODS = {

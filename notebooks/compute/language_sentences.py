@@ -8,7 +8,7 @@
 # # Compute: bounds with sentences as features
 #
 # Study 5, question 4, on a small model. A prompt of eight sentences has 256 subsets: few enough to run them all. So the best
-# and the worst order of removal are known, and with them how much of the best possible drop an attribution reaches. Two
+# and the worst order of removal are known, and so is the share of the best possible drop that an attribution reaches. Two
 # measures that papers use for context attribution, LDS and the top-k drop (Cohen-Wang et al. 2024), are computed from the
 # same 256 numbers. The prompts *facts-12* have twelve sentences and 4,096 subsets each; they came after the rules below
 # were fixed, and judge nothing.
@@ -52,9 +52,9 @@ data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=size)
 # %% [markdown]
 # ## What is explained
 #
-# The log-probability of the answer: of facts the right one, of news what the model itself says, at most so many tokens. A
-# sentence that is erased is deleted, as a source that is not in the context. Methods that erase get their answers from
-# the same 256 rows.
+# The log-probability of the answer: the right answer for facts, the model's own continuation for news, at most so
+# many tokens. A sentence that is erased is deleted, as a source that is not in the context. Methods that erase get
+# their answers from the same 256 rows.
 
 # %%
 METHODS = {

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Compute: bounds of AOPC and NAOPC of one classifier on one data set
 #
-# Edin et al. (2025) on our own models: exact bounds for short texts, beam bounds with certificates for long ones, AOPC
+# Edin et al. (2025) on our own models: exact bounds for short texts, beam bounds with error bounds for long ones, AOPC
 # and NAOPC of attribution methods, and how well each classifier withstands an attack on its embeddings. Words are the
 # features, the mask token takes their place, the target is the predicted class's probability.
 
@@ -90,7 +90,7 @@ def bounds_frame(chosen, inputs, bounds, seconds, **columns):
 # %% [markdown]
 # ## Bounds
 #
-# Short texts: exact bounds first. The beams that follow ask for nothing new, since every set is answered; their `rows`
+# Short texts: exact bounds first. The beams that follow run nothing new, since every set is known; their `rows`
 # count the sets each of them would need alone.
 
 
@@ -133,10 +133,10 @@ def save_bounds(bounds):
 # ## Attributions, AOPC, NAOPC
 #
 # Nine of the paper's ten methods: DecompX needs its own forward pass for every architecture (the authors ship
-# their own BERT and RoBERTa for it), and ours are other models. AttInGrad needs attention maps, which an LSTM has not.
+# their own BERT and RoBERTa for it), and ours are other models. AttInGrad needs attention maps, which an LSTM does not have.
 #
 # Signed sums over the embedding, so that a word may count against the class. A beam's bounds are widened by the orders
-# that the methods themselves have shown to be possible; how many values lay outside before is kept.
+# that the methods themselves have shown to be possible; how many values were outside before is kept.
 #
 # ERASER's sufficiency keeps the top 1, 5, 10, 20 and 50 % of the words and averages the drops. What stays when the least
 # relevant words have gone is the same set, so the ascending sum reads the same curve, at every length.

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Compute: the authors' released outputs, gone through again
+# # Compute: the authors' released outputs, computed again
 #
 # Edin et al. (2025) released what six models answer to every subset of the words of 66 short SST-2 and 339 short Yelp
 # texts; the answers come with this repository. From them alone, without a model: exact bounds by dynamic programming,
@@ -36,9 +36,9 @@ ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 # %% [markdown]
 # ## Bounds, scores, searches
 #
-# All texts of a data set are one batch. A search's `rows` are the sets that it alone would have to ask for: the merged
-# search and the one that is only *deduplicated* differ in what they make of the same sets. Where attributions
-# and answers count the words of a text differently, an order cannot be laid over the answers: its score is missing.
+# All texts of a data set are one batch. A search's `rows` are the sets that it alone would have to run: the merged
+# search and the one that is only *deduplicated* use the same sets differently. Where attributions
+# and answers count the words of a text differently, an order cannot be matched with the answers: its score is missing.
 
 
 # %%
@@ -53,7 +53,7 @@ def searches(table):
         yield "released", width, ends_of(beam_bounds(table, width=width, limits=(0, 1), variant="released"))
         merged = ends_of(beam_bounds(table, width=width, limits=(0, 1)))
         yield "merged", width, merged
-        # A certificate is about the sets, so that both have one.
+        # An error bound is about the sets, so that both have one.
         yield "deduplicated", width, merged | dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
     for width in settings["pruned"]["widths"]:
         pruned = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
@@ -83,7 +83,7 @@ for model in models:
 bounds, scores, searched = (pd.concat(parts, ignore_index=True) for parts in (bounds, scores, searched))
 
 # %% [markdown]
-# Bounds are kept in double precision beside the values of single inputs, since they are compared to the last digit.
+# Bounds are also kept in double precision, since they are compared to the last digit.
 
 # %%
 run.save(bounds.rename(columns={"p": "p_full"}), "naopc_released_exact")

@@ -7,17 +7,17 @@
 # %% [markdown]
 # # Compute: rows against error of searches for the bounds of AOPC
 #
-# The same texts, cut to several lengths, searched in several ways. All searches of a text share one memo, so a set answered
-# for one is free for the next; `rows` counts what each search would have needed alone. The best bounds found by any of them
-# (the exact ones where the text is short enough) are what errors are measured against.
+# The same texts, cut to several lengths, searched in several ways. All searches of a text share one cache, so a set
+# computed for one is free for the next; `rows` counts what each search would have needed alone. The best bounds found
+# by any of them (the exact ones where the text is short enough) are what errors are measured against.
 #
-# Rows of the full searches grow with the square of the length. So the longest texts have one of them alone, the published
-# search at its full width, which the aim of the page is about, beside all those that ask for fewer rows. And where the
-# adaptive search asks for even more than the published one, the very longest go without it. The longer texts have pruned
+# Rows of the full searches grow with the square of the length. So the longest texts have only one of them, the
+# published search at its full width, which the page is about, and all cheaper searches. The adaptive search can need
+# more than the published one; the very longest texts go without it. The longer texts have pruned
 # searches of more words, too: sixteen are a fifth of a text of 80, but few of one of 160.
 #
-# All in single precision, though the paper searched in half: rounded answers lead a beam elsewhere, on long texts by more
-# than the searches differ. The published one then asks for up to twice the rows.
+# All in single precision, though the paper searched in half: rounded outputs change the path of a beam, on long
+# texts by more than the searches differ. The published one then needs up to twice the rows.
 
 # %% tags=["parameters"]
 profile = "laptop"

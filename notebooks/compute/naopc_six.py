@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Compute: the paper's six models on the paper's texts
 #
-# Edin et al. (2025) again from the models on: the texts of their files, the checkpoints that they name, their
+# Edin et al. (2025) again, starting from the models: the texts of their files, the checkpoints that they name, their
 # attributions as their code makes them, and p of the positive class. Exact bounds for short texts; for long ones a beam of
 # their width, and one whose width doubles until the bounds stay.
 
@@ -44,8 +44,8 @@ labels = {"seed": 0, "keys": ["length"], "name": "id"}
 # %% [markdown]
 # ## Bounds
 #
-# The first of a length is the one that NAOPC is taken with. What a search asks is remembered for the next: its `rows` are
-# those that it alone would ask.
+# NAOPC uses the first search of a length. Outputs of one search are cached for the next: its `rows` are those that
+# it alone would run.
 
 
 # %%

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Compute: every order of removals of a few functions of four words
 #
-# The functions with which `naopc_toy` shows what AOPC and NAOPC are: their answers to all sixteen sets of words that can
-# be left, both bounds by dynamic programming, and AOPC and NAOPC of all 24 orders. What the bounds must be by formula is
-# on the page, which stops where the two differ.
+# `naopc_toy` explains AOPC and NAOPC with these functions: their answers to all sixteen sets of words that can
+# be left, both bounds by dynamic programming, and AOPC and NAOPC of all 24 orders. The page has the bounds by
+# formula and stops if the two differ.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -36,7 +36,7 @@ SETS = torch.tensor(list(product((False, True), repeat=N)))
 # %% [markdown]
 # ## The functions
 #
-# Each takes which words are left, bool [R, 4], and gives an answer a row.
+# Each takes which words are left, bool [R, 4], and gives one answer per row.
 
 
 # %%

@@ -5,9 +5,9 @@
 # ---
 
 # %% [markdown]
-# # Compute: every answer that the games of `play` can ask for
+# # Compute: every model output that the games of `play` can need
 #
-# A page without a kernel cannot ask a model. So everything is asked here: all sets of words of a few short sentences of
+# A page without a kernel cannot run a model. So everything is computed here: all sets of words of a few short sentences of
 # our own and of some that Edin et al. released, one word at every importance of a grid, and the groups of one image.
 # Sizes are the same in every profile.
 
@@ -38,8 +38,8 @@ run = start_run("play_answers", profile=profile)
 # %% [markdown]
 # ## Sentences of our own
 #
-# The probability of the class that the model predicts, with `[MASK]` instead of each removed word. Attributions
-# that erase words ask for sets that have been answered by then.
+# The probability of the class that the model predicts, with `[MASK]` instead of each removed word. Attributions that
+# erase words need sets that are known by then.
 
 # %%
 SENTENCES = (
@@ -74,8 +74,8 @@ run.save(
 # %% [markdown]
 # ## Released sentences
 #
-# Of the short texts of SST-2 the first of each size for which all six models lean to the positive class and every score
-# is there. Their words are not ours to show, so a word is a number.
+# The first short text of SST-2 of each size for which all six models lean to the positive class and all scores are
+# available. We may not show their words, so a word is a number.
 
 # %%
 SIZES, OF_EACH = (8, 9, 10), 2
@@ -128,8 +128,8 @@ run.save(pd.DataFrame(numbers.numpy().T, columns=[f"word{place}" for place in ra
 # %% [markdown]
 # ## Groups of one image
 #
-# Of the first test images that the model gets right the one whose groups matter most unequally, where the attribution
-# is neither all right nor all wrong; the 49 patches in six groups by salience, each erased alone.
+# Among the first test images that the model classifies correctly, the one whose groups matter most unequally and
+# whose attribution is neither all right nor all wrong. Its 49 patches form six groups by salience, each erased alone.
 
 # %%
 GROUPS, EXPLAINED, CANDIDATES = 6, "rollout", 16

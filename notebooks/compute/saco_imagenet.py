@@ -8,8 +8,8 @@
 # # Compute: SaCo and four other metrics of a convolutional network on images of ImageNet
 #
 # Study 2 is about ImageNet. Its transformers are not available from here, but a convolutional network of the same thousand
-# classes is: EfficientNet-Lite0. Its correct predictions are explained by what explains any classifier of images (Grad-CAM was
-# made for such networks), and scored as in `saco_metrics`. Features are patches of 32 pixels, 7 x 7 in an image of
+# classes is: EfficientNet-Lite0. Its correct predictions are explained by methods for any image classifier (Grad-CAM
+# was made for such networks), and scored as in `saco_metrics`. Features are patches of 32 pixels, 7 x 7 in an image of
 # 224 x 224, as many as the last features of the network have places.
 
 # %% tags=["parameters"]
@@ -41,7 +41,7 @@ look = timm.data.resolve_model_data_config(network)
 mean, std = (torch.tensor(look[key]).view(3, 1, 1) for key in ("mean", "std"))
 
 # %% [markdown]
-# ## Right answers, explained
+# ## Correct predictions, explained
 #
 # Integrated gradients and the methods that erase explain the probability of the predicted class, Grad-CAM its logit, as
 # in `saco_metrics`. Random scores are drawn a few times: `draw` numbers the drawings, everything else has draw 0.
@@ -77,9 +77,9 @@ def frame(block, method, draw, values):
 # %% [markdown]
 # ## Block by block
 #
-# Ten groups of patches, equal scores in reading order, the mean of the image instead of what is erased; SaCo for other
-# numbers of groups too. Whether an image's answer is right is kept of all of them. Images and maps are for a reader's own
-# run: their tables stay in the folder of results.
+# Ten groups of patches, equal scores in reading order, the mean of the image instead of what is erased; SaCo also
+# for other numbers of groups. Whether a prediction is right is kept for all images. Images and maps are for a
+# reader's own run: their tables stay in the folder of results.
 
 # %%
 METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]

@@ -8,11 +8,12 @@
 # # Compute: SaCo and four other metrics of eleven explanations of Vision Transformers
 #
 # Wu et al. (2024): pixels are grouped by salience, each group is erased alone (SaCo) and one group after the other (AUC,
-# AOPC, LOdds, least relevant first), for the models of one data set. One perturber a model answers for all metrics,
+# AOPC, LOdds, least relevant first), for the models of one data set. One perturber per model serves all metrics,
 # methods and settings, so that an erased image that two of them need is run once.
 #
 # The models are those of the data set where it has some of its own: trainings of one pretrained encoder for
-# photographs of CIFAR, three small transformers for each substitute data set. Where a model takes an hour, each has a run of its own.
+# photographs of CIFAR, three small transformers for each substitute data set. Where a model takes an hour, each has
+# a run of its own.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -85,16 +86,16 @@ def explained(model, inputs, upsample):
 # %% [markdown]
 # ## Settings
 #
-# The main setting is the paper's as far as it says: ten groups, the mean of the image as replacement. Where it is
-# silent we say what we take (bilinear upsampling, group bounds rounded, equal scores in reading order) and change one at
-# a time on a part of the images, with the first model. A group's salience is the mean of its pixels. 784 pixels, as
-# small images have, make ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is
-# larger. Of equal groups, which the 12,544 pixels of our photographs and 224 x 224 almost make, the mean says what the
-# paper's sum says.
+# The main setting follows the paper where it states one: ten groups, the mean of the image as replacement. Where it
+# states none we name our choice (bilinear upsampling, group bounds rounded, equal scores in reading order) and change
+# one at a time on a part of the images, with the first model. A group's salience is the mean of its pixels. 784
+# pixels, as small images have, make ten groups of 78 or 79, and if a map is nearly flat their sums would only show
+# which group is larger. For equal groups, which the 12,544 pixels of our photographs and 224 x 224 almost make, the
+# mean agrees with the paper's sum.
 #
-# Scores replaced by their ranks make the same groups, so the model is asked nothing again. What is lost is how far apart
-# scores are, and with it their density: all maps look alike except for their order. The last two settings ask the same rows of
-# a model in single precision and of one in bfloat16, with eight bits of every number: is that precise enough for SaCo?
+# Scores replaced by their ranks make the same groups, so the model is not run again. Lost are the distances between
+# scores, and with them their density: all maps look alike except for their order. The last two settings run the same
+# rows in single precision and in bfloat16, with eight bits per number: is that precise enough for SaCo?
 # One of the two is what the profile computes in, and costs nothing; maps are made in single precision in any case.
 
 # %%
@@ -194,8 +195,8 @@ def frame(asked, perturber, method, draw, values):
 # %% [markdown]
 # ## A few images to look at
 #
-# Their pixels from 0 to 1 as the model sees them, the maps of all explanations and what the first model answers, group by
-# group: nothing is asked again.
+# Their pixels from 0 to 1 as the model sees them, the maps of all explanations and the first model's outputs, group
+# by group: nothing is run again.
 
 
 # %%
@@ -260,8 +261,8 @@ def looked_at(asked, model, wanted):
 # ## Batch by batch, every model: the main setting
 #
 # The first images also go through other numbers of groups, for SaCo alone, and the first ones with the first model
-# through the other settings, in the same batches. What the main setting has asked about them is answered already. What
-# a batch takes of memory is free after it.
+# through the other settings, in the same batches. Rows that the main setting has run are known already. The memory
+# of a batch is free after it.
 
 
 # %%

@@ -7,10 +7,10 @@
 # %% [markdown]
 # # Compute: does an explanation stay when its image does?
 #
-# An image and a copy that differs from it by some roundings of single precision look the same and get the same answer.
-# So an explanation that says what the model used says the same of both. Each image is explained twice, as it is and
-# nudged, by the first model of its data set; both maps are then judged on the image as it is. Where the maps cut it
-# into the same groups, nothing is asked again.
+# An image and a copy that differs from it by some roundings of single precision look the same and get the same
+# output. So an explanation of what the model used must be the same for both. Each image is explained twice, as it is and
+# nudged, by the first model of its data set; both maps are then judged on the image as it is. If the maps cut it
+# into the same groups, nothing is run again.
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -5,11 +5,11 @@
 # ---
 
 # %% [markdown]
-# # Compute: SaCo worked out again from stored groups
+# # Compute: SaCo from stored groups
 #
-# Wu et al. (2024), Eq. 1-3, on numbers that are there: what equal drops are worth (S6 of the open points), what negative
+# Wu et al. (2024), Eq. 1-3, on stored numbers: what equal drops are worth (S6 of the open points), what negative
 # scores do (S8), and all orders in which the drops of five groups can come. Groups and maps are those that
-# `saco_metrics` saved for the images of this book; no model is asked.
+# `saco_metrics` saved for the images of this book; no model is run.
 
 # %% tags=["parameters"]
 profile = "laptop"

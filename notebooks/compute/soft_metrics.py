@@ -9,7 +9,7 @@
 #
 # Zhao & Aletras (2023), sections 3 and 4: the five attribution methods of the paper and a random one, scored for every
 # input by normalised sufficiency and comprehensiveness with hard erasure (Eq. 1-2, five rationale lengths) and with
-# soft erasure (Eq. 3-5). One row a value goes to `soft_scores.parquet`; the reports average, compare and draw.
+# soft erasure (Eq. 3-5). Each value is one row of `soft_scores.parquet`; the reports average, compare and plot.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -39,7 +39,7 @@ settings = run.settings
 #
 # The inputs are a fixed sample of the test split: the same for every model seed, so that seeds can be compared input by
 # input. Texts over the task's limit lose their end; how many did is counted and shown on the status page. They are
-# gone through in blocks, each by itself: what a block takes of memory is free after it.
+# processed in blocks: the memory of a block is free after it.
 
 # %%
 task = Asked(settings, dataset, classifier, seed)
@@ -50,15 +50,14 @@ data = task.data
 #
 # All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code:
 # the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. As in that code captum computes DeepLIFT;
-# what exact rules change is in `soft_variants`. Random scores are standard normal, one
-# explanation an input (`faithbook.papers.zhao_aletras_asked`).
+# what exact rules change is in `soft_variants`. Random scores are standard normal, one explanation per input
+# (`faithbook.papers.zhao_aletras_asked`).
 
 # %% [markdown]
 # ## Scores
 #
-# One `Perturber` answers everything, so a perturbed text that several methods, lengths or metrics ask for runs once, and
-# what all of them need is asked together.
-# Soft values are averaged over several draws; the first draw alone is what the paper's protocol sees.
+# One `Perturber` serves everything, so a perturbed text that several methods, lengths or metrics need runs once, in
+# shared forward passes. Soft values are averaged over several draws; the first draw alone is the paper's protocol.
 
 
 # %%

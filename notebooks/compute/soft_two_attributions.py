@@ -7,8 +7,9 @@
 # %% [markdown]
 # # Compute: two attributions that agree on the top two tokens
 #
-# For Figure 1 of Zhao & Aletras (2023): a sentence, an attribution A of a real model, an attribution B made from it by
-# hand, and what hard and soft erasure say of both. `soft_examples` tells how the sentence is chosen and B is made.
+# For Figure 1 of Zhao & Aletras (2023): a sentence, an attribution A of a real model, an attribution B made from it
+# by hand, and the scores of both under hard and soft erasure. `soft_examples` explains how the sentence is chosen
+# and B is made.
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -5,11 +5,11 @@
 # ---
 
 # %% [markdown]
-# # Compute: what a model answers to eleven excerpts, asked by hand and by faithlib
+# # Compute: a model's outputs for eleven excerpts, by hand and by faithlib
 #
-# For `together_metrics`, where nine metrics are worked out on one short text with every step in sight: the probabilities
-# and scores that the page does its sums with, the same metrics as `faithlib` computes them, and the answers to the rows
-# that the released code of EvalxNLP would ask. "By hand" means: the model is called as it is, on rows of ids or of
+# For `together_metrics`, where nine metrics are computed on one short text step by step: the probabilities and
+# scores that the page uses, the same metrics as `faithlib` computes them, and the outputs for the rows that the
+# released code of EvalxNLP would run. "By hand" means: the model is called as it is, on rows of ids or of
 # embeddings. Sizes are the same in every profile.
 
 # %% tags=["parameters"]
@@ -44,7 +44,7 @@ METRICS = ("soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc"
 # %% [markdown]
 # ## The texts
 #
-# The example, then the first ten excerpts with marked and unmarked words to which the model answers *yes*.
+# The example, then the first ten excerpts with marked and unmarked words for which the model predicts *yes*.
 
 # %%
 data = load_dataset("pair", "test")
@@ -279,7 +279,7 @@ run.save(
 )
 
 # %% [markdown]
-# ## What the released code would ask
+# ## What the released code would run
 #
 # `[CLS]` and the last `[SEP]` as features, occluded like words.
 

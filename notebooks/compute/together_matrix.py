@@ -7,9 +7,8 @@
 # %% [markdown]
 # # Compute: every metric of every attribution, on one data set
 #
-# Calls of `faithlib.evaluate`: all methods that a model allows, all metrics, texts and images alike, each perturbed
-# row run once whoever asks for it. Where people marked what matters, plausibility comes on top: words of a text, or the
-# object of a photograph, which somebody cut out.
+# Calls of `faithlib.evaluate`: all methods that a model allows and all metrics, for texts and images, each perturbed
+# row run once. If people marked what matters (words of a text, or the object of a photograph), plausibility is added.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -56,8 +55,8 @@ SIZE = settings["inputs"][dataset]
 # ## Inputs
 #
 # Texts are cut to a few words, so that the bounds of AOPC can be searched: the beginning of a review; of texts that
-# people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Images have a
-# feature a cell, which is the model's own patch: 4 × 4 pixels of small images, 14 × 14 of photographs made larger.
+# people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Images have one feature per cell,
+# which is the model's own patch: 4 × 4 pixels of small images, 14 × 14 of photographs made larger.
 
 
 # %%
@@ -198,8 +197,8 @@ def evaluated(rows, what, metrics):
 #
 # Soft metrics keep elements of a feature in proportion to its score scaled to between 0 and 1. So it matters how high
 # scores are on average (their *density*), and random scores have a density of their own. Shuffled among the features of
-# its input, an attribution keeps its density and forgets where its scores belong. Replaced by its ranks, every
-# attribution has the same density, random ones too, and keeps its order.
+# its input, an attribution keeps its density and loses its places. Replaced by ranks, every attribution, also a
+# random one, has the same density and keeps its order.
 
 
 # %%
@@ -257,7 +256,7 @@ for what, rows, *options in run.shared(jobs):
 # %% [markdown]
 # ## What each family of metrics would cost alone
 #
-# Rows for one attribution (a random one, which itself costs none) of a few inputs, asked one family at a time.
+# Rows for one attribution (a random one, which itself costs none) of a few inputs, one family at a time.
 
 # %%
 priced = inputs[list(range(min(settings["priced"], len(inputs))))]

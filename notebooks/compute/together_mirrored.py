@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Compute: cross-lingual faithfulness, on images
 #
-# Study 3 compares what is said of a sentence with what is said of its translation. An image's translation is its mirror
-# image: it shows the same, and which cell became which is known.
+# Study 3 compares the explanation of a sentence with that of its translation. The counterpart of a translation is
+# the mirror image: it shows the same, and the place of every cell is known.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -44,8 +44,8 @@ named = dataset.removesuffix("-few")
 # ## Scores of both, cell by cell
 #
 # Each image is explained for the class that the model predicts for it, which may differ from its mirror image's. Random
-# scores are drawn for each of the two. *Closeness to the middle* is a floor that knows neither model nor image: its map
-# is its own mirror image.
+# scores are drawn for each of the two. *Closeness to the middle* is a baseline that uses neither model nor image:
+# its map is its own mirror image.
 
 # %%
 PREPARED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}

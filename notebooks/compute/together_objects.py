@@ -5,10 +5,10 @@
 # ---
 
 # %% [markdown]
-# # Compute: do maps of images lie on what is shown?
+# # Compute: do heat maps cover the object that is shown?
 #
-# Plausibility of image attributions: photographs that people cut out, in scenes of one object and of two
-# (`faithbook.sources.stamps`), and how well each map lies on the object of the class that it explains.
+# Plausibility of image attributions: objects that people cut out of photographs, in scenes of one object and of two
+# (`faithbook.sources.stamps`), and how well each map covers the object of the class that it explains.
 
 # %% tags=["parameters"]
 profile = "full"
@@ -36,10 +36,10 @@ network = load_classifier(settings["models"][dataset]).model.to(device)
 data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
 
 # %% [markdown]
-# ## Scenes that the model is right about
+# ## Scenes that the model classifies correctly
 #
-# A scene of two objects is asked once for each: it is kept with the object, if any, whose class the model answers. A map
-# that explains a wrong answer has no object to lie on.
+# A scene of two objects is run once for each: it is kept with the object, if any, whose class the model predicts. A
+# map that explains a wrong prediction has no object to cover.
 
 # %%
 SETTLED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}

@@ -5,14 +5,14 @@
 # ---
 
 # %% [markdown]
-# # Compute: metrics where the reason is known
+# # Compute: metrics where the true explanation is known
 #
-# Five models of one modality. Two are written down in closed form (`faithbook.models.closed_form`): a linear one, whose every feature
-# has its summand, and a detector of what was planted (`faithbook.sources.planted`), which is never surprised by an erased input.
-# Three are trained on planted data: one as models usually are, one on erased copies as well, and one that is taught to
-# answer differently where much is erased. Their true explanation of a whole input is what was planted, *if* they depend
-# on it, which is checked first. Then every metric scores the true explanation, the same with a part of its scores shuffled,
-# its opposite, and what attribution methods say.
+# Five models of one modality. Two are hand-built (`faithbook.models.closed_form`): a linear one, in which every
+# feature has its summand, and a detector of what was planted (`faithbook.sources.planted`), for which no erased input
+# is off-distribution. Three are trained on planted data: one as usual, one on erased copies as well, and one that
+# learns to predict something else if much is erased. Their true explanation of a whole input is what was planted,
+# *if* they depend on it, which is checked first. Then every metric scores the true explanation, the same with a part
+# of its scores shuffled, its opposite, and the scores of attribution methods.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -87,8 +87,8 @@ run.save(
 # ## Metrics
 #
 # On inputs with something planted about which every model is right; the linear models (opinions of film reviews, and
-# which direction of stripes an image has more of) on any. The model that is trained as usual is looked at under a
-# second way to erase, too. Bounds of AOPC take most rows, so NAOPC has the main way to erase alone, and of trained models
+# which direction of stripes an image has more of) on any. The model that is trained as usual is also measured under
+# a second way to erase. Bounds of AOPC take most rows, so NAOPC has the main way to erase alone, and of trained models
 # fewer inputs where there are many features.
 
 # %%

@@ -8,7 +8,7 @@
 # # Compute: the tasks of EvalxNLP, through one call
 #
 # Film reviews in which people marked phrases, and pairs of a premise and a hypothesis: the toolkit's methods under its
-# nine metrics. Runs only where the files of a data set lie.
+# nine metrics. Runs only if the files of a data set are available.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -46,8 +46,8 @@ SIZE, ERASE = settings["inputs"][dataset], "mask"
 # ## Inputs
 #
 # A text loses what comes after so many wordpieces, as in the toolkit, whose limit is the model's own. Features are words.
-# Of the first texts in an order made of names those are kept that the model classifies as it should and, where people
-# marked words, that still hold marked and unmarked ones.
+# Texts are taken in an order made of their names. Kept are those that the model classifies correctly and, if people
+# marked words, that still contain marked and unmarked ones.
 
 # %%
 data = load_dataset(dataset, "test")

@@ -17,7 +17,7 @@
 #   run.
 # - `data`: a CSV file with the column `text`; if you have them, `label` (the model's own class names) and `gold`, the
 #   characters that people marked, as `start:end`, counted from 0, the end not included: `2:6 11:16`.
-# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a floor.
+# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline.
 # - `n`, `seed`: how many texts, drawn by a hash. `erase`: what takes the place of an erased word (`zero`, `pad`,
 #   `mask`, `delete`). `draws`, `groups`: of soft metrics and of SaCo. `attention`: `eager` for methods that ask for
 #   it.
@@ -241,21 +241,21 @@ Markdown(
 # - **Metrics are not independent voters.** Most erase words and look at the same drop of probability in different
 #   ways, so that ten of them can agree on one mistake. A text with holes is one that the model was never trained on.
 #   Try another `erase` before you believe an order.
-# - **Methods that erase play at home.** LIME and occlusion are made of the very rows that the metrics count. Where no
+# - **Methods that erase have an advantage.** LIME and occlusion are computed from the same rows as the metrics. Where no
 #   text has more words than `groups`, each group of SaCo is one word, and occlusion's score of it is exactly what SaCo
 #   compares with.
-# - **NS, NC and their soft versions divide** by what erasing everything costs. Where that is little, they leave [0, 1]
-#   by far, and a single text can carry a mean.
+# - **NS, NC and their soft versions divide** by what erasing everything costs. If that is little, they leave [0, 1]
+#   by far, and a single text can decide a mean.
 # - **Marked words measure agreement with people,** not faithfulness. For a text that the model gets wrong they are
 #   reasons for another answer than the one explained.
 #
-# What each metric is has {doc}`its own page <../foundations/metrics>`.
+# {doc}`Metrics <../foundations/metrics>` has the definition of each.
 
 # %% [markdown]
 # ## What is refused, and why
 #
-# Some things cannot be measured, and some would give numbers that mean nothing. They end before anything runs, with an
-# error that says what came, what was expected, and what to do. Four attempts and what they get:
+# Some things cannot be measured, and some would give numbers that mean nothing. They end before anything runs, with
+# an error message that names what was given, what was expected, and what to do. Four attempts and what they get:
 
 # %%
 sentence = brought.texts[0].replace('"', "'")

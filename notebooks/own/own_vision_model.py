@@ -17,7 +17,7 @@
 # - `data`: a folder with one sub-folder of images a class, named as the model names it; or a folder of plain files,
 #   with a `labels.csv` (columns file, label) or without labels at all.
 # - `patch`: how many pixels a feature is wide after the model's own resizing; 0 takes the model's patches.
-# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a floor.
+# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline.
 # - `n`, `seed`: how many images, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
 #   `blur`). `draws`, `groups`: of soft metrics and of SaCo.
 

@@ -8,13 +8,13 @@
 # # How often verdicts err
 #
 # Verdict rules make mistakes. We state how often they may, and check it here by simulation on data with a known answer. In
-# most of the simulated worlds there is nothing to find: every mean is exactly zero, or exactly at the margin. A rule that
-# says *yes* or *no* there errs.
+# most of the simulated worlds there is nothing to find: every mean is exactly zero, or exactly at the margin. A
+# *yes* or *no* there is an error.
 #
-# The simulated values have the shapes of ours: normal; the difference of two shares; shares of .8 and .95; values of single
-# inputs that runs of this book have stored, resampled (*listed* below). Values with strong skew (exponential ones, and what
-# our adversarially trained classifier gains in AOPC) are reported separately, because nothing that looks at ten or thirty
-# of them can know their tail. Clusters are the independent inputs of a cell. A claim of several comparisons has several
+# The simulated values are distributed like ours: normal; differences of two shares; shares of .8 and .95; and values
+# of single inputs from runs of this book, resampled (*listed* below). Values with strong skew (exponential ones, and what
+# our adversarially trained classifier gains in AOPC) are reported separately, because ten or thirty of them do not
+# show the tail. Clusters are the independent inputs of a cell. A claim of several comparisons has several
 # such means, which may be correlated.
 
 # %% tags=["parameters"]
@@ -33,11 +33,10 @@ page = start_page("calibration", profile, paper=published.OUR_OWN)
 table, made = calibration.measured()
 rates = calibration.rates(table)
 asked = rates.dropna(subset=["promised"])
-stored = calibration.stored()
 Markdown(
     f"{len(rates):,} rates, each of {table.worlds.min():,} to {table.worlds.max():,} worlds, were measured on {made['date']} "
-    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `python -m faithbook "
-    f"calibrate` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
+    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; "
+    f"`python data/reference/calibrate.py` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
 )
 
 
@@ -56,10 +55,11 @@ def world(row):
 # %% [markdown]
 # ## Promise and measurement
 #
-# The farthest rate of each kind: where nothing is to be found a rule may say *yes* in at most 5 of 100 worlds, and *no*
-# in at most 5 of 100 from 24 clusters on. With fewer it says *no* of one part alone. An interval has to hold the truth in
-# 94 of 100 worlds, with ten clusters in 92. The brackets are 95 % Monte Carlo intervals: another seed would give another
-# number within them. A promise counts as broken where the whole bracket lies beyond it.
+# The table has the worst rate of each kind. Where there is nothing to find, a rule may say *yes* in at most 5 of 100
+# worlds, and *no* in at most 5 of 100 from 24 clusters on. With fewer clusters it says *no* only to a claim of one
+# part. An interval has to contain the truth in 94 of 100 worlds, with ten clusters in 92. The brackets are 95 %
+# Monte Carlo intervals: another seed would give another number, usually within them. A promise counts as broken if
+# the whole bracket is beyond it.
 
 # %%
 farthest = calibration.worst(rates)
@@ -80,19 +80,18 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 # %% [markdown]
 # ## Claims of many parts
 #
-# The more parts a claim has, the more often one of them seems to be on the wrong side by chance. The correction for
-# parts has to keep that in check without a look at how they hang together.
+# The more parts a claim has, the more often one of them is on the wrong side by chance. The correction for the
+# number of parts has to prevent this without knowing how the parts are correlated.
 
 # %%
 many = rates[(rates.rule == calibration.ALL) & (rates.clusters >= 24)]
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 places = {parts: place for place, parts in enumerate(calibration.PARTS)}
-kinds = {name: calibration.kind(name) for name in many["values"].unique()}
-STYLES = {"listed": (PALETTE[0], "o"), calibration.SKEW_APART: (PALETTE[1], "D")}
+STYLES = {calibration.LISTED: (PALETTE[0], "o"), calibration.SKEW_APART: (PALETTE[1], "D")}
 for ax, which in zip(axes, ("yes", "no"), strict=True):
     for name, (colour, marker) in STYLES.items():
-        part = many[(many.which == which) & many["values"].map(kinds).eq(name)]
-        x = part.parts.map(places) + (-0.12 if name == "listed" else 0.12) + (part.clusters > 24) * 0.08
+        part = many[(many.which == which) & (many.kind == name)]
+        x = part.parts.map(places) + (-0.12 if name == calibration.LISTED else 0.12) + (part.clusters > 24) * 0.08
         ax.vlines(x, part.low, part.high, color=colour, lw=1, alpha=0.5)
         ax.plot(x, part.rate, marker, color=colour, ms=5, mfc="white", label=name)
     ax.axhline(0.05, color="#666666", ls=":", lw=1.5)
@@ -102,7 +101,7 @@ for ax, which in zip(axes, ("yes", "no"), strict=True):
 axes[0].set_ylabel("share of worlds in which it errs")
 handles, names = axes[0].get_legend_handles_labels()
 fig.legend(handles, names, loc="outside upper center", ncols=2)
-highest = many.assign(kind=many["values"].map(kinds)).groupby(["kind", "which"]).rate.max()
+highest = many.groupby(["kind", "which"]).rate.max()
 spoken = "; ".join(f"{kind}, {which}: at most {rate:.3f}" for (kind, which), rate in highest.items())
 page.figure(
     fig,
@@ -111,28 +110,30 @@ page.figure(
     f"promise of .05: how often a claim of all parts is answered yes (left) and no (right) where all means are zero. {spoken}.",
     caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero: 24 and 100 "
     "clusters, correlations 0, .5 and .9. Dotted: what is promised. Bars: 95 % Monte Carlo intervals.",
-    data=many,
+    data=many.drop(columns=["kind", "skewness"]),
 )
 
 # %% [markdown]
 # ## Intervals
 #
-# How often the 95 % interval of one mean, or of one share, holds the truth.
+# How often the 95 % interval of one mean, or of one share, contains the truth.
 
 # %%
 held = rates[rates.which == calibration.HELD_AS]
 wide = held.assign(cell=[ends(row) for _, row in held.iterrows()]).pivot_table(
     index="values", columns="clusters", values="cell", aggfunc="first", sort=False
 )
-wide.insert(0, "skewness", [f"{calibration.skewness(name):.1f}" for name in wide.index])
+wide.insert(0, "skewness", [f"{x:.1f}" for x in held.groupby("values", sort=False).skewness.first()])
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
-page.listing(wide, "calibration_coverage", caption="Share of worlds in which the interval holds the truth, in percent")
+page.listing(
+    wide, "calibration_coverage", caption="Share of worlds in which the interval contains the truth, in percent"
+)
 
 # %% [markdown]
 # ## Inside the margin
 #
-# *Not worse than* and *as good as* have to be earned: with few inputs a rule must not say *yes* because it could not see a
-# difference. Where the truth is no difference at all, *yes* is right, and has to become more frequent with more inputs.
+# *Not worse than* and *as good as* need evidence: with few inputs a rule must not say *yes* only because it found no
+# difference. If there is no difference, *yes* is right and must become more frequent with more inputs.
 
 # %%
 inside = rates[rates.rule.str.endswith(calibration.INSIDE) & (rates.which == "yes")]
@@ -153,7 +154,7 @@ page.listing(
 # %%
 broken = asked[~asked.kept]
 lines = [f"- {row.rule}, {row.clusters} clusters, {world(row)}: {row.which} in {ends(row)} of 100, promised {100 * row.promised:.0f}." for _, row in broken.iterrows()]  # fmt: skip
-apart = sorted({calibration.kind(name) for name in broken["values"]})
+apart = sorted(set(broken.kind))
 Markdown(
     "\n".join(lines) + f"\n\nAll of them are about values that are called {' or '.join(apart)} above."
     if len(broken)
@@ -161,16 +162,16 @@ Markdown(
 )
 
 # %% [markdown]
-# What the book does about skew is this. Where the values of a part (of several parts, in the middle) have a skewness beyond one in
-# the sample, an answer on the side of the missing tail is not given, and the verdict is *inconclusive* with that reason.
-# It cannot help where a rare tail is missing from the sample altogether.
+# The book treats skew as follows. If the values of a part have a sample skewness beyond one (for several parts: the
+# median of theirs), the rule gives no answer on the side of the missing tail. The verdict is then *undecided*, with
+# that reason. This cannot help if a rare tail is missing from the sample altogether.
 #
-# Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
-# depends on its size, and is printed with every undecided verdict as the smallest effect that the run could have found.
+# Worlds with nothing to find are the worst case for errors. They do not show how often a true effect is found. That
+# depends on its size: every undecided verdict comes with the smallest effect that the run could have found.
 
 # %%
-sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
+sizes = ", ".join(f"{name} ({n})" for name, n in made["stored"].items())
 page.finish(
-    note=f"measured apart from the book by `python -m faithbook calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
+    note=f"measured apart from the book by `python data/reference/calibrate.py` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )

@@ -7,20 +7,22 @@
 # %% [markdown]
 # # What the papers' own sizes cost
 #
-# What `make paper` would compute: rows of models and hours, by paper, by computation and by table. Every number comes from the
-# manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. For one thread on a processor,
-# these are the seconds that it computed, if a run has noted them, because the clock also counts time of other programs.
+# This page estimates what `make paper` would compute: model calls and hours, by paper, by computation and by table.
+# The numbers come from the manifests of the full run, which count model calls and seconds. Seconds are processor
+# time of one thread if a run has recorded it, because the clock also counts time of other programs.
 #
-# - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
-#   profile on the same data, or on its substitute. Other settings (draws, methods, steps) change that, so a number is
-#   "about".
-# - **Hours, this processor** are seconds per input of the full profile's runs, times the inputs here. Their models are
-#   smaller than the papers': this is what the papers' sizes would take with ours.
-# - **Hours on a GPU** are measured: there is a number as soon as runs of the papers' profile have used a GPU on all data sets of a
-#   computation. Before that, divide the hours of this processor by how many times faster your GPU is with the papers' models than
-#   this processor with ours; we have not measured that. Money is these hours times the price of one. Trainings are not in them.
+# - **Rows** are model calls: perturbed inputs that go through a model. We assume as many per input as in the full
+#   run on the same data, or on its substitute. Other settings (draws, methods, steps) change that, so numbers are
+#   approximate.
+# - **Hours, this processor** are seconds per input of the full run, times the number of inputs in the papers. Our
+#   models are smaller than the papers', so this is the cost of the papers' sizes with our models.
+# - **Hours on a GPU** are measured, for computations whose runs at the papers' sizes have used a GPU on all data
+#   sets. For the others, divide the hours of this processor by the speed-up of your GPU with the papers' models over
+#   this processor with ours; we have not measured that. The cost in money is the hours times the price per hour.
+#   Training is not included.
 #
-# A dash: no run has measured it, because its rows are not counted or its inputs are not a setting of the profile.
+# A dash means that no run has measured it, because its model calls are not counted or its inputs are not a setting
+# of the profile.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -105,8 +107,8 @@ page.findable(
 # %% [markdown]
 # ## By table
 #
-# The cost of one table or figure on its own: all computations that its page reads. Tables of one page share them, so
-# these rows do not add up to the sums above.
+# The cost of one table or figure on its own is that of all computations that its page reads. Tables of one page
+# share them, so these rows do not add up to the sums above.
 
 # %%
 entries = {name: (kind, entry) for _, kind, name, entry in table().entries()}

@@ -7,12 +7,11 @@
 # %% [markdown]
 # # Where text and code differ, and what it changes
 #
-# {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the
-# text leaves open. In some places it does something else than the text says, and in one it does not do what it means
-# to. This page lists these points, E1 to E14. For each: what the text says, what the code does, what we do, and how far
-# the numbers move where our runs can tell. Models, and texts where XNLI is not there, are
-# {term}`substitute data` at every profile except `paper`, so an effect here shows that a choice can matter and in
-# which direction, not by how much it did there.
+# {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the text leaves open.
+# In some places the code differs from the text, and in one it has a fault. This page lists these points, E1 to E14,
+# each with what the text states, what the code does, what we do, and, if our runs measure it, how far the numbers
+# move. Models, and texts if XNLI is not available, are {term}`substitute data` at every profile except `paper`, so an
+# effect here shows that a choice can matter and in which direction, not how much it mattered in the paper.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -51,10 +50,10 @@ page.speaks()
 # %% [markdown]
 # ## How the effects are measured
 #
-# A choice is made otherwise, on the same texts with the same models and links. Reported is the **change of rho**,
-# always *other choice minus ours* (only E4 is set beside another logit, as said there): the mean over languages (those
-# of the paper's four that the profile has) and models. Intervals draw texts again, each with both of its values.
-# Where nothing else is said the output is the top prediction.
+# We change one choice, on the same texts with the same models and links. Reported is the **change of rho**, always
+# *other choice minus ours* (E4 alone is compared with another logit, as explained there): the mean over languages
+# (those of the paper's four that the profile has) and models. Intervals resample texts, each with both of its values.
+# Unless stated otherwise the output is the top prediction.
 
 # %%
 rho = {way: Rows(measured, way=way) for way in measured.levels("way")}
@@ -124,13 +123,13 @@ def told(point):
 
 
 # %% [markdown]
-# ## E1: every batch is answered with the first one
+# ## E1: every batch gets the outputs of the first one
 #
 # - *Text:* {term}`comprehensiveness` and {term}`sufficiency` on the English test set, all texts.
-# - *Code:* the function that asks the model for predictions cuts the list of all copies into batches of 64, but each
-#   time takes the *first* 64 rows. Every batch gets the answers of the first one. An input and its five erased copies
-#   make six rows, which does not divide 64, so most windows of six rows mix the answers of two inputs.
-# - *Here:* each row its own answer; beside it, what that loop would have made of our answers (`first_batch_fault`).
+# - *Code:* the function that runs the model cuts the list of all copies into batches of 64, but each
+#   time takes the *first* 64 rows. Every batch gets the outputs of the first one. An input and its five erased copies
+#   make six rows, which does not divide 64, so most windows of six rows mix the outputs of two inputs.
+# - *Here:* each row has its own output; next to it, what that loop would have made of our outputs (`first_batch_fault`).
 #
 # How many inputs the released loop can see does not depend on any data:
 
@@ -149,9 +148,10 @@ Markdown(
 # - *Text:* gradients with respect to word embeddings; words replaced by the embedding of `[PAD]`.
 # - *Code:* for saliency, guided backprop, occlusion, LIME and Shapley sampling it takes `hidden_states[0]`, which is the
 #   *output* of the embedding module, and hands it to the model as `inputs_embeds`, which is its *input*. So positions and
-#   token types are added, and LayerNorm applied, a second time. Those five methods explain another function than the
-#   model that was trained; input × gradient, integrated gradients and activation do not.
-# - *Here:* every method explains the model itself. Measured: the other function (`faithbook.papers.zaman_belinkov_twice`). For
+#   token types are added, and LayerNorm applied, a second time. Those five methods explain a different function from
+#   the trained model; input × gradient, integrated gradients and activation do not.
+# - *Here:* every method explains the model itself. Measured: the other function
+#   (`faithbook.papers.zaman_belinkov_twice`). For
 #   input × gradient this is a what-if.
 
 # %%
@@ -178,13 +178,13 @@ Markdown(
 # %% [markdown]
 # ## E4: a probability or a logit
 #
-# - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; so a
+# - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; hence a
 #   probability.
 # - *Code:* the largest *logit*. The loss is the cross entropy, as in the text.
 # - *Here:* the logit. Measured: the probability of the class that is predicted for the whole text, minus the logit of the
-#   same class; which class an erased copy is asked about is E9. The gradient of the probability also depends on the
-#   other classes and is tiny where the model is sure; the order of words within a text may change, and rho sees nothing
-#   else.
+#   same class; which class's logit is taken for an erased copy is E9. The gradient of the probability also depends on the
+#   other classes and is tiny where the model is sure; the order of words within a text may change, and rho depends
+#   on nothing else.
 
 # %%
 told("E4")
@@ -192,13 +192,13 @@ told("E4")
 # %% [markdown]
 # ## E5: sums over pieces, sums over links, zeros
 #
-# - *Text:* the score of an English word is the sum over the words linked with it. How pieces become words is not said,
-#   nor what happens to a word without a link.
-# - *Code:* the scores of a word's pieces are added up; an English word without a link has 0 and stays in; word vectors
-#   are scaled to length one, which no rank sees.
-# - *Here:* as the code. Measured: means instead of sums, words without a link left out, and more.
-#   {doc}`A page of its own <crosslingual_floors>` compares them with baselines. Links too: instead of the paper's
-#   rule, both softmaxes above a threshold, another keeps words that are each other's nearest. In short, over the paper's
+# - *Text:* the score of an English word is the sum over the words linked with it. It does not state how pieces
+#   become words, nor what happens to a word without a link.
+# - *Code:* the scores of a word's pieces are added up; an English word without a link has 0 and is kept; word
+#   vectors are scaled to length one, which changes no rank.
+# - *Here:* as the code. Measured: means instead of sums, words without a link left out, and more. {doc}`A page of its
+#   own <crosslingual_floors>` compares them with baselines. Measured for links: the paper's rule keeps pairs with
+#   both softmaxes above a threshold, the other rule words that are each other's nearest. In short, over the paper's
 #   thirteen:
 
 # %%
@@ -207,10 +207,10 @@ told("E5")
 # %% [markdown]
 # ## E6: which languages
 #
-# - *Text:* the languages that are among the five best of both models: Bulgarian, German, Spanish and French, beside
+# - *Text:* the languages that are among the five best of both models: Bulgarian, German, Spanish and French, next to
 #   English.
 # - *Code:* a notebook of the release lists Spanish, French, German, Chinese and Vietnamese as its five best.
-# - *Here:* the four of the text where they are averaged over. What the printed accuracies themselves say:
+# - *Here:* averages are over the four of the text. By the printed accuracies:
 
 # %%
 TOP = 5
@@ -264,11 +264,11 @@ Markdown(
 # ## E9: the top prediction of which text?
 #
 # - *Text:* the score of the top predicted class, written as $\max f(x)$.
-# - *Code:* the largest logit of *whatever* is asked. For the text itself this is the logit of the predicted class; on
-#   an erased copy, or half-way to a baseline, it may be that of another class. Occlusion then does not see that a word
-#   carried the prediction, if without it the model is as sure of something else.
-# - *Here:* as text and code have it (`top_logit`): formula and program agree, and a method that erases explains that
-#   function. Usual elsewhere, and measured: the logit of the class that is predicted for the whole text. For
+# - *Code:* the largest logit of *every* input that is run. For the text itself this is the logit of the predicted class; on
+#   an erased copy, or half-way to a baseline, it may be that of another class. Occlusion then misses that a word
+#   carried the prediction, if without it the model is as sure of another class.
+# - *Here:* as in text and code (`top_logit`), which agree, so a method that erases explains that function. Usual
+#   elsewhere, and measured, is the logit of the class that is predicted for the whole text. For
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
@@ -292,28 +292,28 @@ told("E10")
 # - *Text and code:* awesome-align {cite:p}`dou_neubig_2021`: layer 8 of multilingual BERT, links where the softmax in both
 #   directions is above a threshold, so that a word may have several links; premise and hypothesis are one text.
 # - *Here:* the same rule on vectors of words, in a layer of our encoder chosen by links that people made; below the
-#   papers' size that encoder was never trained to align. How good its links are, and those of words that are each other's
-#   nearest, {doc}`the page on the aligner <crosslingual_aligner>` measures.
+#   papers' size that encoder was never trained to align. {doc}`The page on the aligner <crosslingual_aligner>`
+#   measures how good its links are, and those of words that are each other's nearest.
 
 # %% [markdown]
 # ## E12: random links
 #
-# - *Text:* the aligner's search on a random matrix of similarities (Figure 7). How many links that gives is not said.
-# - *Here:* two ways to draw, of as many links as the aligner found: anywhere, or so that every English word keeps its
+# - *Text:* the aligner's search on a random matrix of similarities (Figure 7). The number of links is not stated.
+# - *Here:* two ways to sample as many links as the aligner found: anywhere, or so that every English word keeps its
 #   number of them. {doc}`crosslingual_tables` has the figure.
 
 # %% [markdown]
 # ## E13: batches of translations
 #
 # - *Text:* batches of 8 texts are compared with their translations by {ref}`CKA <cka>`, and with 10 random batches
-#   (Figure 6). How texts are put into batches is not said. In the order of XNLI a batch holds hypotheses of the same few
+#   (Figure 6). How texts are put into batches is not stated. In the order of XNLI a batch holds hypotheses of the same few
 #   premises, which alone separates it from a random one.
 # - *Here:* in random order. {doc}`crosslingual_aligner` has the figure.
 
 # %% [markdown]
 # ## E14: LIME's surrogate
 #
-# - *Text:* captum's LIME with its default of 50 samples. Of the linear model that is fitted to them it says nothing;
+# - *Text:* captum's LIME with its default of 50 samples. It does not describe the linear model that is fitted to them;
 #   captum's default is a lasso, which sets most weights of a text to zero.
 # - *Here:* a ridge regression, the choice of LIME's authors. Measured: the lasso, with captum's penalty. Words with a
 #   weight of zero all tie, and where all are zero there is no rho.

@@ -39,8 +39,8 @@ from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, P
 from faithbook.papers.zaman_belinkov_spread import matrix, told_apart_by_size
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.results import published
+from faithbook.results.agreement import tau_b
 from faithbook.results.numbers import ends_of
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
@@ -122,7 +122,7 @@ def outputs_figure(metric, number, told):
         fig,
         f"crosslingual_figure{number}",
         alt=alt,
-        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two floors. {told}",
+        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}",
     )
 
 
@@ -414,7 +414,7 @@ page.figure(
 #
 # A metric can separate methods and still rank them by something other than faithfulness, for example the length of words. How
 # many of the 24 are rated clearly better than scores drawn at random? And how many clearly better than the same score for
-# every piece, for which no explanation is needed ({doc}`the page of floors <crosslingual_floors>`)?
+# every piece, for which no explanation is needed ({doc}`the page of baselines <crosslingual_floors>`)?
 
 # %%
 against = [

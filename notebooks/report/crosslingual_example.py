@@ -9,8 +9,8 @@
 #
 # {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
 # an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real
-# model and measured scores, so that nothing of {ref}`rho <crosslingual-rho>` is left to the imagination. One pair shows
-# how the measure works and proves nothing about any method; {doc}`the tables <crosslingual_tables>` have the means.
+# model and measured scores, so that every step of {ref}`rho <crosslingual-rho>` can be followed. One pair shows how
+# the measure works and proves nothing about any method; {doc}`the tables <crosslingual_tables>` have the means.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -49,9 +49,9 @@ saved = saved[saved.setting == "main"].set_index([*KEYS, "language", "input"]).r
 # are linked with, and added up where there are several. (d) Now there are two scores for every English word, and the two
 # lists are compared.
 #
-# **Our run.** The same four steps. The message is chosen by its links and not by its scores. Of the first few messages
-# that have between 6 and 16 words, the one whose links cross most often, so that there is an order to see; where none
-# is that long, of all of them.
+# **Our run.** The same four steps. The message is chosen by its links and not by its scores: of the first few
+# messages with 6 to 16 words, we take the one whose links cross most often, so that the two word orders differ. If
+# none has that length, all messages count.
 
 
 # %%
@@ -76,13 +76,13 @@ value = rho(steps)
 # %% [markdown]
 # ### Steps a to c in one figure
 #
-# Left and middle: the words, tinted by their scores (each text on its own scale: ranks are all that counts later), and
-# the links between them. Right: for each English word its own score, and the score that came over the links.
+# Left and middle: the words, tinted by their scores (each text on its own scale: only ranks count later), and
+# the links between them. Right: for each English word its own score, and the score carried along the links.
 
 
 # %%
 def tinted(ax, x, words, scores, *, side):
-    """A column of words, one a line, on a ground whose tint follows the score."""
+    """A column of words, one per line, on a background whose tint follows the score."""
     top = max(float(scores.max()), 1e-12)
     for i, (word, score) in enumerate(zip(words, scores, strict=True)):
         tint = (0.0, 114 / 255, 178 / 255, 0.75 * max(float(score), 0.0) / top)
@@ -158,11 +158,11 @@ Markdown(
 )
 
 # %% [markdown]
-# ## The same pair, explained by nothing
+# ## The same pair, with scores that ignore the model
 #
-# The same steps once more with `uniform` scores, which give every piece of a word the same score: a word then scores its
-# number of pieces, in English as in the translation. No model is asked. Whatever rho this reaches, length and links alone
-# are worth on this pair.
+# The same steps once more with `uniform` scores, which give every piece of a word the same score: a word's score is
+# then its number of pieces, in English as in the translation. The model is not run. The rho of these scores is what
+# word length and links alone are worth on this pair.
 
 # %%
 floor = ranked(scores_of("en", message, FLOOR), scores_of(LANGUAGE, message, FLOOR), pairs)
@@ -196,12 +196,12 @@ spread = [
 ]
 Markdown(
     f"Over all {len(pools[SHOWN])} pairs of English and {NAME} texts: {'; '.join(spread)}. Single pairs scatter widely, which "
-    "is why the paper averages over thousands and this book prints intervals. What floors like this one reach on average, "
+    "is why the paper averages over thousands and this book prints intervals. What such baselines reach on average, "
     "and how much of rho is left above them, has {doc}`its own page <crosslingual_floors>`."
 )
 
 # %% [markdown]
-# **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing. Except at the
+# **What differs and why.** The paper's pair is a premise and a hypothesis written for the drawing. Except at the
 # `paper` profile, ours is a message of a program and the model a small substitute. Links are made by the rule of the
 # paper's aligner: a word may have several, whose scores step (c) adds up.
 

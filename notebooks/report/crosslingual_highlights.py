@@ -32,11 +32,11 @@ from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belin
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, MARKED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, defined, on_more_texts, shown, words
 from faithbook.results import published
-from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label, row_label
 from faithbook.results.numbers import row_of, spoken
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
 
@@ -153,7 +153,7 @@ page.figure(
     fig,
     "crosslingual_figure5",
     alt=alt,
-    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line is our share of marked "
+    caption="Table 4 as a figure (the paper's Figure 5), with baselines; right is better. The dotted line is our share of marked "
     "words: the paper's share of marked words is another one, and is not printed.",
 )
 
@@ -359,7 +359,7 @@ Markdown(
     f"Printed and not among our texts: {', '.join(f'{one} {printed5[one]:.3f}' for one in absent) or 'none'}. "
     f"The highest of the printed values but English is that for {printed5.drop('en').idxmax()}. Thai is written without "
     "blanks, and multilingual BERT's tokenizer does not set its characters apart as it does Chinese ones. Words by blanks "
-    "may then be few and nearly all marked, which would make any scores look good; a floor would show it, and none is "
+    "may then be few and nearly all marked, which would make any scores look good; a baseline would show it, and none is "
     "printed."
 )
 

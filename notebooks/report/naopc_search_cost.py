@@ -14,7 +14,7 @@
 # {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of
 # width $B$ needs about $B N^2$ forward passes, which are the whole cost. We compare four searches:
 #
-# - **released**: the beam as published. Entries that removed the same words in another order fill several of its places.
+# - **released**: the beam as published. Entries that removed the same words in another order take up several of its places.
 # - **merged**: each set once, and at the end the best path through *all* visited sets. This needs no more forward passes.
 # - **pruned**: merged, but an entry tries only the few words with the largest last known effect, in log-odds, and only two
 #   words once its probability is within .005 of 0 or 1.
@@ -170,9 +170,10 @@ Markdown(f"{badge(word)} {note}")
 # %% [markdown]
 # ## What the error bound can and cannot do
 #
-# The probability of an unvisited set can be anything between 0 and 1, so the error bound is small only if the *found* path
-# is already near 0 or 1. If removing a few words brings the probability close to 0 and it stays there, the rest of any
-# order can gain next to nothing. If the probabilities stay in the middle, no search with fewer than about $2^N$ forward
+# The probability of an unvisited set can have any value between 0 and 1, so the error bound is small only if the
+# *found* path
+# is already near 0 or 1. If removing a few words brings the probability close to 0 and it stays there, the rest of
+# any order can add almost nothing. If the probabilities stay in the middle, no search with fewer than about $2^N$ forward
 # passes can guarantee much: one chain of unvisited sets with extreme probabilities would be enough to move the bound. The
 # column `unsure` of the table shows how much remains unknown.
 

@@ -7,9 +7,10 @@
 # %% [markdown]
 # # Erase it yourself
 #
-# Five small games about what the four papers and study 5 measure. They need no running program: every model output that they use
-# was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt `faithbook/games/`) and is in this page.
-# They work by mouse, by touch and by keyboard; under each is a figure for print.
+# Five small games about what the four papers and study 5 measure. They need no running program: every model output
+# that they use was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt
+# `faithbook/games/`) and is in this page. They work by mouse, by touch and by keyboard; under each is a figure for
+# print.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -40,22 +41,22 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # ({doc}`../foundations/metrics`); here the order is yours.
 #
 # 1. Erase all words, most important first. Watch AOPC: it rises as long as you find words that count.
-# 2. With the last word gone you see where your order is between the worst and the best of *all* orders; the thick
-#    tick on the scale is what a random order gets on average. That place, from 0 to 1, is **NAOPC**
+# 2. After the last word you see where your order is between the worst and the best of *all* orders; the thick tick
+#    on the scale is what a random order gets on average. That position, from 0 to 1, is **NAOPC**
 #    ({doc}`naopc_toy`).
 # 3. Five attribution methods explained the same sentence. Press a name in the table to draw its order as a dashed line.
 #
-# The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six
-# models; their words are not ours to show, so a word is its place in the sentence. Take one of them and go through the
-# models: what is a good order for one is often a poor one for the next. For a class: "hide the bounds" takes the scale,
-# the table and the image away until everybody has an order to defend.
+# The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six models;
+# we may not show their words, so each word is shown as its position in the sentence. Take one of them and go through
+# the models: what is a good order for one is often a poor one for the next. In a class, "hide the bounds" hides the
+# scale, the table and the image until everybody has chosen an order.
 
 # %%
 OWN = "movie"
 
 
 def called(model, item):
-    """What the page calls an item, and its words where they are ours."""
+    """What the page calls an item, and its words if we may show them."""
     if model == OWN:
         mine = words[words["item"] == item].sort_values("place")
         text = f"“{' '.join(mine.word)}”"
@@ -133,9 +134,9 @@ Markdown(
 # ## Which part of an image first?
 #
 # The same game on images of clothes (Fashion-MNIST {cite:p}`xiao_2017`), cut into 4 × 4 cells with names as on a
-# chessboard. A cell that is gone has the mean of the image, for the model and for you. All $2^{16}$ answers are in the
+# chessboard. An erased cell has the mean of the image, for the model and for you. All $2^{16}$ answers are in the
 # page. Two things differ from the sentences: neighbouring cells can replace one another, and there are many more
-# orders, so look how near to the best of all an attribution comes, and how far above a random order.
+# orders, so compare how near to the best order an attribution comes, and how far above a random order.
 
 # %%
 pictured = games.erased_pictures(games.METHODS)
@@ -162,7 +163,7 @@ page.figure(
 # %%
 page.listing(
     pd.DataFrame(
-        {"picture": item["says"], "order of": name, "AOPC": found["aopc"]}
+        {"image": item["says"], "order of": name, "AOPC": found["aopc"]}
         | {end: item[end] for end in ("lower", "upper", "chance")}
         for item in pictured["items"]
         for name, found in item["orders"].items()
@@ -175,9 +176,9 @@ page.listing(
 # %% [markdown]
 # ## Which sentence of a prompt first?
 #
-# The same game on a prompt. A small language model has read six sentences about three people and goes on after "So Anna lives
-# in". A sentence that is gone is deleted, as in a context that never had it. One sentence has the answer. Is it the one that
-# matters most to this model, and do the others matter at all?
+# The same game on a prompt. A small language model has read six sentences about three people and goes on after "So
+# Anna lives in". An erased sentence is deleted, as if the context never had it. One sentence has the answer. Is it
+# the one that matters most to this model, and do the others matter at all?
 
 # %%
 prompted = games.erased_prompt()
@@ -199,13 +200,13 @@ page.figure(
 # %% [markdown]
 # ## Soft against hard
 #
-# Hard erasure knows two states of a word: present or erased. {cite:t}`zhao_aletras_2023` erase *softly*: a
-# word is a list of numbers (its embedding), and each of them stays with a probability that is the word's importance.
-# Move the slider: the small squares are the first numbers of the chosen word in one random draw, filled where a number
-# stays. The drawing has the answers of the model over all draws, for each importance; all other words stay whole.
+# Under hard erasure a word is present or erased. {cite:t}`zhao_aletras_2023` erase *softly*: a
+# word is a list of numbers (its embedding), and each number is kept with a probability equal to the word's importance.
+# Move the slider: the small squares are the first numbers of the chosen word in one random draw, filled where a
+# number is kept. The drawing shows the model's outputs over all draws, for each importance; all other words stay whole.
 #
-# Two things to look for. The ends are what hard erasure sees, everything between is new. And between them the answer is
-# no longer one number: at the same importance draws differ, so a soft score has to be averaged over several.
+# Look for two things. The two ends are hard erasure; everything between is new. And between them the output is no
+# longer one number: at the same importance draws differ, so a soft score has to be averaged over several.
 
 # %%
 drawn, numbers = load("play_soft", profile), load("play_soft_numbers", profile)
@@ -255,13 +256,14 @@ page.figure(
 # %% [markdown]
 # ## SaCo: which region ranks above which?
 #
-# {cite:t}`wu_2024` check an explanation of an image pair by pair: cut the image into groups by salience, erase
-# each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
-# the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum
-# as a share of what it would be if every pair obeyed: from −1 to 1, higher is better.
+# {cite:t}`wu_2024` check an explanation of an image pair by pair: cut the image into groups by salience, erase each
+# group alone, and check whether the more salient of two groups costs the model more. A pair that obeys counts for the
+# explanation, a pair that violates counts against it, each weighted by the difference of the two saliences. **SaCo**
+# is their sum as a share of what it would be if every pair obeyed: from −1 to 1, higher is better.
 #
-# Each row below is a group, the bright part of the image, with what the model loses when it alone is erased. A place
-# in the list has a salience, the top the highest. Drag groups to other places, or use the arrows: which pairs violate?
+# Each row below is a group, the bright part of the image, with what the model loses when only this group is erased.
+# Each place in the list has a salience, the top place the highest. Drag groups to other places, or use the arrows:
+# which pairs violate?
 
 # %%
 groups, pixels = load("play_groups", profile).sort_values("group"), load("play_picture", profile)

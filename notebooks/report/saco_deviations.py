@@ -9,9 +9,9 @@
 #
 # To compute SaCo one has to cut pixels into groups, erase a group, and compare pairs of groups. The paper
 # {cite:p}`wu_2024` gives Algorithm 1 for the third step. The code released with it has 45 lines: the loop over pairs is
-# there, and where groups are made and pixels erased there is an ellipsis. So both text and code leave open how the
-# first two steps are done, and this page lists the open points, S1 to S12. For each: what is said, what we do, and how
-# far the numbers move if it is done differently. We do not know which choice the printed tables were made with.
+# included, and there is an ellipsis where groups are made and pixels erased. So both text and code leave open how
+# the first two steps are done. This page lists the open points, S1 to S12, each with what the paper states, what we
+# do, and how far the numbers move under another choice. We do not know which choice the printed tables were made with.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -63,27 +63,28 @@ measured = page.measure(
     parts=["settings", "groups"],
     over=["dataset", "setting", "metric", "method"],
     prepare=varied,
-    firmest=True,  # the paper's own pictures alone where some went through all settings
+    firmest=True,  # the paper's own images alone where some went through all settings
 )
 value = page.quantity("setting", "metric", "method")
 asked = [name for name in NAMES if name in measured.levels("setting")]
-# What each setting is compared with. A run whose main setting is half precision has single precision beside it.
+# What each setting is compared with. A run whose main setting is half precision has single precision next to it.
 BASE = dict.fromkeys(asked, "main") | ({"bfloat16": "float32"} if "float32" in measured.levels("setting") else {})
 page.speaks()
 
 # %% [markdown]
 # ## How the effects are measured
 #
-# Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
-# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
-# replaces erased pixels. One point at a time is then changed, on the same images with the same model and the same maps. Two numbers are reported,
-# always *other choice minus main setting*.
+# Our main setting has pixels as features, maps of patches brought to pixels by bilinear interpolation, and ten
+# groups with rounded bounds, weighted by the mean score of their pixels. Equal scores are in reading order, and the
+# image's own mean replaces erased pixels. One point at a time is then changed, on the same images with the same
+# model and the same
+# maps. Two numbers are reported, always *other choice minus main setting*.
 #
 # - The **change** of a metric, averaged over the ten methods. The interval resamples images, each with both of its
 #   values.
 # - **Kendall's tau** between the ten methods' ranking in the main setting and in the other, by their means: 1 where
-#   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so look
-#   at the interval.
+#   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so
+#   read the interval.
 #
 # The other four metrics are those that the paper compares SaCo with: AUC, AOPC, LOdds, and AOPC with the least relevant
 # pixels first, which the paper calls comprehensiveness ({doc}`../foundations/metrics`).
@@ -168,11 +169,11 @@ def shown(name, caption, *settings):
 # - *Open:* an image of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
 #   our small images or the 12,544 of our photographs.
 # - *Ours:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
-#   (`remainder="spread"`). Measured: all that is left over goes to the last group (`"last"`), or belongs to none
+#   (`remainder="spread"`). Measured: all remaining pixels go to the last group (`"last"`), or belongs to none
 #   (`"drop"`).
-# - *Also ours:* a group's salience is the mean of its scores (`reduce="mean"`), not their sum as in Eq. 1. For groups of
-#   one size the two say the same. Where sizes differ, one pixel more makes a sum of positive scores larger, and a map that
-#   is nearly flat is then weighed by the sizes and not by its scores. Measured: the sums (`"sum"`).
+# - *Also ours:* a group's salience is the mean of its scores (`reduce="mean"`), not their sum as in Eq. 1. For groups
+#   of one size the two agree. Where sizes differ, one pixel more makes a sum of positive scores larger, and a map
+#   that is nearly flat is then weighted by group sizes and not by its scores. Measured: the sums (`"sum"`).
 
 # %%
 shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "last group larger", "rest dropped")
@@ -181,8 +182,9 @@ shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "l
 # ## S2: from patches to pixels
 #
 # - *Said:* scores of patches are interpolated over the pixels.
-# - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through several
-#   patches; with nearest neighbours a patch has one score and a group is made of patches, except the one that is cut.
+# - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through
+#   several patches. With nearest neighbours a patch has one score and a group is made of patches, except the one
+#   that is cut.
 # - *Ours:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
@@ -215,9 +217,9 @@ Markdown(
 # - *Said:* the mean of the image.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
-# - *Ours:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there. Measured:
-#   zero in normalised pixels, which is one colour for all images (the mean of the data set; for photographs that of ImageNet,
-#   with which the encoder was made), and a blurred copy of the image.
+# - *Ours:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there.
+#   Measured: zero in normalised pixels, which is one colour for all images (the mean of the data set; for photographs
+#   that of ImageNet, with which the encoder was made), and a blurred copy of the image.
 
 # %%
 shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero", "blur")
@@ -228,8 +230,9 @@ shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero",
 # - *Said:* $K = 10$ in the case study; Table 2 has 5, 10 and 20. For the figures and for Table 1 no $K$ is given.
 # - *Ours:* 10, because three cells of Table 1 equal cells of Table 2 at $K = 10$.
 #
-# Fewer groups are larger, so each erases more, and there are fewer pairs. All images that were cut this way, with all models, are
-# on the {doc}`page of tables <saco_tables>`; the rows here have the same images and model as the rest of this page.
+# Fewer groups are larger, so each erases more, and there are fewer pairs. All images that were cut this way, with all
+# models, are on the {doc}`page of tables <saco_tables>`; the rows here have the same images and model as the rest of
+# this page.
 
 # %%
 shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20 groups")
@@ -238,8 +241,8 @@ shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20
 # ## S6: equal drops
 #
 # - *Said:* a pair is fulfilled where the first group costs at least as much as the second. The released loop has the
-#   same sign, so an equal pair counts in full as a reward.
-# - *Open:* nothing. But a model whose output does not change for any group gets 1, the best mark, for every explanation.
+#   same sign, so an equal pair counts fully in favour.
+# - *Open:* nothing. But if a model's output does not change for any group, every explanation gets 1, the best score.
 # - *Ours:* as said. `saco(..., ties="half")` gives equal pairs nothing. Measured on the images whose group values are
 #   stored, a few of each data set.
 
@@ -267,8 +270,8 @@ page.listing(ties[["dataset", "quantity", "n", *ENDS]], "saco_s6", caption=capti
 #
 # - *Said:* nothing. The released loop divides by the sum of all weights, which is zero where all groups have the same
 #   salience: it stops with an error.
-# - *Ours:* such a map has no SaCo (NaN); it is left out of means, and how many there are is printed with every mean. The
-#   other four metrics have a value even then, one that the tie rule alone has made.
+# - *Ours:* such a map has no SaCo (NaN); it is left out of means, and how many there are is printed with every mean.
+#   The other four metrics have a value even then, which depends on the tie rule alone.
 
 # %%
 main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"])
@@ -287,8 +290,7 @@ Markdown(f"Constant maps, all models and images: {flat or 'none'}.")
 #   *against* the class; a clamped one leaves that end to the tie rule.
 # - *Ours:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
 #   scores are multiplied, nor, with groups weighed by means, when a constant is added to them. It does change when
-#   negative scores are set to zero: groups at the lower end then have no distance left between them, and pairs of them
-#   no weight.
+#   negative scores are set to zero: groups at the lower end then have equal saliences, and their pairs no weight.
 #
 # The table has the maps that are stored for the images of this book. *Below zero* is the share of pixels with a
 # negative score, *negative mass* the share of the sum of absolute scores that comes from them, both means over the stored
@@ -339,7 +341,7 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 #
 # - *LOdds.* The paper gives no formula. *Ours:* $\log p(y \mid \tilde x) - \log p(y \mid x)$, averaged over the steps, as
 #   the work it cites has it {cite:p}`qiang_2022`; `lodds="odds"` takes the log-odds $\log p/(1-p)$ instead. Not measured.
-# - *AUC.* "Accuracy" needs a label. *Ours:* the true one, so that an image that the model gets wrong adds next to
+# - *AUC.* "Accuracy" needs a label. *Ours:* the true one, so that an image that the model misclassifies adds next to
 #   nothing, whatever the explanation.
 # - *Comprehensiveness.* The paper removes the *least* salient pixels first, and lower is better; ERASER's
 #   comprehensiveness {cite:p}`deyoung_2020` removes the *most* important ones, and higher is better. *Ours:* the paper's
@@ -352,11 +354,12 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 #
 # - *Said:* their names and papers; details are in a supplement.
 # - *Open:* options of every one of them. *Ours:* each as its own paper has it: integrated gradients explain the
-#   probability, from the mean colour; relevance starts at the logit; rollout and transformer attribution take all layers.
-#   The docstrings of `faithlib.attribution.vit` say more, and name the options that released code sets differently.
+#   probability, from the mean colour; relevance propagation starts at the logit; rollout and transformer attribution
+#   take all layers. The docstrings of `faithlib.attribution.vit` have details, and name the options that released
+#   code sets differently.
 # - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
 #   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository
-#   reports. A test makes sure that no two of ours are the same. The table shows which are closest on the stored images.
+#   reports. A test checks that no two of ours are the same. The table shows which are closest on the stored images.
 
 # %%
 wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
@@ -379,18 +382,18 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many images.
-# - *Ours*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
-#   paper's three kinds on substitute data. The `paper` profile names public ImageNet weights
-#   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
+# - *Ours*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small
+#   transformers of the paper's three kinds on substitute data. The `paper` profile names public ImageNet weights that
+#   fit the description and fine-tunes them for CIFAR; the {doc}`overview <../paper2/overview>` has its requirements.
 #   Not measured: other models are other functions.
 
 # %% [markdown]
 # ## A further choice: precision
 #
 # Study 1 runs its models in half precision (bfloat16) if the processor multiplies in it, which takes half the time;
-# {doc}`its deviations <soft_deviations>` say what that changes. The rule is that half precision may move a quantity by no more
-# than a twentieth of its interval. SaCo compares which of two drops is larger, and drops may be nearly equal. The row says
-# what half precision does to this study, the table how the rule judges each method.
+# {doc}`its deviations <soft_deviations>` show what that changes. The rule is that half precision may move a quantity
+# by no more than a twentieth of its interval. SaCo compares which of two drops is larger, and drops may be nearly
+# equal. The row shows what half precision does to this study, the table how each method fares under the rule.
 
 # %%
 shown("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")

@@ -8,15 +8,15 @@
 # # Photographs against small images
 #
 # The choice of substitute data can change the result. This book tries the claims of {cite:t}`wu_2024` on two
-# kinds of material. This page has both, next to the paper's printed values.
+# kinds of material. This page compares both with the paper's printed values.
 #
 # | | the paper | photographs | small images |
 # | --- | --- | --- | --- |
-# | images | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: two of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
+# | images | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: two of the paper's data sets, in colour, with backgrounds of all kinds | clothes, digits, silhouettes: one grey object on a black background |
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
-# | learnt from | ImageNet-21k or ImageNet, then the data set | not known: by its shape, DINOv2's data and then more; then 10,000 of the data set | the data set, or clothes and then the data set |
+# | trained on | ImageNet-21k or ImageNet, then the data set | not known (by its architecture, DINOv2's data and more); then 10,000 of the data set | the data set, or clothes and then the data set |
 #
 # {doc}`Data and models <../data-and-models>` has more on each. The paper prints SaCo on ImageNet alone, so neither column
 # has a cell that it could match.
@@ -48,7 +48,7 @@ measured = page.measure(
     parts=["", "groups"],
     over=["dataset", "model", "method", "k"],
     prepare=wu.by_groups,
-    printed=table2.drop(columns="dataset"),  # of ImageNet, to be looked at beside either
+    printed=table2.drop(columns="dataset"),  # of ImageNet, for orientation next to either
     bounds=(-1, 1),
 )
 ON = {
@@ -149,7 +149,7 @@ claim_of = published.column("claim")
 
 
 def specified(curves):
-    """All specifications of some curves, with the claims that they are of."""
+    """All analysis variants of some curves, with the claims that they are of."""
     frames = [curve.frame.assign(claim=claim_of[name]) for name, curve in curves.items()]
     return pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
 
@@ -167,7 +167,7 @@ page.listing(
 decisions = judged.pivot_table(index="claim", columns="pictures", values="decision", aggfunc="first")
 apart = decisions[decisions.nunique(axis=1) > 1]
 Markdown(
-    f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. Apart: "
+    f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. They differ in: "
     f"{'; '.join(apart.index) or 'none'}."
     if not missing
     else "With one kind of images there is nothing to compare."
@@ -177,9 +177,10 @@ Markdown(
 # ## ImageNet, with a convolutional network
 #
 # The paper's third data set is ImageNet; the weights of its transformers are not available. EfficientNet-Lite0, a
-# convolutional network with the same thousand classes, is. Its correct predictions on ImageNet are explained by methods that need
-# no transformer, in patches of 32 pixels, and scored like everything else. Claims about transformers, about methods that only they
-# have, or about most methods are not tested with it. The other claims are tested by their usual rules.
+# convolutional network with the same thousand classes, is. Its correct predictions on ImageNet are explained by
+# methods that need no transformer, in patches of 32 pixels, and scored like everything else. Claims about
+# transformers, about methods that only they have, or about most methods are not tested with it. The other claims are
+# tested by their usual rules.
 
 # %%
 of_network = None
@@ -215,8 +216,8 @@ if of_network is not None:
 # %% [markdown]
 # ## Figures 2 and 4, on small images
 #
-# {doc}`saco_figures` draws both from photographs if these were measured. This section has them for small images: agreement of metrics
-# on images, in bars, and every method under every metric, by data set. Figures 1 and 3 of that page use a small
+# {doc}`saco_figures` draws both from photographs if these were measured. This section draws them for small images:
+# agreement of metrics as bars, and every method under every metric, by data set. Figures 1 and 3 of that page use a small
 # image.
 
 # %%
@@ -229,7 +230,7 @@ else:
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
     fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
     caption = (
-        "Agreement of metrics on small images, mean over data sets, models and methods; black lines: 95 % intervals."
+        "Agreement of metrics on small images, mean over data sets, models and methods. Orange: the published range."
     )
     display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
     values = wu.every_mean(every.quantity("metric", "method"), ON[SMALL])
@@ -242,14 +243,15 @@ else:
 # %% [markdown]
 # ## What could be behind it
 #
-# *Ground.* On a black ground the mean of an image is a grey that no pixel had, so erasing ground paints something there.
-# If that is behind a difference, SaCo of a method should move when an erased pixel becomes what it is in a blurred copy,
-# which leaves empty ground as dark as it was. One fixed colour (zero in normalised pixels: the mean of the data set for
-# small images, that of ImageNet for photographs) also paints ground, but the same one in every image. *Density.* A map
-# that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
-# Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
-# What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
-# images with the first model of each data set; ranks need no further model call.
+# *Background.* On a black background the mean of an image is a grey that no pixel had, so erasing background paints
+# something there. If that explains a difference, SaCo of a method should change when an erased pixel takes its value
+# in a blurred copy, which leaves empty background as dark as it was. One fixed colour (zero in normalised pixels: the
+# mean of the data set for small images, that of ImageNet for photographs) also paints background, but in the same
+# colour in every image. *Density.* A map with few high scores separates a few groups and leaves the others equal, so
+# that few pairs have any weight in SaCo. Replaced by ranks, all maps have the same density; equal scores, which have
+# no order of their own, rank in reading order. The change of SaCo is then due to density, on the maps that have a
+# SaCo without ranks. Both were measured on a part of the images with the first model of each data set; ranks need no
+# further model call.
 
 # %%
 SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
@@ -284,9 +286,10 @@ page.listing(
 
 # %% [markdown]
 # *Pretraining and depth.* For photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
-# `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they have in common, and
-# small transformers trained from nothing do not, is owed to the encoder (its depth, its pretraining, or its size) or to the
-# images. What they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
+# `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they share with
+# each other and not with the small transformers comes from the encoder (its depth, its pretraining, or its size) or
+# from the images. Where they differ, the reason is the training on the data set, including how much was learnt
+# (accuracies are above).
 
 # %%
 rows = []
@@ -302,11 +305,12 @@ page.listing(
 )
 
 # %% [markdown]
-# **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in depth, in
-# width and in pretraining all at once, and none of our models differs in one of these alone. What the tables above
-# can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them can show whether depth or pretraining is the reason. The
-# encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen images of CIFAR, though not,
-# as far as its ancestors' makers say, their labels.
+# **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in
+# depth, in width and in pretraining all at once, and none of our models differs in one of these alone. The tables
+# above can show whether the way to erase, the density of maps or the training on the data set would be enough; none
+# of them can show whether depth or pretraining is the reason. The encoder's makers do not state its training data
+# ({doc}`../data-and-models`); these may include images of CIFAR, though not, according to the makers of its
+# predecessors, their labels.
 
 # %%
 page.finish(note="; ".join(f"{name}: {', '.join(datasets)}" for name, datasets in ON.items()))

@@ -7,13 +7,13 @@
 # %% [markdown]
 # # What the released code changes
 #
-# The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, looked at in commit
-# cec6883) do not say the same in ten places, D1 to D10. This page states each one neutrally: what the code does, what
-# the paper says, and how far our own numbers move when the one choice is exchanged for the other. We do not know
-# whether the published tables were made with that state of the code, so nothing here says that a published number is wrong. Everywhere else in this book the paper's text is followed.
+# The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, commit cec6883) differ in
+# ten places, D1 to D10. For each, this page states what the code does, what the paper says, and how far our own
+# numbers move when one choice replaces the other. We do not know whether the published tables were made with that
+# state of the code, so nothing here says that a published number is wrong. Everywhere else in this book the paper's
+# text is followed.
 #
-# One thing comes first, because it belongs to the metrics themselves and decides how the rest is to be read: soft
-# metrics reward amounts.
+# One property of the metrics comes first, because the rest depends on it: soft metrics reward amounts.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -65,7 +65,7 @@ def scored(units):
 
 
 def compared(units):
-    """Each variant beside the paper's choice on the same inputs; ranks also with random scores left as they are."""
+    """Each variant next to the paper's choice on the same inputs; ranks also with random scores left as they are."""
     units = of_largest(units)
     variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
     bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in units.variant.unique() else None
@@ -95,14 +95,14 @@ page.speaks()
 #
 # A soft metric reads an attribution as an *amount* for every token. A token of importance $a$ keeps, on average, the
 # share $a$ of its embedding elements under Soft-NS and loses that share under Soft-NC. The score therefore depends on
-# two things: *which* tokens stand high, and *how much* of the text is kept or removed in all.
+# two things: *which* tokens have high scores, and *how much* of the text is kept or removed in all.
 #
 # The extreme case shows it. Give every token $a = 1$. That says nothing about the text: no token is above any other.
 # Soft-NS now drops nothing, so the prediction stays where it was; Soft-NC drops everything, so the probability falls as
 # far as it does for the empty text. Both scores are 1, the value of a perfect explanation, whatever the text and
 # whatever the model (where they are defined at all). How often is such an "attribution" put strictly above the random
-# one? The 1 is set by hand, as the normaliser `none` would leave it (min-max scaling makes equal scores one half); the
-# random scores beside it are min-max scaled.
+# one? The 1 is set by hand, as the normaliser `none` would leave it (min-max scaling makes equal scores one half);
+# the random scores are min-max scaled.
 
 # %%
 each_metric = []
@@ -115,7 +115,7 @@ for metric in SOFT:
 Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(each_metric)}.")
 
 # %% [markdown]
-# Real attributions differ in amount as well, only less. Min-max scaling sends the lowest score of a text to 0 and the
+# Real attributions also differ in amount, but less. Min-max scaling sends the lowest score of a text to 0 and the
 # highest to 1 and leaves the mean where it falls. Random scores have a mean near one half. A peaked attribution, one with
 # few high scores and many low ones, has a mean near zero. It keeps and removes less than random scores do, and both
 # metrics count that against it, whichever tokens it chose.
@@ -133,9 +133,9 @@ page.listing(
 # %% [markdown]
 # **The test.** Take the amounts away and see what is left. The normaliser `rank` gives a token the share of the other
 # tokens of its text that score lower. The mean is then exactly one half for every attribution, real or random, and
-# without ties the amounts are even the same numbers, dealt out in another order. Inputs, models, attributions and the
-# random numbers of the draws stay as they were. If a soft metric rewarded order alone, diagnosticity would hardly care
-# which of the two scales is used.
+# without ties the amounts are the same numbers in another order. Inputs, models, attributions and the
+# random numbers of the draws stay as they were. If a soft metric rewarded order alone, diagnosticity would be nearly
+# the same on both scales.
 
 # %%
 methods = [name for name in kept.method if name in METHODS]  # from the most peaked attribution to the flattest
@@ -181,14 +181,14 @@ Markdown(
 
 # %% [markdown]
 # **What follows.** A soft metric scores an attribution *together with* a normaliser. Where amounts count, a low score
-# alone does not show that the wrong tokens were chosen. Order counts too: what diagnosticity has left with equal amounts
-# can come from nothing else. Wherever soft scores are compared, the normaliser has to be named. The paper asks for scores
-# in the unit interval and does not say how they get there.
+# alone does not show that the wrong tokens were chosen. Order counts as well: with equal amounts, whatever separates
+# real from random scores is their order. Wherever soft scores are compared, the normaliser has to be named. The paper
+# asks for scores in the unit interval and does not say how they get there.
 #
-# Three limits. Ranks take away the sizes altogether, not only their mean. A metric made to use sizes loses what was
-# meaningful in them too, so the test shows that amounts count and not that ranks are the right scale. Nor can it tell
-# the mean of the amounts from their shape, since both are made equal. And only the short texts were scored on both
-# scales; nothing is said about long ones.
+# Three limits. Ranks take away the sizes altogether, not only their mean. A metric made to use sizes then also loses
+# what was meaningful in them, so the test shows that amounts count and not that ranks are the right scale. It cannot
+# separate the mean of the amounts from their shape, since both are made equal. And only the short texts were scored
+# on both scales.
 
 # %% [markdown]
 # ## How the effects are measured
@@ -262,7 +262,7 @@ page.figure(
 # %% [markdown]
 # ## D1: direction of the mask
 #
-# - *Code:* the wrapper that the released scripts use hands the Bernoulli mask the other probability: under soft
+# - *Code:* the wrapper in the released scripts passes the complementary probability to the Bernoulli mask: under soft
 #   sufficiency a token with importance .9 keeps a tenth of its elements, under soft comprehensiveness nine tenths. A
 #   second class in the same file, which nothing calls, has the direction of the paper. Established by running it.
 # - *Paper:* Eq. 3 with $q = a$ for sufficiency and $q = 1 - a$ for comprehensiveness.
@@ -282,12 +282,12 @@ shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=re
 # - *Code:* Soft-NS passes raw scores through a sigmoid; Soft-NC sets protected positions to -1 and scales each row from
 #   its minimum to its maximum, so that non-negative scores end up between $1/(1+\max)$ and 1. Established by running
 #   it.
-# - *Paper:* $q = a$ with a score $a$ in the unit interval; how raw scores get there is not said.
+# - *Paper:* $q = a$ with a score $a$ in the unit interval; it does not state how raw scores get there.
 # - *Here:* an explicit argument; `minmax` over an input's own tokens is the default, `sigmoid`, `released_ns` and
 #   `released_nc` are the others.
 #
-# Scores that all lie near zero become .5 under the sigmoid: half of every embedding is dropped whatever the attribution
-# says, and two attributions differ only a little.
+# Scores that all lie near zero become .5 under the sigmoid: half of every embedding is dropped whatever the
+# attribution is, and two attributions differ only a little.
 
 # %%
 shown(
@@ -304,8 +304,8 @@ shown(
 # - *Code:* the baseline $S(X, y, 0)$ and hard erasure set token ids to 0, which is the padding token for BERT and the
 #   start token for RoBERTa. The attention mask stays as it was, and so do separators and the query.
 # - *Paper:* an all-zero sequence.
-# - *Here:* embedding output of zero by default; `erase="pad"` puts the padding id in its place. In the row below the
-#   hard metrics erase by padding throughout, the soft metrics take only the baseline from it. A baseline decides for
+# - *Here:* embedding output of zero by default; `erase="pad"` uses the padding id instead. In the row below the hard
+#   metrics erase by padding throughout; the soft metrics use padding only for the baseline. A baseline decides for
 #   which inputs a score is defined at all, and shifts and stretches the scores of an input alike: on inputs that both
 #   baselines define, a soft comparison can hardly change sides.
 
@@ -355,7 +355,7 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 #
 # - *Code:* in most scripts a tie between the real and the random attribution counts as a win.
 # - *Paper:* strictly greater (Eq. 6).
-# - *Here:* strict, with the share of ties beside it. A probability that rises counts as one that stays, so two
+# - *Here:* strict, with the share of ties next to it. A probability that rises counts as one that stays, so two
 #   attributions whose erasures both raise it tie "at the limit". The table has the data sets shown on this page and
 #   counts a tie as no win, as half a win (with its interval), and as a whole one, as released.
 
@@ -387,8 +387,8 @@ Markdown(
 # ## D9 and D10: RoBERTa's positions and DeepLIFT's network
 #
 # - *Code, D9:* position numbers for RoBERTa start at 0; the model was trained with numbers that start at 2.
-#   *Paper:* nothing said. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Nothing is
-#   measured: the substitute models have BERT's layout, and with wrong positions RoBERTa is another model.
+#   *Paper:* not stated. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Nothing is
+#   measured: the substitute models have BERT's layout, and with wrong positions RoBERTa would be a different model.
 # - *Code, D10:* DeepLIFT runs on a copy of the network without attention mask, positions and layer normalisation.
 #   *Paper:* DeepLIFT of the model. *Here:* the whole model, from the embedding output on. Not replayed: the copy is
 #   another function, whose attributions say nothing about the model under study; the effect would be that of explaining
@@ -399,8 +399,8 @@ Markdown(
 # which has rules for modules of a few activation classes; of these models it finds the tanh of the pooler, and takes the
 # plain gradient everywhere else. Study 1 does as the code does: captum computes DeepLIFT. Our library's own rules cover
 # every operation of these models, and their scores add up. The table has captum's under "diagnosticity" and ours under
-# "other choice", on the same inputs, models and random scores, for this one method. Much of what is said of DeepLIFT,
-# and of any mean over methods that it is part of, depends on who computes it.
+# "other choice", on the same inputs, models and random scores, for this one method. Much of what is reported of
+# DeepLIFT, and of any mean over methods that includes it, depends on the implementation.
 
 # %%
 shown("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alone", "deeplift=exact")
@@ -420,9 +420,9 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 # ## One draw or many
 #
 # A soft score is random: each embedding element is kept or dropped by chance. The paper draws once per input; this book
-# averages over several draws. The table says what drawing only once does to the comparison with random: how many
+# averages over several draws. The table shows how a single draw changes the comparison with random: how many
 # comparisons flip, and how diagnosticity moves (first draw minus mean of all). Draws of a real and a random attribution
-# share their random numbers, which already makes the single draw steadier than independent ones would be.
+# share their random numbers, which already makes a single draw steadier than independent draws would be.
 
 # %%
 once = [
@@ -466,11 +466,11 @@ Markdown(
 )
 
 # %% [markdown]
-# There are two ways to read such a value, and the number cannot choose between them. Either the attribution is worse than
-# chance by this yardstick, or the yardstick rewards something that random scores have and real ones lack. What random
+# There are two ways to read such a value, and the number cannot choose between them. Either the attribution is worse
+# than chance under this metric, or the metric rewards something that random scores have and real ones lack. What random
 # scores have is spread: their rationale is scattered over the text, and under min-max scaling their mean importance is
-# near one half, while a peaked attribution keeps or removes far less. A higher soft score can therefore be bought with
-# *amount*, as the first section of this page shows.
+# near one half, while a peaked attribution keeps or removes far less. A larger *amount* can therefore raise a soft
+# score, as the first section of this page shows.
 
 # %%
 page.finish(note=f"the exchanged choices are measured on {short}")

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # This build compared with the full run
 #
-# All pages show the numbers of the full run. Whoever builds the book runs the same computations on fewer inputs, and here
-# both are side by side: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
+# All pages show the numbers of the full run. Building the book runs the same computations on fewer inputs. This page
+# compares the two: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
 # same input has the same value, and about one cell in twenty differs by more than two standard errors. Other settings (a
 # smaller model, fewer samples of LIME) give other values. Cells of fewer than ten inputs are not compared.
 
@@ -38,7 +38,7 @@ page.listing(
 # %% [markdown]
 # ## Cells
 #
-# The forty cells that differ most, in standard errors of the difference (as if the inputs were different ones). The file has
+# The forty cells that differ most, in standard errors of the difference (as if the inputs were independent). The file has
 # all cells.
 
 # %%
@@ -56,8 +56,8 @@ page.listing(
 # %% [markdown]
 # ## Verdicts
 #
-# Verdicts of this build's pages that are not those of the full run. There are some only where a page has no values of the
-# full run and shows those of this build, or where rules or published values have changed since.
+# The table has verdicts of this build that differ from those of the full run. They can differ only if a page has no
+# values of the full run and shows those of this build, or if rules or published values have changed since.
 
 # %%
 ask("data/reference/full/scoreboard.csv")

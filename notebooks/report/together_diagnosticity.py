@@ -193,7 +193,7 @@ page.listing(
     "together_mirrored_rho",
     digits=2,
     caption="Rank correlation of an image's scores with those of its mirror image, mean with 95 % interval over n images "
-    "(constant maps have none), and its lead over two floors: random scores, and closeness to the middle",
+    "(constant maps have none), and its lead over two baselines: random scores, and closeness to the middle",
 )
 
 # %% [markdown]
@@ -231,7 +231,7 @@ real = [name for name in rho if name not in ("random", "middle")]
 q9 = {f"{label(name)} minus random": rho[name] - rho["random"] for name in real}
 beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]
 floor = (
-    "Random scores are a lax floor: a map of closeness to the middle, which knows neither model nor image, has "
+    "Random scores are a lax baseline: a map of closeness to the middle, which knows neither model nor image, has "
     f"{rho['middle'].ours.point:.3f}, and {len(beaten)} of {len(real)} methods are clearly above that."
 )
 tested = page.test({"together_q3": q3, "together_q4": q4, "together_q8": q8, "together_q9": q9})

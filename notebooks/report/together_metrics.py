@@ -393,7 +393,8 @@ Markdown(
 # %% [markdown]
 # ## Ten excerpts
 #
-# The same over the set, for occlusion and for random scores, the {term}`floor`. Intervals draw excerpts again, those of
+# The same over the set, for occlusion and for random scores, an {term}`uninformative baseline`. Intervals draw
+# excerpts again, those of
 # one paper together. Ten texts are too few to judge a method: this table is for the metrics, and n says on how many of
 # them a metric is defined.
 

@@ -64,8 +64,8 @@ def show(table, metrics, called):
 table = found("together_objects", OBJECTS) if page.has("together_objects") else None
 if table is None:
     data_used = (
-        "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model that "
-        "learnt from them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
+        "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model was "
+        "trained on them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
     )
 else:
     table.to_csv(page.run.path("together_pointing.csv"), index=False)
@@ -76,7 +76,7 @@ display(Markdown(data_used) if table is None else data_used)
 looked = load("objects_looked_at", profile).groupby("dataset", sort=False) if ran else ()
 for name, one in looked:
     right, of = one[one.right], one.input.str.partition("+")[0].nunique()
-    asked = " (each is asked once for each of its objects, of which one at most can be answered)"
+    asked = " (each is run once for each of its objects, of which at most one can be predicted)"
     display(
         Markdown(
             f"- **{label(name)}**: this run looked at {len(one)} scenes of {of} photographs{'' if name == 'stamps' else asked}; "
@@ -102,7 +102,7 @@ if table is not None:
             fig,
             "together_pointing_game",
             alt=alt,
-            caption="Where the highest cell of a map lies: share of scenes with 95 % interval; dotted: random scores.",
+            caption="Where the highest cell of a map is: share of scenes with 95 % interval; dotted: random scores.",
             data=table,
         )
     )
@@ -120,8 +120,8 @@ if table is not None:
 MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
 show(found("together_matrix", MARKED), MARKED, "together_marked")
 Markdown(
-    "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. What is no "
-    "better than they are tells people nothing about where the marks lie."
+    "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. A method "
+    "that is no better than they are does not show where the marks are."
 )
 
 # %%
