@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES
@@ -94,6 +95,16 @@ def test_every_listed_table_is_there_with_its_rows():
     for row in published.claims("table").itertuples():
         with (PUBLISHED / f"{row.id}.csv").open(newline="", encoding="utf-8") as stream:
             assert len(list(csv.reader(stream))) - 1 == int(row.rows), row.id
+
+
+def test_every_table_keeps_its_numbers() -> None:
+    for name in published.claims("table").id:
+        found = published.table(name)
+        with (PUBLISHED / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
+            printed = list(csv.DictReader(stream))
+        for column in ("value", "spread"):
+            wanted = [float(row[column] or "nan") for row in printed]
+            assert np.array_equal(found[column], wanted, equal_nan=True), (name, column)
 
 
 def test_ids_are_unique_over_tables_figures_and_claims():

@@ -18,8 +18,6 @@ from faithbook.results.plots import Drawn, Layout, beside, dot_plot, line_plot
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
-MOST_LEVEL = 5
-"""As many names of models stand side by side; more stand upright."""
 Together = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
 
@@ -127,31 +125,18 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours
-def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
-    """Bars from the lower to the upper bound of each model, one panel per data set (dataset, length, classifier, bound,
-    estimate)."""
-    models_of = _asked_on(together)
-    order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
-    widths = [0.5 + len(models_of[dataset]) for dataset in order]  # a model has the same width in each panel
-    shape = {"width_ratios": widths}
-    fig, axes = plt.subplots(1, len(order), figsize=(11, 3.2), sharey=True, squeeze=False, gridspec_kw=shape)
-    for ax, dataset in zip(axes[0], order, strict=True):
-        models = models_of[dataset]
-        for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
-            part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
-            x = np.arange(len(models)) + shift
-            ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
-        ax.use_sticky_edges = False  # else the axis cuts the lowest bar
-        ax.set_xlim(-0.75, len(models) - 0.25)
-        ax.set_xticks(range(len(models)), models)
-        if len(models) > MOST_LEVEL:
-            ax.tick_params("x", labelrotation=90)
-        ax.set_title(label(dataset))
-        ax.axhline(0, color="0.5", lw=0.8)
-    axes[0][0].set_ylabel("AOPC, worst to best order")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize="small")
-    alt = "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
-    return fig, alt
+def ranges(bounds: pd.DataFrame) -> Drawn:
+    """From the lower to the upper bound of each model, marked at the upper, one panel per data set (dataset, length,
+    classifier, bound, estimate)."""
+    keys = ["dataset", "length", "classifier"]
+    low, high = (bounds[bounds.bound == bound].set_index(keys).estimate for bound in ("lower", "upper"))
+    tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
+    layout = Layout(panel="dataset", series="length", columns=3, names=labels(), mark=0.0, width=9.5)
+    fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
+    return (
+        fig,
+        "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length.",
+    )
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:

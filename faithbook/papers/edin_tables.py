@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from faithbook.declared import ask
 from faithbook.papers.edin_released import LONG, read_packed
-from faithbook.paths import root
+from faithbook.results import published
 from faithbook.results.agreement import tau_b
 from faithbook.results.judged import Printed
 from faithlib.errors import DataError
@@ -43,11 +42,9 @@ UNKNOWN = "unknown"
 # ---------------------------------------------------------------------------------------------------------- published
 def printed(name: str) -> pd.DataFrame:
     """A published table: `value` and `spread` as numbers, `value` as `text`, half its last digit as `tolerance`."""
-    ask(f"data/published/{name}.csv")
-    table = pd.read_csv(root() / "data" / "published" / f"{name}.csv", dtype=str, keep_default_na=False)
-    digits = table.value.str.partition(".")[2].str.len()
-    numbers = {column: pd.to_numeric(table[column], errors="coerce") for column in ("value", "spread")}
-    return table.assign(**numbers, text=table.value, n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
+    table = published.table(name, text=True)
+    digits = table.text.str.partition(".")[2].str.len()
+    return table.assign(n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
 
 
 def compared(table: pd.DataFrame, **computed: pd.DataFrame) -> pd.DataFrame:

@@ -144,18 +144,18 @@ class Measured:
             self._levels[column] = list(self.frame[column].unique().tolist())
         return list(self._levels[column])
 
-    def comparable(self, column: str = "dataset") -> list[Any]:
-        """The levels whose values are compared with the paper's: those that it prints values of, or all; of data sets
-        where it prints none of them those on the firmest ground.
+    def comparable(self) -> list[Any]:
+        """The data sets whose values are compared with the paper's: those that it prints values of; where it prints
+        none of them those on the firmest ground.
 
         On the paper's own data its table is compared with that data alone, whatever substitutes there are; substitutes
         are pooled where there is nothing else.
         """
-        levels = self.levels(column)
-        printed = set(self.printed[column]) if column in self.printed.columns else set()
+        levels = self.levels("dataset")
+        printed = set(self.printed["dataset"]) if "dataset" in self.printed.columns else set()
         if with_print := [level for level in levels if level in printed]:
             return with_print
-        return next(iter(self.grounds.values()), levels) if column == "dataset" else levels
+        return next(iter(self.grounds.values()), levels)
 
     @cached_property
     def grounds(self) -> dict[str, list[str]]:

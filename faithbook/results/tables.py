@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -153,7 +154,7 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
     )
 
 
-def long_form(rows: Sequence[tuple[Mapping[str, str], Paired]]) -> pd.DataFrame:
+def long_form(rows: Sequence[tuple[Mapping[Any, str], Paired]]) -> pd.DataFrame:
     """The cells of a table one below the other: their labels, published, estimate with its interval, n, clusters."""
     return pd.DataFrame(
         [
@@ -178,36 +179,25 @@ def grid(
     `words`: names for labels that `labels` does not have. Raises InputError where two rows are one cell, or where we
     have none of the cells.
     """
-    if printed.duplicated([*rows, *columns]).any():
+    keys = printed[[*rows, *columns]].astype(str)
+    if keys.duplicated().any():
         raise InputError(f"rows {', '.join(rows)} and columns {', '.join(columns)} do not tell all cells apart")
 
     def named(name: str) -> str:
         return words[name] if words and name in words else label(name).replace("_", " ")
 
-    shown: dict[tuple[str, ...], dict[str, str]] = {}
-    smallest: dict[tuple[str, ...], int] = {}
-    long: list[tuple[Mapping[str, str], Paired]] = []
-    for row in printed.to_dict("records"):
-        labels = {str(key): str(value) for key, value in row.items()}
-        pair = of(labels)
-        across = tuple(named(labels[name]) for name in rows)
-        down = ", ".join(named(labels[name]) for name in columns)
-        shown.setdefault(across, {})[down] = cell(pair, digits)
-        if pair is not None:
-            long.append(({name: labels[name] for name in (*rows, *columns)}, pair))
-            if pair.ours.n:
-                smallest[across] = min(smallest.get(across, pair.ours.n), pair.ours.n)
+    pairs = [of({str(key): str(value) for key, value in row.items()}) for row in printed.to_dict("records")]
+    long = [(key, pair) for key, pair in zip(keys.to_dict("records"), pairs, strict=True) if pair is not None]
     if not long:
         raise InputError("we have none of the cells of this table")
-    heads = [named(name) for name in rows]
-    wide = pd.DataFrame(
-        [
-            {**dict(zip(heads, across, strict=True)), **cells, "n": str(smallest.get(across, "–"))}
-            for across, cells in shown.items()
-        ]
-    )
-    order = [*heads, *dict.fromkeys(down for cells in shown.values() for down in cells), "n"]
-    return wide[order].fillna("–"), long_form(long)
+    shown = keys.map(named)
+    shown["column"] = shown[[*columns]].agg(", ".join, axis=1)
+    shown["cell"] = [cell(pair, digits) for pair in pairs]
+    shown["n"] = [pair.ours.n or np.nan if pair else np.nan for pair in pairs]
+    wide = shown.pivot(index=[*rows], columns="column", values="cell")[list(dict.fromkeys(shown["column"]))]
+    wide["n"] = [f"{n:.0f}" if n > 0 else "–" for n in shown.groupby([*rows])["n"].min()]
+    ordered = shown[[*rows]].drop_duplicates().merge(wide.fillna("–").reset_index(), on=[*rows])
+    return ordered.rename(columns={name: named(name) for name in rows}), long_form(long)
 
 
 def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
