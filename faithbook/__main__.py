@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import time
@@ -25,12 +27,11 @@ import yaml
 from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
-from faithbook.engine.plan import make_job, plan
+from faithbook.engine.plan import find_notebook, make_job, plan
 from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
 _ENDS = (signal.SIGTERM, signal.SIGINT)
-_LEVELS = ("debug", "info", "warning", "error")
 _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
@@ -48,10 +49,6 @@ def _stop(number: int, _: object) -> None:
 def _stopped(number: int) -> int:
     print("\nstopped; what is done stays done, and the same command goes on from there", file=sys.stderr)
     return 128 + number
-
-
-def _print_line(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 # ------------------------------------------------------------------------------------------------------------ the verbs
@@ -125,15 +122,26 @@ def _reference(options: argparse.Namespace) -> None:
 
 def _bench(options: argparse.Namespace) -> int:
     """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
-    from faithbook.bench.measure import MODALITIES
-    from faithbook.bench.run import bench
+    from faithbook.bench.checks import check_method, check_metric
+    from faithbook.bench.user_metric import find_method, find_metric
+    from faithbook.engine.pages import single_page
 
-    modalities = MODALITIES if options.only is None else (options.only,)
-    sizes: Any = {"profile": options.profile, "modalities": modalities}
-    benched = bench(options.what, options.to, method=options.method, tell=_print_line, **sizes)
-    for line in (*(f"wrong: {fault}" for fault in benched.faults), *benched.verdicts, f"open {benched.page}"):
-        print(line)
-    return 1 if benched.faults else 0
+    what = str(Path(options.what).resolve())  # with what may follow a colon in it
+    if options.method:  # what cannot be used is refused here, in a sentence
+        check_method(find_method(what))
+    else:
+        check_metric(find_metric(what))
+    given = {"what": what, "modalities": options.only or "text, vision"}
+    job = make_job(find_notebook("own_method" if options.method else "own_metric"), options.profile, given)
+    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured again
+    run_job(job)
+    notes = json.loads(job.manifest.read_text(encoding="utf-8"))["notes"]
+    for fault in notes["faults"]:
+        print(f"wrong: {fault}")
+    for row in notes["answers"]:
+        print("; ".join(f"{question}: {answer}" for question, answer in row.items()))
+    print(f"open {single_page(job)}")
+    return 1 if notes["faults"] else 0
 
 
 # ----------------------------------------------------------------------------------------------------- the command line
@@ -145,7 +153,6 @@ def _parser() -> argparse.ArgumentParser:
         sub = verbs.add_parser(call.__name__.removeprefix("_"), help=text, description=text)
         sub.set_defaults(call=call)
         sub.add_argument("--profile", default=READER_PROFILE, help=f"how large the runs are (default {READER_PROFILE})")
-        sub.add_argument("--log", choices=_LEVELS, default="warning", help="least grave of the log to show")
         return sub
 
     cores: Any = {"type": int, "help": "notebooks at a time (default: the cores of this machine)"}
@@ -188,9 +195,8 @@ def _parser() -> argparse.ArgumentParser:
     ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
 
     verb = add(_bench, "judge a metric of your own beside the known ones; ends with 1 where a check fails")
-    verb.add_argument("what", help="a file with a function, file.py:function, or the name that a package offers")
+    verb.add_argument("what", help="a file with a function, or file.py:function")
     verb.add_argument("--method", action="store_true", help="it is an attribution method and no metric")
-    verb.add_argument("--to", type=Path, help="the folder of the page (default: bench- and its name)")
     verb.add_argument("--only", choices=("text", "vision"), help="models of texts, or of images, alone")
     return parser
 
@@ -201,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in _PLACES:  # what is started from here works in other folders
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).resolve())
-    logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:
         signal.signal(one, _stop)  # as an exception, so that what runs below is told to stop too
     try:

@@ -3,8 +3,8 @@
     python -m faithbook preflight --profile paper [--study soft] [--fetch]
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
-memory and accelerator; inputs, rows and hours by computation. Files are held against their digests, and the hub is
-asked what it would give; nothing is downloaded unless that is asked for (`--fetch`).
+memory and accelerator. Files are held against their digests, and the hub is asked what it would give; nothing is
+downloaded unless that is asked for (`--fetch`). What computations take is on the page of costs (`faithbook.timing`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pandas as pd
 import psutil
 from tqdm.auto import tqdm
 
-from faithbook import hub, timing
+from faithbook import hub
 from faithbook.engine import devices, inputs
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
@@ -60,7 +60,7 @@ def check(profile: str, study: str | None = None, *, bring: bool = False) -> Non
     something is."""
     needs = needs_of(profile, study)
     show(needs)
-    print(_machine(), _hours(profile, study), sep="\n\n")
+    print(_machine())
     if missing := [need for need in needs if need.state == MISSING]:
         listed = "\n".join(f"  {need.name}: {need.note}" for need in missing)
         raise DataError(f"{len(missing)} of {len(needs)} things are missing, so nothing was started:\n{listed}")
@@ -108,18 +108,6 @@ def show(needs: Collection[Need]) -> None:
     for need in needs:
         if need.state not in (HERE, TRAINED):
             print(f"{need.state}: {need.name} ({', '.join(need.notebooks)}): {need.note}")
-
-
-def _hours(profile: str, study: str | None) -> str:
-    """Rows and hours by computation, by runs of this profile on this machine, else by the reference on a processor."""
-    local = timing.of_profile(profile)
-    known = {one["notebook"] for one in local}
-    reference = [one for one in timing.of_reference() if one["device"] == "cpu" and one["notebook"] not in known]
-    estimated = timing.estimate(profile, [*local, *reference], study)
-    estimated["measured"] = ["here" if name in known else "reference, cpu" for name in estimated["notebook"]]
-    formats = {"hours": "{:,.2f}".format, "rows": "{:,.0f}".format, "inputs": "{:,.0f}".format}
-    whole = f"hours of all whose hours are known: {estimated['hours'].sum():,.1f}; trainings are not in them"
-    return f"{estimated.to_string(index=False, na_rep='–', formatters=formats)}\n{whole}"
 
 
 # ---------------------------------------------------------------------------------------------------- what is wanted

@@ -1,6 +1,6 @@
 """What computations take, from the manifests of runs: seconds and rows of the model per input.
 
-One estimate for the command `preflight` and for the page of costs. The inputs of a run are the settings that its
+For the page of costs. The inputs of a run are the settings that its
 notebook names under `inputs` in notebooks/profiles.yaml. Other settings (draws, methods, steps) change what an input
 takes, so runs of another profile give an estimate only.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from faithbook.declared import ask
 from faithbook.engine.plan import MANIFEST, part_of
 from faithbook.engine.profiles import NotebookEntry, settings_of, table
-from faithbook.paths import reference_dir, results_dir, root
+from faithbook.paths import reference_dir, root
 
 if TYPE_CHECKING:
     import pandas as pd  # a second to import, which not everybody needs who imports this
@@ -34,17 +34,8 @@ def of_reference() -> list[Manifest]:
     return [one for one in runs if one.get("kind") == "compute"]
 
 
-def of_profile(profile: str) -> list[Manifest]:
-    """The manifests of the computations of a profile that are on this machine."""
-    paths = sorted((results_dir(profile) / "runs").glob(f"*/[!.]*/{MANIFEST}"))  # dot: being written
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    return [one for one in runs if one.get("kind") == "compute"]
-
-
-def estimate(
-    profile: str, runs: Sequence[Manifest], study: str | None = None, *, related_only: bool = False
-) -> pd.DataFrame:
-    """What the computations of a profile, or of one study, take by these runs.
+def estimate(profile: str, runs: Sequence[Manifest], *, related_only: bool = False) -> pd.DataFrame:
+    """What the computations of a profile take by these runs.
 
     One row per computation that the profile runs: `study`, `notebook`, `runs` (jobs of the profile), `inputs`, `rows`
     of the model, `hours`; NaN where nothing is known. A job takes the mean per input of the runs that are most like it:
@@ -58,7 +49,7 @@ def estimate(
     related = _related()
     made = []
     for of, kind, name, entry in table().entries():
-        if kind != "compute" or study not in (None, of):
+        if kind != "compute":
             continue
         own, block = [one for one in runs if one["notebook"] == name], settings_of(name, profile)
         counted = [one for one in own if one["notes"].get("rows_run")]

@@ -11,17 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import spearmanr
 
 from faithbook import __main__
 from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_method, check_metric
-from faithbook.bench.measure import SIZES, whole
-from faithbook.bench.run import bench
-from faithbook.bench.user_metric import find_method, find_metric
-from faithbook.engine.profiles import table as profiles
+from faithbook.bench.user_metric import OwnMetric, find_method, find_metric
+from faithbook.engine.profiles import settings_of
 from faithbook.results.advice import QUESTIONS
-from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import WordInputs
 from faithlib.perturb import Perturber
@@ -85,28 +81,6 @@ def test_a_metric_has_to_say_its_direction(tmp_path: Path) -> None:
         find_metric(str(file))
     with pytest.raises(DataError, match="is not there"):
         find_metric(str(tmp_path / "other.py"))
-
-
-def test_a_package_offers_metrics_and_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package is a folder on the path with its entry points beside it."""
-    info = tmp_path / "faithlib_examples-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faithlib-examples\nVersion: 0.1.0\n")
-    import tomllib
-
-    told = tomllib.loads((EXAMPLES / "pyproject.toml").read_text())["project"]["entry-points"]
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in own.items()) for group, own in told.items()]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    with pytest.raises(UnknownNameError, match="none is installed"):
-        find_metric("lone_loss")
-    for place in (tmp_path, EXAMPLES):
-        monkeypatch.syspath_prepend(str(place))
-    assert find_metric("lone_loss").direction == "higher"
-    assert not find_method("lone_words").sees_inside
-    with pytest.raises(UnknownNameError, match="did you mean 'lone_loss'"):
-        find_metric("lone_los")
-    for name in ("lone_loss", "lone_words"):
-        sys.modules.pop(name)
 
 
 # -------------------------------------------------------------------------------------------------------------- checks
@@ -214,48 +188,46 @@ def test_a_method_of_the_library_passes(tmp_path: Path) -> None:
 
 # -------------------------------------------------------------------------------------------------------------- tables
 N = 40
-METHODS_SEEN = ("lime", "saliency", "attention", "random")
+GOOD = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
 
 
-def measured(mine: dict[str, float], *, spread: float = 0.02) -> dict[str, pd.DataFrame]:
-    """Values of NC, Soft-NC and a metric `mine`: the two know what is good; `mine` gives the means that are said."""
+def made(mine: dict[str, float], direction: str = "higher", *, by_amount: bool = False) -> dict[str, pd.DataFrame]:
+    """Tables of NC, Soft-NC and a metric `mine`: the two know what is good; `mine` gives the means that are said."""
     generator = np.random.default_rng(0)
-    good = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
-    of = {"nc": good, "soft_nc": good, "mine": mine}
-    truth = {"truth": 1.0, "100% shuffled": 0.2, "opposite": 0.0} | good
+    of = {"nc": GOOD, "soft_nc": GOOD, "mine": mine}
+    truth = {"truth": 1.0, "100% shuffled": 0.2, "opposite": 0.0} | GOOD
     planted_mine = {name: mine.get(name, mine["lime"] if name == "truth" else mine["random"]) for name in truth}
     planted = {"nc": truth, "soft_nc": truth, "mine": planted_mine, "auprc": truth}
 
     def rows(table: dict[str, dict[str, float]], **labels: str) -> pd.DataFrame:
         found = [
             {"modality": "text", "id": f"t{i}", "metric": metric, "method": method, **labels}
-            | {"value": value + spread * generator.normal()}
+            | {"value": value + 0.02 * generator.normal()}
             for metric, values in table.items()
             for method, value in values.items()
             for i in range(N)
         ]
         return pd.DataFrame(found)
 
-    shuffled = {m: {**dict.fromkeys(METHODS_SEEN, v["random"])} for m, v in of.items() if m != "nc"}
+    shuffled = {m: {**dict.fromkeys(GOOD, v["random"])} for m, v in of.items() if m != "nc"}
     ranks = {m: v for m, v in of.items() if m != "nc"}
     models = ("linear", "detector", "trained", "trained with erasure", "misled by erasure")
-    return whole(
-        {
-            "values": [rows(of, control=""), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")],
-            "planted": [rows(planted, model=model, erase="mask") for model in models],
-            "prices": [pd.DataFrame({"modality": "text", "name": ["hard", "soft", "mine"], "rows": 7.0})],
-        }
+    metric = OwnMetric("mine", lambda perturber, scores: scores, direction, asks_model=True)
+    return tables.of_metric(
+        metric,
+        pd.concat([rows(of), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")]),
+        pd.concat([rows(planted, model=model, erase="mask") for model in models]),
+        {("text", name): 7.0 for name in ("hard", "soft", "mine")},
+        by_amount=by_amount,
     )
 
 
 def answers(mine: dict[str, float], *, by_amount: bool = False) -> dict[str, str]:
-    found = tables.of_metric(measured(mine), "mine", "higher", by_amount=by_amount)
-    row = found["answers"].set_index("metric").loc["mine"]
+    row = made(mine, by_amount=by_amount)["answers"].set_index("metric").loc["mine"]
     return {question: row[question] for question in QUESTIONS}
 
 
-WHOLE = {"answers", "diagnosticity", "density", "agreement", "planted_truth", "follows_the_truth", "misled"}
-GOOD = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
+WHOLE = {"answers", "diagnosticity", "amounts", "agreement", "planted_truth", "follows_the_truth", "misled"}
 
 
 def test_a_bad_metric_gets_no() -> None:
@@ -270,15 +242,14 @@ def test_a_blind_metric_is_unsure_of_everything() -> None:
 
 
 def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
-    values = measured({name: 1 - value for name, value in GOOD.items()})
-    found = tables.of_metric(values, "mine", "lower", by_amount=False)
+    found = made({name: 1 - value for name, value in GOOD.items()}, "lower")
     assert set(found["answers"].set_index("metric").loc["mine", list(QUESTIONS)]) == {"yes"}
     agreement = found["agreement"].set_index("metric").estimate
     assert set(agreement.index) == {"nc", "soft_nc"} and agreement.min() > 0.9
 
 
 def test_tables_have_n_intervals_and_prices() -> None:
-    found = tables.of_metric(measured(GOOD), "mine", "higher", by_amount=True)
+    found = made(GOOD, by_amount=True)
     assert set(found) == WHOLE
     assert found["answers"].set_index("metric").loc["mine", "without mean importance"] == "yes"
     for name, table in found.items():
@@ -287,97 +258,56 @@ def test_tables_have_n_intervals_and_prices() -> None:
             assert (table.low <= table.estimate).all() and (table.estimate <= table.high).all(), name
     told = found["diagnosticity"].set_index("metric")
     assert told.loc["mine", "model calls per input"] == 7 and told.loc["nc", "model calls per input"] == 7
-    assert set(found["density"].metric) == {"soft_nc", "mine"}
+    assert set(found["amounts"].metric) == {"soft_nc", "mine"}
     assert set(found["planted_truth"].model) > {"linear", "detector", "trained", "misled by erasure"}
 
 
-@pytest.mark.filterwarnings("error")
-def test_mirror_images_are_compared_by_rank_and_a_constant_says_nothing() -> None:
-    generator = np.random.default_rng(0)
-    straight, turned = generator.normal(size=(2, N, len(METHODS_SEEN)))
-    straight[3] = 0.5
-    rows = [
-        {"modality": "vision", "id": f"p{i:02}", "metric": "saco", "method": method}
-        | {"value": turned[i, m], "value_straight": straight[i, m]}
-        for i in range(N)
-        for m, method in enumerate(METHODS_SEEN)
-    ]
-    values = measured(GOOD) | {"mirrored": pd.DataFrame(rows)}
-    told = tables.of_metric(values, "mine", "higher", by_amount=False)["mirror_images"]
-    seen = [METHODS_SEEN.index(name) for name in METHODS_SEEN if name != "random"]
-    expected = [spearmanr(straight[i, seen], turned[i, seen])[0] for i in range(N) if i != 3]
-    assert told["estimate"].item() == pytest.approx(np.mean(expected)) and told["n"].item() == N - 1
-
-
 # --------------------------------------------------------------------------------------------------------------- whole
-def test_every_profile_has_sizes() -> None:
-    assert set(SIZES) == set(profiles().profiles)
-    with pytest.raises(UnknownNameError, match="profile"):
-        measure.sizes_of("smokey")
-
-
-def checked_page(folder: Path, own: str, expected: set[str]) -> None:
-    text = (folder / "index.html").read_text()
-    assert {file.stem for file in folder.glob("*.csv")} == expected
-    assert "http" not in text
-    for source, alt in re.findall(r'<img src="([^"]+)" alt="([^"]+)">', text):
-        assert (folder / source).is_file() and len(alt) > 40
-    assert all((folder / link).is_file() for link in re.findall(r'href="([^"]+)"', text))
-    for tag in ("section", "ul", "div", "table", "thead", "tbody", "tr", "th", "td", "main", "body", "html"):
-        assert len(re.findall(rf"<{tag}[ >]", text)) == text.count(f"</{tag}>"), tag
-    assert "<tr class=own>" in text and own in text
+def checked_page(printed: str, tables_of_page: int, pictures_of_page: int) -> Path:
+    """The folder of the run whose page the last line names; the page has its tables, and pictures with words."""
+    page = Path(printed.splitlines()[-1].removeprefix("open "))
+    text = page.read_text()
+    assert text.count("<table") == tables_of_page
+    pictures = re.findall(r'<img alt="([^"]+)"[^>]* src="([^"]+)"', text)
+    assert len(pictures) == pictures_of_page
+    assert all((page.parent / source).is_file() and len(alt) > 40 for alt, source in pictures)
+    return next(folder for folder in page.parents if (folder / "manifest.json").is_file())
 
 
 @pytest.mark.long
-def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_metric_is_told_so_and_gets_its_page(capsys: pytest.CaptureFixture[str]) -> None:
     """By the command line, in small, on texts and pictures."""
-    line = ["bench", str(EXAMPLES / "lone_loss.py"), "--profile", "smoke", "--to", str(tmp_path / "page")]
-    assert __main__.main(line) == 0
+    assert __main__.main(["bench", str(EXAMPLES / "bold.py"), "--profile", "smoke"]) == 1
     told = capsys.readouterr().out
-    assert "On texts (n = 3), lone_loss" in told and "On images (n = 3), lone_loss" in told
-    checked_page(
-        tmp_path / "page",
-        "lone_loss",
-        WHOLE | {"mirror_images"},
-    )
-    table = pd.read_csv(tmp_path / "page" / "diagnosticity.csv")
-    unbounded = {name for name in METRICS if name in measure.METRICS}
-    assert set(table.metric) >= unbounded | {"lone_loss"}
-    own = table[table.metric == "lone_loss"].set_index("modality")["model calls per input"]
-    assert own["vision"] == 50  # a row a cell, and the picture itself
-    assert not set(table.metric) & set(FAMILIES["naopc"].directions)
-    right = pd.read_csv(tmp_path / "page" / "planted_truth.csv")
-    models = right[right.metric == "lone_loss"].groupby("modality").model.agg(set)
+    assert "wrong: bold changes with the other inputs of the batch" in told
+    assert "modality: text; separates: " in told and "modality: vision; separates: " in told
+    folder = checked_page(told, len(WHOLE), 2)
+    assert {file.stem.removeprefix("own_metric_") for file in folder.glob("*.csv")} == WHOLE
+    table = pd.read_csv(folder / "own_metric_diagnosticity.csv")
+    assert set(table.metric) == {*measure.METRICS, "bold"}  # without NAOPC
+    assert (table[table.metric == "bold"]["model calls per input"] == 1).all()  # it asks about the input as it is
+    right = pd.read_csv(folder / "own_metric_planted_truth.csv")
+    models = right[right.metric == "bold"].groupby("modality").model.agg(set)
     assert all(len(own) == 5 for own in models)
 
 
 @pytest.mark.long
-def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["bench", str(EXAMPLES / "bold.py"), "--profile", "smoke", "--only", "text", "--to", str(tmp_path)]
-    assert __main__.main(line) == 1
-    assert "wrong: bold changes with the other inputs of the batch" in capsys.readouterr().out
-    assert "Found wrong" in (tmp_path / "index.html").read_text()
-    prices = pd.read_csv(tmp_path / "diagnosticity.csv").set_index("metric")["model calls per input"]
-    assert prices["bold"] == 1  # it asks about nothing but the input as it is
-
-
-@pytest.mark.long
-def test_a_method_gets_its_page(tmp_path: Path) -> None:
-    found = bench(str(EXAMPLES / "lone_words.py"), tmp_path, method=True, profile="smoke")
-    assert found.faults == () and len(found.verdicts) == 2
-    expected = {
-        "answers",
-        "preferred_to_random",
-        "beside_other_methods",
-        "ranks",
-        "how_true",
-        "alike",
-        "mirror_images",
-        "cost",
-    }
-    checked_page(tmp_path, "lone_words", expected)
-    cost = pd.read_csv(tmp_path / "cost.csv").set_index(["modality", "name"])
-    assert cost.loc[("vision", "lone_words"), "rows"] == 50  # 49 cells alone, and the empty picture
-    true = pd.read_csv(tmp_path / "how_true.csv").set_index(["modality", "model", "method"]).estimate
+def test_a_method_gets_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """A page that is there is made anew: nobody knows what else the file reads."""
+    line = ["bench", "--method", str(EXAMPLES / "lone_words.py"), "--profile", "smoke", "--only", "text"]
+    assert __main__.main(line) == 0
+    told = capsys.readouterr().out
+    assert "than random scores: 0 better, 0 worse, " in told  # of three texts nothing is decided
+    folder = checked_page(told, 4, 1)
+    true = pd.read_csv(folder / "own_method_how_true.csv").set_index(["modality", "model", "method"]).estimate
     # The detector answers by what was planted alone, so each planted word alone tells.
     assert true["text", "detector", "lone_words"] == pytest.approx(1)
+    others = set(measure.methods("text", settings_of("own_method", "smoke")))
+    assert set(pd.read_csv(folder / "own_method_alike.csv").method) == others
+
+
+def test_prices_are_rows_of_one_input() -> None:
+    metric = find_metric(str(EXAMPLES / "lone_loss.py"))
+    settings = settings_of("own_metric", "smoke")
+    prices = measure.real("vision", settings).prices(metric)
+    assert prices["vision", "lone_loss"] == 50  # a row a cell, and the picture itself

@@ -1,16 +1,14 @@
-"""`python -m faithbook`: its help, its verbs, and its log."""
+"""`python -m faithbook`: its help and its verbs."""
 
 from __future__ import annotations
 
 import errno
 import shlex
-from pathlib import Path
 
 import pytest
 
 from faithbook import __main__
-from faithbook.engine.build import run_job
-from faithbook.engine.plan import MANIFEST, plan
+from faithbook.engine.plan import plan
 from faithbook.paths import root
 
 VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "bench")
@@ -41,31 +39,6 @@ def test_an_empty_parameter_is_an_empty_text(monkeypatch: pytest.MonkeyPatch) ->
     line = "run notebooks/train/text_classifiers.py --quiet -p classifier '' -p seed 1"
     assert __main__.main(shlex.split(line.replace("notebooks", str(root() / "notebooks")))) == 0
     assert (asked[0].parameters["classifier"], asked[0].parameters["seed"]) == ("", 1)
-
-
-def test_a_kernel_that_ends_before_its_first_answer_is_started_again(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process had taken its port; what ends later has run something, and is told."""
-    starts: list[str] = []
-
-    def started(notebook: object, executed: Path, *_: object, **__: object) -> None:
-        starts.append("start")
-        if len(starts) < 3:
-            raise RuntimeError("Kernel died before replying to kernel_info")
-        (executed.parent / MANIFEST).write_text("{}")
-
-    monkeypatch.setattr("papermill.execute_notebook", started)
-    job = plan("smoke")[0]
-    assert run_job(job)
-    assert job.done and len(starts) == 3
-
-    def died(*_: object, **__: object) -> None:
-        raise RuntimeError("Kernel died")
-
-    monkeypatch.setattr("papermill.execute_notebook", died)
-    with pytest.raises(RuntimeError, match="Kernel died"):
-        run_job(plan("smoke")[1])
 
 
 def test_a_full_disk_ends_a_command_with_a_sentence(

@@ -103,6 +103,9 @@ def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undis
     assert "pages in" not in third.stdout
     assert time.monotonic() - begun < 60
 
+    movie.manifest.unlink()  # without it, a folder is no run
+    assert tiny.call(home, "build", "--profile", "smoke").returncode == 0 and movie.done
+
 
 @pytest.mark.long
 def test_notebooks_that_are_copies_of_a_warm_process_make_the_same_book(home: Path, undisturbed: Path) -> None:
@@ -133,41 +136,35 @@ def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
     assert sorted(calls(home)) == ["begin bbc", "begin movie", "end bbc", "end movie"]
 
 
-def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Path) -> None:
-    home = built
+def test_a_notebook_that_raises_or_is_killed_fails_the_build_and_costs_nothing_else(built: Path) -> None:
+    home, reports = built, built / "notebooks" / "report"
     good, book = [job.folder for job in plan("smoke")], pages(home)
-    assert all((folder / "manifest.json").is_file() for folder in good)
-    source = home / "notebooks" / "report" / "report.py"
-    text = source.read_text()
-    source.write_text(text.replace('counts = load("counts", profile)', 'raise ValueError("no such luck")'))
+    text, of_study = (reports / "report.py").read_text(), (home / "notebooks" / "profiles.yaml").read_text()
+    reading = 'counts = load("counts", profile)'
+    (reports / "report.py").write_text(text.replace(reading, 'raise ValueError("no such luck")'))
+    killed = text.replace(reading, "import os\nos.kill(os.getpid(), 9)").replace('"report"', '"killed"')
+    (reports / "killed.py").write_text(killed)
+    two = of_study.replace("report: {reads: [count]}", "report: {reads: [count]}\n      killed: {reads: [count]}")
+    (home / "notebooks" / "profiles.yaml").write_text(two)
 
     broken = tiny.call(home, "book", "--profile", "smoke")
     assert broken.returncode == 1
+    assert "2 of 2 notebooks did not end (2 failed, the others wait for them)" in broken.stderr
     assert "report raised ValueError: no such luck" in broken.stderr
-    assert "FAILED report" in broken.stdout
-    failed = plan("smoke")[-1].failed
-    assert str(failed) in broken.stderr
-    assert "no such luck" in failed.read_text()
+    assert "killed: its kernel was killed, by somebody, or by the system because memory ran out" in broken.stderr
+    assert "FAILED report" in broken.stdout and "FAILED killed" in broken.stdout
+    jobs = {job.notebook: job for job in plan("smoke")}
+    assert all(str(jobs[name].failed) in broken.stderr for name in ("report", "killed"))
+    assert "no such luck" in jobs["report"].failed.read_text() and jobs["killed"].failed.is_file()
     assert all((folder / "manifest.json").is_file() for folder in good)
     assert pages(home) == book
 
-    source.write_text(text)
+    (reports / "report.py").write_text(text)
+    (home / "notebooks" / "profiles.yaml").write_text(of_study)
     mended = tiny.call(home, "book", "--profile", "smoke")
     assert mended.returncode == 0
     assert "3 notebooks, 3 of them done before" in mended.stdout
     assert len(calls(home)) == 4
-
-
-def test_a_killed_kernel_is_named(built: Path) -> None:
-    source = built / "notebooks" / "report" / "report.py"
-    killed = source.read_text().replace('counts = load("counts", profile)', "import os\nos.kill(os.getpid(), 9)")
-    source.write_text(killed)
-    broken = tiny.call(built, "book", "--profile", "smoke")
-    assert broken.returncode == 1
-    assert "FAILED report" in broken.stdout
-    assert "1 of 1 notebooks did not end (1 failed, the others wait for them)" in broken.stderr
-    assert "report: its kernel was killed, by somebody, or by the system because memory ran out" in broken.stderr
-    assert plan("smoke")[-1].failed.is_file()
 
 
 @pytest.mark.long
@@ -188,12 +185,11 @@ def test_code_that_is_edited_during_a_build_is_not_run_under_the_name_of_the_old
     assert "3 notebooks, 2 of them done before" in again.stdout
 
 
-def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:
+def test_a_notebook_without_an_end_does_not_count(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = home / "notebooks" / "compute" / "count.py"
     source.write_text(source.read_text().replace("run.finish()", ""))
-    done = tiny.call(home, "run", str(source), "--profile", "smoke")
-    assert done.returncode == 1
-    assert "without `run.finish()`" in done.stderr
+    assert main(["run", str(source), "--profile", "smoke"]) == 1
+    assert "without `run.finish()`" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -250,25 +246,15 @@ def test_plain_papermill_runs_a_notebook_and_refuses_a_slip(home: Path) -> None:
     assert "unknown parameter 'datset': did you mean 'dataset'" in slip.stderr
 
 
-@pytest.mark.long
-def test_a_folder_that_lost_its_manifest_is_made_again(built: Path) -> None:
-    job = next(job for job in plan("smoke") if job.kind == "compute")
-    job.manifest.unlink()
-    done = tiny.call(built, "build", "--profile", "smoke")
-    assert done.returncode == 0, done.stderr
-    assert job.done
-
-
 def below(process: psutil.Process) -> list[psutil.Process]:
     """All that a build has started: scheduler, notebooks, kernels."""
     return process.children(recursive=True)
 
 
-@pytest.mark.parametrize("warm", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
     # Ctrl-C at a terminal reaches all processes, a kill one.
-    ("number", "code", "whole_group"),
-    [(signal.SIGTERM, 143, False), pytest.param(signal.SIGINT, 130, True, marks=pytest.mark.long)],
+    ("number", "code", "whole_group", "warm"),
+    [(signal.SIGTERM, 143, False, True), pytest.param(signal.SIGINT, 130, True, False, marks=pytest.mark.long)],
 )
 def test_a_build_told_to_stop_ends_at_once_and_leaves_nothing_behind(
     home: Path, number: signal.Signals, code: int, whole_group: bool, warm: bool

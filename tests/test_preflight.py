@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from faithbook import hub
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
-from faithbook.engine.plan import Job, plan, trainings
+from faithbook.engine.plan import Job, trainings
 from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.trained import checkpoint_of, has_weights, waits_for
 from faithbook.paths import checkpoints_dir
@@ -275,33 +274,3 @@ def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | N
     names = {name for name in _wanted("paper", study) if name.startswith(("local:", "hf:data/"))}
     folders = {name: _checkpoint_folder(name) for name in names}
     assert not [name for name, folder in folders.items() if folder not in made and not has_weights(folder)]
-
-
-# --- rows and hours --------------------------------------------------------------------------------------------------
-
-
-def counting(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, inputs: [inputs]}"))
-
-
-def test_rows_and_hours_are_shown_by_runs_here_or_else_by_the_reference(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    counting(home)
-    movie = plan("laptop")[0]
-    tiny.finish(movie)
-    run = json.loads(movie.manifest.read_text()) | {"profile": "laptop", "settings": {"inputs": 30}, "seconds": 36.0}
-    run["notes"] = {"rows_run": 360}
-    shutil.rmtree(movie.folder)
-    reference = home / "data" / "reference" / "full" / "manifest.json"
-    reference.parent.mkdir(parents=True)
-    reference.write_text(json.dumps({"runs": [run]}))
-    check("laptop")
-    assert "tiny count 4 120 1,440 0.04 reference, cpu" in " ".join(capsys.readouterr().out.split())
-    tiny.finish(movie)
-    movie.manifest.write_text(json.dumps(run | {"seconds": 72.0}))
-    check("laptop")
-    said = " ".join(capsys.readouterr().out.split())
-    assert "tiny count 4 120 1,440 0.08 here" in said
-    assert "hours of all whose hours are known: 0.1" in said

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from faithbook.models.adapted import load_classifier
-from faithbook.sources import debian, files, images, object_scenes
+from faithbook.sources import files, images, object_scenes
 from faithbook.sources.object_scenes import mask_of, where_it_points
 from faithlib.errors import DataError, InputError
 
@@ -107,7 +107,7 @@ def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(DataError, match="dpkg-deb cannot read"):
         object_scenes.stamps("test")
     with pytest.raises(DataError, match="has no file"):
-        debian.package_member(few, "./nowhere")
+        files.package_member(few, "./nowhere")
 
 
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")

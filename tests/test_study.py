@@ -352,19 +352,9 @@ def test_a_grid_s_lists_may_say_how_many_inputs_each_value_has(home: Path) -> No
 @pytest.mark.parametrize(
     ("loads", "models", "error", "message"),
     [
-        (
-            "['local:text/movie-seed7']",
-            "{}",
-            DataError,
-            r"count loads local:text/movie-seed7, but there is no ",
-        ),
+        ("['local:text/movie-seed7']", "{}", DataError, r"count loads local:text/movie-seed7, but there is no "),
         ("['models.{dataset}']", "{}", InputError, r"count loads 'models.\{dataset\}', but its settings hold nothing"),
-        (
-            "['models.{dataset}']",
-            "{moviez: local:text/movie-seed0}",
-            UnknownNameError,
-            r"unknown name that count loads at 'models\.movie', 'movie': did you mean 'moviez'",
-        ),
+        ("['models.{dataset}']", "{moviez: local:text/movie-seed0}", InputError, r"hold nothing at 'models\.movie'"),
         ("['models.{datset}']", "{}", UnknownNameError, "did you mean 'dataset'"),
         ("[text]", "{}", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
         ("['hf:data/checkpoints/paper/x']", "{}", DataError, "there is no folder data/checkpoints/paper/x"),

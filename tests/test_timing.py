@@ -15,7 +15,6 @@ from store import Store
 from tiny import REPOSITORY
 
 from faithbook import timing
-from faithbook.engine.build import earlier_seconds
 from faithbook.engine.plan import MANIFEST, plan
 from faithbook.engine.profiles import own_of, settings_of, table
 
@@ -62,7 +61,6 @@ def test_what_no_run_has_measured_is_unknown_and_what_does_not_run_is_left_out()
     found = timing.estimate("paper", FULL).set_index("notebook")
     assert found["hours"].drop("soft_metrics").isna().all()
     assert "together_objects" not in found.index
-    assert set(timing.estimate("paper", FULL, "saco")["study"]) == {"saco"}
 
 
 def test_a_part_has_its_share_of_the_inputs() -> None:
@@ -87,32 +85,15 @@ def test_the_inputs_of_a_notebook_are_settings_that_are_there() -> None:
                 assert math.isnan(found["inputs"][name]) != bool(entry.inputs), (profile, name)
 
 
-def test_runs_of_a_profile_and_of_the_reference_are_read_from_their_manifests(home: Path) -> None:
-    assert timing.of_profile("smoke") == timing.of_reference() == []
-    movie, bbc, report = plan("smoke")
-    for job in (movie, bbc, report):
+def test_runs_of_the_reference_are_read_from_its_manifest(home: Path) -> None:
+    assert timing.of_reference() == []
+    movie, _, report = plan("smoke")
+    for job in (movie, report):
         tiny.finish(job)
-    assert [one["parameters"]["dataset"] for one in timing.of_profile("smoke")] == ["bbc", "movie"]
     reference = home / "data" / "reference" / "full" / MANIFEST
     reference.parent.mkdir(parents=True)
     reference.write_text(json.dumps({"runs": [json.loads(job.manifest.read_text()) for job in (movie, report)]}))
     assert [one["notebook"] for one in timing.of_reference()] == ["count"]
-
-
-# ---------------------------------------------------------------------------------------------------- during a build
-def test_a_job_takes_as_long_as_an_earlier_run_of_it_or_else_of_its_notebook(home: Path) -> None:
-    jobs = plan("laptop")
-    assert {earlier_seconds(job) for job in jobs} == {None}
-    took = {"movie_0": 30.0, "movie_1": 10.0, "bbc_0": 20.0}
-    for job in jobs:
-        if job.slug in took:
-            earlier = job.folder.with_name(f"{job.slug}-0123456789ab")  # of other code
-            earlier.mkdir(parents=True)
-            (earlier / MANIFEST).write_text(json.dumps({"seconds": took[job.slug]}))
-            unfinished = earlier.with_name(f".{earlier.name}.half.tmp")
-            unfinished.mkdir()
-            (unfinished / MANIFEST).write_text("{")
-    assert {job.slug: earlier_seconds(job) for job in jobs} == {**took, "bbc_1": 20.0, "all": None}
 
 
 # ---------------------------------------------------------------------------------------------------- the page of costs

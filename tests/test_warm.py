@@ -140,7 +140,7 @@ def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.
     monkeypatch.setenv(warm.SOCKET, "somewhere")
     given = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
     monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
-    manager = build._kernels()["kernel_manager_class"]()
+    manager = build._kernels("/tmp")()
     assert manager.format_kernel_cmd() == [*given[:3], warm.__name__, *given[3:]]
 
 

@@ -1,4 +1,4 @@
-"""A metric or an attribution method of one's own, read from a file or from a package that offers it.
+"""A metric or an attribution method of one's own, read from a file.
 
 **A metric** is a function of one of two shapes, and a module that says `DIRECTION = "higher"` or `"lower"`:
 
@@ -12,8 +12,7 @@ It answers one value per input, [B]; NaN where it is not defined for an input.
     def my_method(perturber):              # asks the model about erased copies
     def my_method(model, inputs, target):  # looks into the model; target: the classes to explain, [B]
 
-A file holds one public function, or is named with the function behind a colon (`mine.py:top_word`). A package offers
-them as entry points of the groups `faithlib.metrics` and `faithlib.methods`; then the name alone is enough.
+A file holds one public function, or is named with the function behind a colon (`mine.py:top_word`).
 
 Shape letters: B inputs, F features.
 """
@@ -25,7 +24,6 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -38,7 +36,6 @@ from faithlib.errors import DataError, InputError, ModelError, unknown
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
 
-METRIC_GROUP, METHOD_GROUP = "faithlib.metrics", "faithlib.methods"
 _ASKS, _LOOKS = ("perturber", "scores"), ("scores", "present")
 _ERASES, _SEES_INSIDE = ("perturber",), ("model", "inputs", "target")
 _LABELS = ("label", "labels", "gold", "y", "truth", "targets")
@@ -122,12 +119,13 @@ def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------------- reading
 def find_metric(what: str) -> OwnMetric:
-    """The metric in a file (`mine.py`, `mine.py:function`), or that a package offers under this name.
+    """The metric in a file (`mine.py`, `mine.py:function`).
 
-    Raises DataError for a file that is not there, UnknownNameError for a name that no package offers, InputError for a
-    function that is no metric.
+    Raises DataError for a file that is not there, UnknownNameError for a function that it does not have, InputError for
+    a function that is no metric.
     """
-    function, module = _found(what, METRIC_GROUP)
+    module = _module(what)
+    function = _function_of(module, what)
     asks = _shape_of(function, {_ASKS: True, _LOOKS: False}, "metric")
     direction: Any = getattr(module, "DIRECTION", None)
     if direction not in get_args(Direction):
@@ -139,8 +137,8 @@ def find_metric(what: str) -> OwnMetric:
 
 
 def find_method(what: str) -> OwnMethod:
-    """The method in a file, or that a package offers under this name; errors as `find_metric`."""
-    function, _ = _found(what, METHOD_GROUP)
+    """The method in a file; errors as `find_metric`."""
+    function = _function_of(_module(what), what)
     sees = _shape_of(function, {_ERASES: False, _SEES_INSIDE: True}, "method")
     return OwnMethod(function.__name__, function, sees, _about(function))
 
@@ -162,25 +160,10 @@ def _shape_of(function: Callable[..., Any], shapes: Mapping[tuple[str, ...], boo
     raise InputError(message)
 
 
-def _found(what: str, group: str) -> tuple[Callable[..., Any], ModuleType]:
-    """The function that is meant, and the module that it stands in."""
-    place, _, name = what.partition(":")
-    if not (place.endswith(".py") or Path(place).is_file()):
-        offered = {one.name: one for one in entry_points(group=group)}
-        if what not in offered:
-            raise unknown(f"file, or entry point of {group},", what, offered or ["none is installed"])
-        loaded = offered[what].load()
-        if callable(loaded):
-            return loaded, sys.modules[loaded.__module__]
-        return _function_of(loaded, "", what), loaded
-    path = Path(place).resolve()
+def _module(what: str) -> ModuleType:
+    path = Path(what.partition(":")[0]).resolve()
     if not path.is_file():
         raise DataError(f"{path} is not there: expected a Python file with a function")
-    module = _module(path)
-    return _function_of(module, name, what), module
-
-
-def _module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -194,7 +177,8 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _function_of(module: ModuleType, name: str, what: str) -> Callable[..., Any]:
+def _function_of(module: ModuleType, what: str) -> Callable[..., Any]:
+    place, _, name = what.partition(":")
     functions = {
         key: one
         for key, one in vars(module).items()
@@ -202,7 +186,7 @@ def _function_of(module: ModuleType, name: str, what: str) -> Callable[..., Any]
     }
     if name:
         if name not in functions:
-            raise unknown(f"function of {what.partition(':')[0]}", name, functions)
+            raise unknown(f"function of {place}", name, functions)
         return functions[name]
     if len(functions) != 1:
         names = "none" if not functions else ", ".join(functions)

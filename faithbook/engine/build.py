@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import psutil
@@ -53,7 +52,6 @@ _KEPT = ":".join(
     for name, value in {"mmap_threshold": 2**30, "trim_threshold": 2**31, "hugetlb": 1}.items()
 )
 _SECONDS_TO_END = 3
-_STARTS, _NOT_STARTED = 3, "before replying"  # how often a kernel is started that ends before its first answer
 _SECONDS_BETWEEN_LOOKS = 1
 # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own, and must
 # take none away, as it would where a job is lost after its end.
@@ -158,9 +156,18 @@ def _execute(job: Job, folder: Path) -> None:
     with (
         devices.held(wanted=job.kind != "report") as seen,
         _environment({RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}),
+        tempfile.TemporaryDirectory() as sockets,
     ):
         try:
-            _to_its_end(notebook, executed, job)
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
+                cwd=str(root()),
+                kernel_manager_class=_kernels(sockets),
+            )
         except papermill.PapermillExecutionError as error:
             executed.replace(job.failed)
             raise RunError(
@@ -186,41 +193,23 @@ def _execute(job: Job, folder: Path) -> None:
         )
 
 
-def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
-    """Let papermill run a notebook. Ports of a kernel are chosen before it starts, and another process may take one
-    meanwhile: a kernel that ends before its first answer has run nothing, and is started again."""
-    import papermill
-
-    for starts_left in reversed(range(_STARTS)):
-        try:
-            papermill.execute_notebook(
-                notebook,
-                executed,
-                dict(job.parameters),
-                kernel_name="python3",
-                progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
-                cwd=str(root()),
-                **_kernels(),
-            )
-            return
-        except RuntimeError as error:
-            if not starts_left or _NOT_STARTED not in str(error):
-                raise
-
-
-def _kernels() -> dict[str, Any]:
-    """How papermill gets a kernel: during a build as a copy of the warm process, else as ever."""
-    if warm.SOCKET not in os.environ:
-        return {}
+def _kernels(folder: str) -> Any:
+    """How papermill gets a kernel: reached through files of a folder, for ports of this machine another process may
+    take meanwhile; during a build as a copy of the warm process."""
     from jupyter_client.manager import AsyncKernelManager
 
-    class CopiedKernels(AsyncKernelManager):
+    class Kernels(AsyncKernelManager):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(transport="ipc", ip=f"{folder}/kernel", **options)
+
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             command = super().format_kernel_cmd(extra_arguments)
+            if warm.SOCKET not in os.environ:
+                return command
             place = command.index("-m")  # a kernel may be started with options of Python before it
             return [*command[:place], "-m", warm.__name__, *command[place + 1 :]]
 
-    return {"kernel_manager_class": CopiedKernels}
+    return Kernels
 
 
 def _cause(traceback: Sequence[str]) -> str:
@@ -320,7 +309,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
             env={**os.environ, **of_all_jobs, **(devices.shared() if is_local else {}), **started},
         )
         try:
-            _watch(process, todo, began, cores if is_local else len(todo), console)
+            _watch(process, todo, began, console)
         finally:
             if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
                 _stop_children(first=process.pid)
@@ -379,21 +368,18 @@ def _on_this_machine(cores: int) -> list[str]:
     return ["--cores", str(cores), "--quiet", "all", *(["--resources", f"gpu={len(gpus)}"] if gpus else [])]
 
 
-def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, at_once: int, console: Console) -> None:
-    """A line for each notebook as it ends, with the time left; on a terminal also what runs now."""
+def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
+    """A line for each notebook as it ends; on a terminal also what runs now."""
     waiting = list(todo)
-    left = time_left([earlier_seconds(job) for job in waiting], at_once)
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
             for job in [one for one in waiting if one.done or _complaint_since(one, began)]:
                 waiting.remove(job)
-                left = time_left([earlier_seconds(one) for one in waiting], at_once)
                 word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
-                line = f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}"
-                console.print(", ".join(filter(None, [line, left])), markup=False)
+                console.print(f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}", markup=False)
             running = ", ".join(job.label for job in waiting if _unfinished(job)) or "scheduling"
-            status.update("; ".join(filter(None, [f"{minutes(time.time() - began)}: {running}", left])))
+            status.update(f"{minutes(time.time() - began)}: {running}")
             if ended:
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -402,34 +388,6 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
 
 def _seconds(job: Job) -> float:
     return float(json.loads(job.manifest.read_text(encoding="utf-8"))["seconds"])
-
-
-def earlier_seconds(job: Job) -> float | None:
-    """The seconds that an earlier run of a job took, else those of its notebook at this profile on average; None where
-    there is none."""
-    took: dict[str, float] = {}
-    for path in job.folder.parent.glob(f"[!.]*/{MANIFEST}"):  # a run that is being written begins with a dot
-        took[path.parent.name] = float(json.loads(path.read_text(encoding="utf-8"))["seconds"])
-    alike = [value for name, value in took.items() if name.rpartition("-")[0] == job.slug]
-    return fmean(alike or took.values()) if took else None
-
-
-def time_left(expected: Sequence[float | None], at_once: int) -> str:
-    """What jobs still take, of which so many run at once, in words. Jobs of which nothing is known (None) are taken to
-    last as long as the others on average, "" where nothing is known of any.
-
-    >>> time_left([600, 1800, None], 2), time_left([8000], 4), time_left([43], 1), time_left([None], 1)
-    ('about 30 min left', 'about 2 h 13 min left', 'about 43 s left', '')
-    """
-    known = [one for one in expected if one is not None]
-    if not known:
-        return ""
-    left = fmean(known) * len(expected) / min(at_once, len(expected))
-    if left < 90:
-        return f"about {left:.0f} s left"
-    if left < 5400:
-        return f"about {left / 60:.0f} min left"
-    return f"about {left // 3600:.0f} h {left % 3600 // 60:.0f} min left"
 
 
 def _complaint_since(job: Job, began: float) -> str:

@@ -58,7 +58,7 @@ def named(
         except KeyError as error:
             raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
         if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
-            raise _nothing_at(wanted, template, notebook, block)
+            raise InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
         wanted_names += names
     return list(dict.fromkeys(wanted_names))
 
@@ -83,18 +83,6 @@ def _below(value: Any, part: str) -> Any:
     if not part:  # a parameter that stands for all of them is empty
         return value
     return value.get(part, {}) if isinstance(value, dict) else {}
-
-
-def _nothing_at(wanted: str, template: str, notebook: str, block: Settings) -> InputError:
-    """The error for a template that leads to nothing: the first name on its way that is not among its neighbours."""
-    for path in wanted.split("|"):
-        first, *others = path.split(".")
-        value = _below(block, first)
-        for part in others:
-            if part and isinstance(value, dict) and value and part not in value:
-                return unknown(f"name that {notebook} loads at {path!r},", part, value)
-            value = _below(value, part)
-    return InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -207,19 +207,34 @@ def _pages(source: Path) -> None:
     config.write_text(configuration(), encoding="utf-8")
     toc = built / TOC
     toc.write_text(contents(source), encoding="utf-8")
-    command = [
-        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config), "--toc", str(toc)),
-        *("--path-output", str(new), "--all", "-n", "-W", "--keep-going"),
-    ]
-    with log.open("wb") as stream:
-        code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=root(), check=False).returncode
-    made = new / "_build" / "html"
-    if code or not (made / "index.html").is_file():
-        text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
-        complaints = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
-        lines = ["the book does not build:", *(complaints[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
-        raise RunError("\n".join(lines))
+    options = ["--toc", str(toc), "--all", "-n", "-W", "--keep-going"]
+    made = _sphinx(source, config, new, log, *options) / "html"
     shutil.rmtree(html, ignore_errors=True)
     made.rename(html)
     shutil.rmtree(new)
     print(f"pages in {minutes(time.time() - began)}")
+
+
+def single_page(job: Job) -> Path:
+    """An executed notebook as a page of its own, in the folder of its run; links to other pages are left as words."""
+    folder = job.folder / "page"
+    for path in public_files(job):
+        _write(folder / job.notebook / path.name, path.read_bytes())
+    source = folder / f"{job.notebook}.ipynb"
+    _write(source, page(job))
+    made = _sphinx(source, root() / "_config.yml", folder, folder / "sphinx.log")
+    return made / "_page" / job.notebook / "html" / f"{job.notebook}.html"
+
+
+def _sphinx(source: Path, config: Path, output: Path, log: Path, *options: str) -> Path:
+    """Let Jupyter Book build a book or a page; returns its folder `_build`. RunError where it ends with an error."""
+    command = [sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config)]
+    with log.open("wb") as stream:
+        line = [*command, "--path-output", str(output), *options]
+        code = subprocess.run(line, stdout=stream, stderr=subprocess.STDOUT, cwd=root(), check=False).returncode
+    if code or not any((output / "_build").rglob("index.html")):
+        text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
+        complaints = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
+        lines = ["the book does not build:", *(complaints[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
+        raise RunError("\n".join(lines))
+    return output / "_build"

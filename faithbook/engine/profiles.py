@@ -119,10 +119,11 @@ class HubModel(_Strict):
 
 
 class StudyEntry(_Strict):
-    """The notebooks of one paper."""
+    """The notebooks of one paper; those of `own` run when somebody asks for one, on what they bring."""
 
     compute: dict[str, NotebookEntry] = {}
     report: dict[str, NotebookEntry] = {}
+    own: dict[str, NotebookEntry] = {}
 
 
 class Table(_Strict):
@@ -140,9 +141,9 @@ class Table(_Strict):
             raise unknown("data set in `where_here`", name, self.data)
         return is_here(self.data[name], self.instead.get(name, ()))
 
-    def entries(self) -> Iterator[tuple[str, str, str, NotebookEntry]]:
-        """(study, kind, notebook, entry) of every notebook, computations first."""
-        for kind in ("compute", "report"):
+    def entries(self, *kinds: str) -> Iterator[tuple[str, str, str, NotebookEntry]]:
+        """(study, kind, notebook, entry) of every notebook of a build, computations first; or of these kinds."""
+        for kind in kinds or ("compute", "report"):
             for study, block in self.studies.items():
                 for name, entry in getattr(block, kind).items():
                     yield study, kind, name, entry
@@ -211,7 +212,7 @@ def _extended(name: str, entry: Mapping[str, Any], base: Mapping[str, Any]) -> d
 def _check_owners(made: Table, path: Path) -> None:
     """Settings of nobody would be read by nobody: refuse them at once."""
     training = {name for profile in made.profiles.values() for grids in profile.trains.values() for name in grids}
-    owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries())}
+    owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries("compute", "report", "own"))}
     for of in sorted({of for profile in made.profiles.values() for of in profile.settings} - owners):
         raise unknown(f"study or notebook with settings in {path.name},", of, owners)
 
@@ -294,9 +295,8 @@ def _has_models(block: Settings, dataset: str) -> bool:
 
 def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:
     """(study, entry) of a notebook; (None, an empty entry) for one that no study names, such as a training notebook."""
-    return next(
-        ((study, entry) for study, _, name, entry in table().entries() if name == notebook), (None, NotebookEntry())
-    )
+    every = table().entries("compute", "report", "own")
+    return next(((study, entry) for study, _, name, entry in every if name == notebook), (None, NotebookEntry()))
 
 
 def shareable(notebook: str) -> bool:

@@ -1,4 +1,4 @@
-"""What `evaluate` will take of your model and inputs, known before it runs: methods that fit, rows, seconds, memory.
+"""What metrics will take of your model and inputs, known before they run: methods that fit, rows, seconds, memory.
 
     methods, left_out = fitting_methods(["attention", "lime"], classifier, brought.inputs)
     print(estimate(classifier, brought, methods))  # an error where it would be too much
@@ -8,12 +8,10 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
 import torch
 
 from faithbook.models.load import Classifier
@@ -25,6 +23,7 @@ from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import count_rows
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.memory import free_bytes
 from faithlib.perturb import Perturber
 
 _PROBES = 8
@@ -46,7 +45,8 @@ def fitting_methods(
         except ModelError as error:
             left_out[name] = str(error)
     fitting = tuple(name for name in names if name not in left_out)
-    if all(_methods(inputs)[name].answers == "floor" for name in fitting):
+    known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
+    if all(known[name].answers == "floor" for name in fitting):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ModelError(f"no method can explain {classifier.spec}. {reasons or 'random and uniform look at no model'}")
     return fitting, left_out
@@ -54,12 +54,10 @@ def fitting_methods(
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an evaluation takes, before it is run: `rows` of the model for the metrics; `passes` of one row for
-    explaining, a backward pass counted as two; `seconds` for both, at the pace of a few rows; `bytes` of the masks and
-    answers, of `free` bytes."""
+    """What the metrics take, before they are computed: `rows` of the model; `seconds`, at the pace of a few rows;
+    `bytes` of the masks and answers, of `free` bytes."""
 
     rows: int
-    passes: int
     seconds: float
     bytes: int
     free: int
@@ -88,7 +86,7 @@ def estimate(
     families, inputs = families_of(metrics, has_gold=brought.gold is not None), brought.inputs
     _check_soft(families, classifier, inputs)
     sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
-    free = _free(classifier) if free is None else free
+    free = free_bytes(next(classifier.model.parameters()).device) if free is None else free
     one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
 
     def fitting(needed: int) -> int:
@@ -113,11 +111,9 @@ def estimate(
         "beam": beam,
     }
     rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, random, strict=True)), **asked).each
-    passes = [sum(_passes(name, inputs, n) for name in methods) for n in sizes]
     return Estimate(
         rows=sum(rows),
-        passes=sum(passes),
-        seconds=pace * sum((a + b) * c for a, b, c in zip(rows, passes, lengths, strict=True)),
+        seconds=pace * sum(count * length for count, length in zip(rows, lengths, strict=True)),
         bytes=fitting(masks + sum(rows) * (max(sizes) // 8 + _BYTES_AN_ANSWER)),
         free=free,
     )
@@ -133,17 +129,6 @@ def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs)
             f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take a "
             "multiple of that for `patch`, or name the metrics without these two"
         )
-
-
-def _passes(name: str, inputs: Inputs, n: int) -> int:
-    """What explaining an input of n features takes, in forward passes."""
-    method = _methods(inputs)[name]
-    if method.answers == "floor":
-        return 0
-    own = {key: one.default for key, one in inspect.signature(method.run).parameters.items()}
-    if method.answers == "features":
-        return own.get("n_samples", 1) * (n if name == "shapley_sampling" else 1) if "n_samples" in own else n + 1
-    return 3 * own["n_steps"] + 1 if "n_steps" in own else 3
 
 
 def _mask_bytes(families: Sequence[str], methods: Sequence[str], sizes: Sequence[int], draws: int) -> int:
@@ -168,15 +153,6 @@ def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, f
 def _lengths(inputs: Inputs) -> list[int]:
     """Tokens of each text; 1 for every image: all have the same."""
     return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
-
-
-def _free(classifier: Classifier) -> int:
-    device = next(classifier.model.parameters()).device
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else psutil.virtual_memory().available
-
-
-def _methods(inputs: Inputs) -> Mapping[str, Any]:
-    return METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
 
 
 def amount(count: float) -> str:

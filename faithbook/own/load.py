@@ -44,6 +44,7 @@ from faithbook.text import some
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.files import read_table
+from faithlib.evaluation.opening import most_tokens_of
 from faithlib.inputs import Inputs, Span, TextInputs
 
 LABELS = "labels.csv"
@@ -168,16 +169,8 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
 
 def _most_tokens(classifier: Classifier) -> int:
     """Tokens that model and tokenizer take, specials included."""
-    model = classifier.model
-    places = getattr(getattr(model, "config", None), "max_position_embeddings", None) or _MOST_TOKENS
-    embeddings = getattr(getattr(model, model.base_model_prefix), "embeddings", None)
-    # RoBERTa's kind counts positions from after the padding index.
-    before = getattr(embeddings, "padding_idx", None)
-    return min(
-        _MOST_TOKENS,
-        classifier.tokenizer.model_max_length or _MOST_TOKENS,
-        places - (0 if before is None else before + 1),
-    )
+    most = [_MOST_TOKENS, classifier.tokenizer.model_max_length, most_tokens_of(classifier.model)]
+    return min(one for one in most if one)
 
 
 def _check_lengths(

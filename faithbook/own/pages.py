@@ -109,17 +109,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def undefined(means: pd.DataFrame) -> str:
-    """In words, how many values of which metric and method a summary leaves out as undefined."""
-    told = []
-    for metric, rows in means[means["dropped"] > 0].groupby("metric", sort=False):
-        each = [f"{label(name)} {n}" for name, n in zip(rows["method"], rows["dropped"], strict=True)]
-        alike = len(rows) == means["method"].nunique() and rows["dropped"].nunique() == 1
-        counts = f"{rows['dropped'].iloc[0]} for every method" if alike else ", ".join(each)
-        told.append(f"{label(str(metric))}: {counts}")
-    return f"Left out as undefined: {'; '.join(told)}." if told else "Every value is defined."
-
-
 def side_by_side(means: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     """A summary for readers: one row per metric, one column per method, "mean [low, high]"; "–" where none is
     defined."""
@@ -196,23 +185,6 @@ def to_decide(difference: Quantity) -> float:
     if not difference.standard_error > 0:
         return math.nan
     return max(rules.how_many(difference), FEWEST_CLUSTERS) if difference.point else math.inf
-
-
-def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
-    """The two tables of `ranks` and `against_floor` in a sentence each, for `n` inputs."""
-    told = ""
-    if len(means):
-        name, ends = label(means["method"].iloc[0]), means[["estimate", "low", "high"]].iloc[0]
-        told = (
-            "{} comes first on average over the metrics of faithfulness: mean rank {:.1f}, interval {:.1f} to {:.1f}, "
-            "n = {}. "
-        )
-        told = told.format(name, *ends, n)
-    if n < FEWEST_CLUSTERS:
-        return f"{told}With {n} inputs nothing can be said about random scores: give {FEWEST_CLUSTERS} or more."
-    sure = chance[chance["better"] > chance["worse"] + chance["undecided"]]["method"]
-    names = ", ".join(map(label, sure)) or "none"
-    return f"{told}Clearly better than random scores under more than half of these metrics: {names}."
 
 
 def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:

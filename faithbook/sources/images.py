@@ -38,8 +38,7 @@ from torch import nn
 from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
-from faithbook.sources.debian import package_member
-from faithbook.sources.files import data_folder, fetch, is_here, read_member
+from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
 from faithbook.sources.splits import seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from faithbook.sources.debian import package_member, package_names
-from faithbook.sources.files import fetch
+from faithbook.sources.files import fetch, package_member, package_names
 from faithbook.sources.splits import seeded, stable_hash
 from faithlib.errors import DataError, InputError
 from faithlib.metrics import auprc, iou, pointing_game

@@ -98,9 +98,9 @@ Markdown(told)
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. Rows,
-# seconds and memory are estimated from the lengths of the texts and a few rows of the longest; what would not fit is
-# refused here.
+# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. What
+# the metrics will take is estimated from the lengths of the texts and a few rows of the longest; what would not fit in
+# memory is refused here.
 
 # %%
 asked = listed(methods, DEFAULT_METHODS["text"])
@@ -110,10 +110,9 @@ options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
-    f"Methods: {', '.join(label(name) for name in names)}. About {ahead.rows:,} rows for the metrics and "
-    f"{ahead.passes:,} forward passes for the explanations, about {ahead.seconds:.0f} seconds and "
-    f"{amount(ahead.bytes)} of the {amount(ahead.free)} that are free."
-    + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
+    f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
+    f"{ahead.rows:,} rows, about {ahead.seconds:.0f} seconds and {amount(ahead.bytes)} of the {amount(ahead.free)} that "
+    "are free." + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
 # %% [markdown]
@@ -166,7 +165,10 @@ tables.table(
 )
 
 # %%
-Markdown(pages.undefined(means))
+lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
+tables.table(lost, run, "own_text_undefined", caption="Values left out as undefined") if len(lost) else Markdown(
+    "Every value is defined."
+)
 
 # %%
 places, mean_ranks = pages.ranks(table)
@@ -231,11 +233,7 @@ Markdown(
 
 # %% [markdown]
 # ## How to read this
-
-# %%
-Markdown(pages.verdict(mean_ranks, chance, len(brought)))
-
-# %% [markdown]
+#
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
 #   however good its number looks.
 # - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know
