@@ -1,11 +1,10 @@
-"""`python -m faithbook run|build|book|pdf|train|preflight|reference|calibrate|bench`.
+"""`python -m faithbook run|build|book|pdf|train|preflight|reference|bench`.
 
 - `run` executes one notebook into a hidden folder and renames it when whole.
 - `build` lets Snakemake run all notebooks of a profile that have not been run yet.
 - `book` puts the executed reports next to the prose and makes the pages, `pdf` one file of them.
 - `preflight` says what a profile needs and what of it is missing.
 - `reference` copies a profile's values to where they are committed.
-- `calibrate` measures how often the rules err.
 - `bench` judges a metric or a method of your own next to the known ones.
 """
 
@@ -124,12 +123,6 @@ def _reference(options: argparse.Namespace) -> None:
     print(f"the reference is in {folder}")
 
 
-def _calibrate(options: argparse.Namespace) -> None:
-    from faithbook.results.calibration import calibrate
-
-    print(f"error rates are in {calibrate(options.worlds)}")
-
-
 def _bench(options: argparse.Namespace) -> int:
     """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
     from faithbook.bench.measure import MODALITIES
@@ -193,9 +186,6 @@ def _parser() -> argparse.ArgumentParser:
     ways = verb.add_mutually_exclusive_group()
     ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, instead of earlier ones")
     ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
-
-    verb = add(_calibrate, "measure how often the rules of the verdicts err, into data/reference")
-    verb.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
 
     verb = add(_bench, "judge a metric of your own beside the known ones; ends with 1 where a check fails")
     verb.add_argument("what", help="a file with a function, file.py:function, or the name that a package offers")

@@ -3,8 +3,10 @@ promises; two of them are measured again."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +17,15 @@ from store import Store
 from tiny import REPOSITORY
 
 from faithbook.results import calibration, rules
-from faithbook.results.calibration import LISTED, SKEWED, Means, World, quantities, resamples
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Drawn, Quantity
-from faithlib.errors import DataError, UnknownNameError
+from faithlib.errors import UnknownNameError
+
+_SCRIPT = importlib.util.spec_from_file_location("calibrate", REPOSITORY / "data/reference/calibrate.py")
+assert _SCRIPT is not None and _SCRIPT.loader is not None
+script = sys.modules["calibrate"] = importlib.util.module_from_spec(_SCRIPT)
+_SCRIPT.loader.exec_module(script)
+SKEWED, Means, World = script.SKEWED, script.Means, script.World
 
 SHARES = {"share .8": 0.8, "share .95": 0.95}
 
@@ -31,20 +38,20 @@ def one_by_one(values: np.ndarray, share: float) -> list[Quantity]:
     return [cells.mean(part=part) - share for part in wide.columns]
 
 
-@pytest.mark.parametrize("name", [*LISTED, SKEWED, "SaCo of transformer-MM minus rollout"])
+@pytest.mark.parametrize("name", [*script.SHAPES, SKEWED, "SaCo of transformer-MM minus rollout"])
 def test_many_worlds_at_once_are_judged_as_each_alone(name: str) -> None:
-    world, draws = World(name, 24, 4, 0.5), resamples(24)
+    world, draws = World(name, 24, 4, 0.5), script.resamples(24)
     values, share = world.values(6, np.random.default_rng(1)), SHARES.get(name)
     values = values if share else 0.8 * values + 0.4
     many = Means.of(values, draws, share=share)
     up, down = many.p_above(0.0, limit=1.0), many.p_above(0.0, sign=-1, limit=1.0)
     low, high = (ends.reshape(6, 4) for ends in many.ends())
-    fewer = Drawn(draws.counts[: calibration.OF_ENDS], draws.stratum)
+    fewer = Drawn(draws.counts[: script.OF_ENDS], draws.stratum)
     for number, own in enumerate(values.swapaxes(0, 1)):
-        parts = one_by_one(own, share) if share else quantities(own, draws)
+        parts = one_by_one(own, share) if share else script.quantities(own, draws)
         assert up[number] == pytest.approx([part.p_above() for part in parts])
         assert down[number] == pytest.approx([part.p_below() for part in parts])
-        shown = [part.interval() for part in (parts if share else quantities(own, fewer))]
+        shown = [part.interval() for part in (parts if share else script.quantities(own, fewer))]
         assert low[number] == pytest.approx([interval.low for interval in shown])
         assert high[number] == pytest.approx([interval.high for interval in shown])
         for k in ("all", "most", 1):
@@ -55,22 +62,22 @@ def test_many_worlds_at_once_are_judged_as_each_alone(name: str) -> None:
 
 def test_each_and_leader_are_judged_many_at_once_as_each_alone() -> None:
     """Four leads of about .05, all true at the margin: by the rules themselves, and by the rates of many worlds."""
-    world, draws = World("normal", 24, 4, 0.5), resamples(24)
-    (portion,) = calibration._in_portions(world, 40, 3)
-    alone = [quantities(0.2 * own + 0.05, draws) for own in portion.swapaxes(0, 1)]
+    world, draws = World("normal", 24, 4, 0.5), script.resamples(24)
+    (portion,) = script._in_portions(world, 40, 3)
+    alone = [script.quantities(0.2 * own + 0.05, draws) for own in portion.swapaxes(0, 1)]
     answers = [rules.leader(parts, margin=0.05).answer for parts in alone]
-    rates = calibration.leader(world, 0.05, worlds=40, seed=3)
+    rates = script.leader(world, 0.05, worlds=40, seed=3)
     assert rates[rules.YES] == answers.count(rules.YES) / 40
     assert rates[rules.NO] == (answers.count(rules.NO) + answers.count(rules.LEVEL)) / 40
-    answers = [rules.each(quantities(own, draws)).answer for own in portion.swapaxes(0, 1)]
-    rates = calibration.each(world, worlds=40, seed=3)
+    answers = [rules.each(script.quantities(own, draws)).answer for own in portion.swapaxes(0, 1)]
+    rates = script.each(world, worlds=40, seed=3)
     mixed = answers.count(rules.PARTLY)
     assert rates == {one: (answers.count(one) + mixed) / 40 for one in (rules.YES, rules.NO)}
 
 
 def test_what_no_decision_asks_for_is_left_out_and_decides_the_same() -> None:
     values = World("normal", 30, 8, 0.5).values(200, np.random.default_rng(0))
-    many = Means.of(values, resamples(30))
+    many = Means.of(values, script.resamples(30))
     whole, short = many.p_above(0.0, limit=1.0), many.p_above(0.0, limit=0.025)
     assert ((whole <= 0.025) == (short <= 0.025)).all()
     assert whole[whole <= 0.025] == pytest.approx(short[whole <= 0.025])
@@ -86,7 +93,7 @@ def test_what_no_decision_asks_for_is_left_out_and_decides_the_same() -> None:
 
 
 def test_worlds_have_a_mean_of_zero_and_the_spread_of_one() -> None:
-    for name in (*LISTED, SKEWED, *calibration.stored()):
+    for name in (*script.SHAPES, SKEWED, *script.stored()):
         values = World(name, 50, 40, 0.0).values(100, np.random.default_rng(2))
         assert values.shape == (50, 100, 40)
         share = SHARES.get(name)
@@ -109,14 +116,14 @@ def table() -> pd.DataFrame:
 def test_two_rates_are_what_the_committed_table_says() -> None:
     frame = table().set_index(["rule", "values", "clusters", "parts", "correlation"])
     world = World("normal", 24, 10, 0.5)
-    again = calibration.all_above(world, worlds=600, seed=7)
+    again = script.all_above(world, worlds=600, seed=7)
     there = frame.loc[(calibration.ALL, "normal", 24, 10, 0.5)]
     for answer in (rules.YES, rules.NO):
         both = (again[answer] * 600 + there[answer] * there.worlds) / (600 + there.worlds)
         error = math.sqrt(both * (1 - both) * (1 / 600 + 1 / there.worlds))
         assert abs(again[answer] - there[answer]) <= 4 * error + 1e-9
         assert again[answer] <= 0.05
-    held = calibration.coverage(World("normal", 10), worlds=800, seed=7)
+    held = script.coverage(World("normal", 10), worlds=800, seed=7)
     there = frame.loc[(calibration.HELD, "normal", 10, 1, 0.0)]
     assert held == pytest.approx(there.held, abs=4 * math.sqrt(0.05 * 0.95 * (1 / 800 + 1 / there.worlds)))
     assert held >= 0.92
@@ -125,12 +132,12 @@ def test_two_rates_are_what_the_committed_table_says() -> None:
 def test_the_committed_table_is_whole_and_exact_enough() -> None:
     frame, made = calibration.measured()
     planned = {
-        (rule, world.shape, world.clusters, world.parts, world.correlation) for rule, world in calibration.plan()
+        (rule, one.shape, one.clusters, one.parts, one.correlation, script.kind(one.shape))
+        for rule, one in script.plan()
     }
-    assert (
-        set(frame[["rule", "values", "clusters", "parts", "correlation"]].itertuples(index=False, name=None)) == planned
-    )
-    assert made["seed"] == calibration.SEED
+    columns = ["rule", *calibration.WORLD, "kind"]
+    assert set(frame[columns].itertuples(index=False, name=None)) == planned
+    assert made["seed"] == script.SEED
     assert "with changes" not in str(made["commit"])
     assert math.sqrt(0.05 * 0.95 / frame.worlds.min()) <= 0.007
     alone = frame[frame.rule == calibration.HELD]
@@ -140,7 +147,7 @@ def test_the_committed_table_is_whole_and_exact_enough() -> None:
 def test_promises_are_kept_on_the_listed_shapes_and_more_inputs_say_yes_more_often() -> None:
     long = calibration.rates(table())
     asked = long.dropna(subset=["promised"])
-    listed = asked[asked["values"].map(calibration.kind) == "listed"]
+    listed = asked[asked["kind"] == calibration.LISTED]
     assert len(listed) > 400
     assert listed[~listed.kept].empty, listed[~listed.kept].to_string()
     inside = table()[table().rule.str.endswith(calibration.INSIDE)]
@@ -150,17 +157,11 @@ def test_promises_are_kept_on_the_listed_shapes_and_more_inputs_say_yes_more_oft
 
 
 def test_a_rate_beyond_its_promise_is_told_and_one_near_it_is_not() -> None:
-    about = {
-        "rule": calibration.ALL,
-        "clusters": 24,
-        "parts": 1,
-        "correlation": 0.0,
-        "promised_no": 0.05,
-        "worlds": 1000,
-    }
-    frame = pd.DataFrame([{**about, "values": "normal", "no": rate} for rate in (0.02, 0.055, 0.09)])
-    held = {**about, "rule": calibration.HELD, "promised_no": np.nan, "promised_held": 0.94, "values": SKEWED}
-    frame = pd.concat([frame.assign(yes=0.0, held=np.nan), pd.DataFrame([{**held, "held": 0.90}])])
+    about = {"clusters": 24, "parts": 1, "correlation": 0.0, "skewness": 0.0, "worlds": 1000}
+    normal = {"rule": calibration.ALL, "values": "normal", "kind": calibration.LISTED, "promised_no": 0.05}
+    frame = pd.DataFrame([{**about, **normal, "no": rate} for rate in (0.02, 0.055, 0.09)])
+    held = {"rule": calibration.HELD, "values": SKEWED, "kind": calibration.SKEW_APART, "promised_held": 0.94}
+    frame = pd.concat([frame.assign(yes=0.0, held=np.nan), pd.DataFrame([{**about, **held, "held": 0.90}])])
     long = calibration.rates(frame)
     assert long[long.which == rules.NO].kept.tolist() == [True, True, False]
     assert long[long.which == calibration.HELD_AS].kept.tolist() == [False]
@@ -176,33 +177,31 @@ def test_the_page_shows_promise_beside_measurement(tmp_path: Path, monkeypatch: 
     store = Store(tmp_path, monkeypatch)
     folder = store.home / "data" / "reference"
     folder.mkdir()
-    for name in (calibration.TABLE, calibration.MADE, calibration.STORED):
+    for name in (calibration.TABLE, calibration.MADE):
         (store.home / name).symlink_to(REPOSITORY / name)
     shown = store.report("calibration")
     long = calibration.rates(table()).dropna(subset=["promised"])
     assert f"Something is promised of {len(long):,}, and {int(long.kept.sum()):,} of these keep it" in shown.text
     promises = pd.read_csv(shown.folder / "calibration_promises.csv")
     assert set(promises.rule) == set(long.rule)
-    assert len(pd.read_csv(shown.folder / "calibration_coverage.csv")) == len(LISTED) + 1 + len(calibration.stored())
+    assert len(pd.read_csv(shown.folder / "calibration_coverage.csv")) == len(script.SHAPES) + 1 + len(script.stored())
     for _, row in long[~long.kept].iterrows():
         assert f"{row.rule}, {row.clusters} clusters, {row['values']}" in shown.text
 
 
 def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = [(calibration.ALL, World("normal", 24, 2, 0.5)), (calibration.HELD, World("normal", 10))]
-    few += [(calibration.ORDER, World("normal", 24, 10)), (calibration.TREND, World("normal", 8))]
-    few += [(name, World("normal", 24)) for name in calibration.MEASURES if name.startswith(("at least", "equal"))]
-    several = [calibration.MOST, calibration.EACH, f"{calibration.LEADER}, {calibration.AT}", calibration.ORDERS]
+    few += [(script.ORDER, World("normal", 24, 10)), (script.TREND, World("normal", 8))]
+    few += [(name, World("normal", 24)) for name in script.MEASURES if name.startswith(("at least", "equal"))]
+    several = [script.MOST, script.EACH, f"{script.LEADER}, {script.AT}", script.ORDERS]
     few += [(name, World("normal", 24, 10, 0.5)) for name in several]
-    monkeypatch.setattr(calibration, "plan", lambda: few)
-    monkeypatch.setattr(calibration, "root", lambda: tmp_path)
-    with pytest.raises(DataError, match="faithbook calibrate"):
-        calibration.measured()
-    calibration.calibrate(20)
-    frame, made = calibration.measured()
+    monkeypatch.setattr(script, "plan", lambda: few)
+    script.calibrate(20, tmp_path)
+    frame = pd.read_csv(tmp_path / "calibration.csv")
     assert list(frame.rule) == [rule for rule, _ in few]
     assert list(frame.worlds) == [40, 40, 20, *[40] * 8, 20]
-    assert made["repetitions"] == 20
-    assert json.loads((tmp_path / calibration.MADE).read_text()) == made
     assert frame.held.notna().tolist() == [rule == calibration.HELD for rule, _ in few]
-    assert set(calibration.MEASURES) == {rule for rule, _ in few}
+    assert set(script.MEASURES) == {rule for rule, _ in few}
+    made = json.loads((tmp_path / "calibration.json").read_text())
+    assert made["repetitions"] == 20
+    assert set(made) == set(calibration.measured()[1]) - {"added"}

@@ -13,7 +13,7 @@ from faithbook.engine.build import run_job
 from faithbook.engine.plan import MANIFEST, plan
 from faithbook.paths import root
 
-VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "calibrate", "bench")
+VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "bench")
 
 
 def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,9 @@ import pytest
 from faithbook.paths import reference_dir
 from faithbook.results import judged, published, rules
 from faithbook.results.cells import Cells
-from faithbook.results.deciding import CAUSES, Deciding, deciding, undecided
 from faithbook.results.paired import Paired
 from faithbook.results.rulebook import Rule, rule
+from faithbook.results.scoreboard import CAUSES, Deciding, deciding, undecided
 
 EFFECTS = {"a": 0.06, "b": 0.05, "c": -0.02}
 SPREAD = 0.3

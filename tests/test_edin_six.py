@@ -5,22 +5,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-import rehearsal
 import replica_data
-import replica_models
-import safetensors.torch
 import torch
-from store import Store, run_cells
+from store import Store
 from test_edin_methods import cut_into_words
 from toy_models import text_inputs, text_model
 
-from faithbook.engine.profiles import settings_of
-from faithbook.engine.units import checked_units
 from faithbook.papers import edin_six
 from faithbook.papers.edin_coded import METHODS, as_coded
 from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
@@ -201,44 +195,3 @@ def test_texts_of_which_nothing_was_released_are_left_out() -> None:
     assert len(both) == 2
     assert set(CELL) <= set(both.columns)
     assert reading.POSITIVE == 1
-
-
-# ----------------------------------------------------------------------------------------------------- the computation
-@pytest.mark.long
-@pytest.mark.usefixtures("made")
-@pytest.mark.parametrize(
-    ("dataset", "name"), [("sst2", "textattack/bert-base-uncased-SST-2"), ("imdb", "textattack/roberta-base-imdb")]
-)
-def test_the_computation_keeps_what_its_page_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str, name: str
-) -> None:
-    replica_models.make(name, tmp_path / "model", replica_data.texts(40, (4, 12), "said"))
-    pickled = tmp_path / "model" / "pytorch_model.bin"
-    weights = {key: value.contiguous().clone() for key, value in torch.load(pickled, weights_only=True).items()}
-    safetensors.torch.save_file(weights, tmp_path / "model" / "model.safetensors", metadata={"format": "pt"})
-    kept: list[pd.DataFrame] = []
-
-    def begin(notebook: str, **parameters: object) -> SimpleNamespace:
-        settings = settings_of(notebook, "paper") | {
-            "models": {"one": f"hf:{tmp_path / 'model'}"},
-            "ig_steps": 2,
-            "block": 3,
-        }
-        settings["texts"] = {dataset: {"short": 4, "long": 4}}
-        shared = {"shared": lambda blocks: blocks, "add_units": kept.append, "count": lambda **_: None}
-        return SimpleNamespace(settings=settings, note=lambda **_: None, finish=lambda: None, **shared)
-
-    monkeypatch.setattr("faithbook.engine.run.start_run", begin)
-    source = rehearsal.REPOSITORY / "notebooks" / "compute" / "naopc_six.py"
-    run_cells(source, {"dataset": dataset, "classifier": "one"}, [])
-    found = checked_units(pd.concat(kept, ignore_index=True))
-    assert found.groupby("length", observed=True).id.nunique().to_dict() == dict.fromkeys(LENGTHS[dataset], 4)
-    searched = {
-        length: set(found.method[(found.length == length) & (found.metric == "upper")]) for length in LENGTHS[dataset]
-    }
-    assert searched == {length: set(SEARCHES[length]) for length in LENGTHS[dataset]}
-    scores = found[found.metric == "naopc_comprehensiveness"]
-    assert set(scores.method) == set(METHODS)
-    assert scores.value.between(0, 1).all()
-    ends = found.pivot_table(index=["length", "method", "id"], columns="metric", values="value", observed=True)
-    assert (ends.upper.dropna() >= ends.lower.dropna()).all()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from scipy.stats import spearmanr
 
-from faithbook.results import overviews, published, rules, taught
+from faithbook.results import published, rules, taught
 from faithbook.results.scoreboard import to_judge
 from faithbook.results.sentences import Results
 from faithlib.metrics import comprehensiveness_nc, saco
@@ -137,17 +136,3 @@ def test_the_example_of_study_5() -> None:
         assert (whole[0] - right, whole[2] - contrast) == (pytest.approx(alone), pytest.approx(of_contrast))
     (the, keys) = without
     assert the[3] > keys[3] and keys[4] > the[4]
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_figures_say_what_they_show() -> None:
-    fig, alt = overviews.ranges({"bert sst": (-0.1, 0.5)}, {"bert sst": [0.1, 0.3]}, ylabel="AOPC")
-    assert "bert sst: possible -0.10 to 0.50, methods 0.10 to 0.30" in alt
-    plt.close(fig)
-    fig, alt = overviews.slopes(
-        {"text": {"NC": (0.8, 0.9), "NS": (0.8, 0.5)}}, {"NC": "most", "NS": "least"}, ylabel="rho"
-    )
-    assert "text: NC 0.80 to 0.90; NS 0.80 to 0.50" in alt
-    plt.close(fig)

@@ -428,7 +428,7 @@ def test_metrics_that_turn_the_truth_round_are_found(store: Store) -> None:
     found = planted(store, sign=-1)
     words = dict.fromkeys(PLANTED, "not reproduced") | {"together_q6": "mixed"}
     assert {name: found.verdict(name) for name in PLANTED} == words
-    assert "| q5 |" in found.text and "Dot plot, one panel a claim, estimates with" in found.text
+    assert "| q5 |" in found.text and "Dot plot, one panel a claim, with 95 % intervals" in found.text
 
 
 def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:

@@ -16,7 +16,7 @@ from browser import Browser
 from test_figures import Folder
 from test_games import STATIC, linked
 
-from faithbook.results import exhibits, figures, multiverse, pointed, rules
+from faithbook.results import figures, multiverse, plots, pointed, rules
 from faithlib.errors import InputError
 
 ALT = "Values of a test, which stand beside one another as they are made."
@@ -105,7 +105,7 @@ def test_a_map_says_each_cell_that_has_a_value() -> None:
 def test_parts_of_claims_say_both_values() -> None:
     row = {"claim": "saco_c03", "part": "gain", "published": 0.4, "ours": 0.3, "low": 0.2, "high": 0.4, "away": -1.0}
     missing = dict.fromkeys(("predicted_low", "predicted_high"), np.nan)
-    fig = exhibits.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
+    fig = plots.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
     fig.draw_without_rendering()
     told = [text for _, _, text in pointed.said(fig)]
     assert told == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]

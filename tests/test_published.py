@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES
@@ -96,15 +97,14 @@ def test_every_listed_table_is_there_with_its_rows():
             assert len(list(csv.reader(stream))) - 1 == int(row.rows), row.id
 
 
-def test_every_table_can_be_read_and_keeps_its_numbers():
+def test_every_table_keeps_its_numbers() -> None:
     for name in published.claims("table").id:
-        table = published.table(name)
+        found = published.table(name)
         with (PUBLISHED / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
             printed = list(csv.DictReader(stream))
         for column in ("value", "spread"):
-            wanted = [float(row[column]) if row[column] else None for row in printed]
-            found = [None if value != value else value for value in table[column]]
-            assert found == wanted, (name, column)
+            wanted = [float(row[column] or "nan") for row in printed]
+            assert np.array_equal(found[column], wanted, equal_nan=True), (name, column)
 
 
 def test_ids_are_unique_over_tables_figures_and_claims():
@@ -129,15 +129,3 @@ def test_numbers_are_numbers_and_the_rest_is_as_printed():
 def test_a_table_of_one_language_is_set_beside_that_language_alone(number: int, language: str) -> None:
     """They were dealt out by how well our models read a language: Thai's table could hold Swahili."""
     assert set(published.table(f"crosslingual_table{number}").language) == {language}
-
-
-def test_whoever_reads_results_needs_no_torch() -> None:
-    names = [path.stem for path in (root() / "faithbook" / "results").glob("*.py")]
-    code = "\n".join(
-        [
-            *(f"import faithbook.results.{name}" for name in names if name != "__init__"),
-            "import sys, faithbook.papers.zaman_belinkov, faithbook.papers.zhao_aletras",
-            "assert 'torch' not in sys.modules, 'torch'",
-        ]
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=root())

@@ -21,6 +21,7 @@ import pandas as pd
 
 from faithbook.papers import edin_tables
 from faithbook.papers.edin_released import MODELS
+from faithbook.papers.edin_six import printed_bounds, printed_scores
 from faithbook.results.paired import Paired, combined
 
 OFF = 0.02
@@ -74,21 +75,16 @@ def outside(limits: pd.DataFrame) -> pd.DataFrame:
     naopc = edin_tables.normalised(cells, by, aopc="value")
     beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
     keys = ["dataset", "length", "model", "id"]
-    means = cells.assign(value=beyond).groupby(keys, observed=True)["value"].mean().reset_index()
-    texts = means.astype(dict.fromkeys(keys[:3], str))
+    texts = cells.assign(value=beyond).groupby(keys)["value"].mean().reset_index()
     name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
     return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
 
 
 def published_values() -> pd.DataFrame:
     """The published means of those metrics that have one: dataset, model, method, metric, value (short texts)."""
-    scores = edin_tables.printed("naopc_released_scores")
-    scores = scores[(scores.length == "short") & scores.metric.str.match("n?aopc_")]
-    ends = edin_tables.printed("naopc_released_bounds")
-    ends = ends[(ends.search == "exact") & (ends.subset == "all") & ends.statistic.str.contains("_bound_mean")]
-    ends = ends.assign(metric=ends.statistic.str.removesuffix("_bound_mean"), method="none")
-    columns = ["dataset", "model", "method", "metric", "value"]
-    return pd.concat([scores[columns], ends[columns]], ignore_index=True)
+    bounds = printed_bounds().query("method == 'exact' and metric != 'range'").assign(method="none")
+    both = pd.concat([printed_scores(), bounds], ignore_index=True)
+    return both[both["length"] == "short"].drop(columns="length")
 
 
 def moved(

@@ -11,16 +11,13 @@ import pandas as pd
 
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
 from faithbook.results.figures import OURS, PALETTE
-from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of, printed
+from faithbook.results.labels import label, labels, short
 from faithbook.results.paired import Paired
-from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.results.plots import Drawn, Layout, beside, dot_plot, line_plot
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
-MOST_LEVEL = 5
-"""As many names of models stand side by side; more stand upright."""
 Together = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
 
@@ -77,38 +74,18 @@ def limits(both: pd.DataFrame) -> Drawn:
 
 def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
     """Means by method, ours beside the published: one panel a kind of score."""
-    rows = [
-        {"kind": kind, "method": method, "series": series, **value}
-        for kind, pairs in panels.items()
-        for method, pair in pairs.items()
-        for series, value in (("ours", ends_of(pair)), ("published", printed(pair)))
-    ]
-    names = {method: short_name(method) for pairs in panels.values() for method in pairs}
-    layout = Layout(panel="kind", series="series", names=names)
-    return dot_plot(pd.DataFrame(rows), "mean NAOPC, short texts", row="method", layout=layout)
+    tidy = pd.concat([beside(pairs, kind=kind) for kind, pairs in panels.items()])
+    layout = Layout(panel="kind", series="series", names={method: short_name(method) for method in tidy["row"]})
+    return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
 
 
 def search_costs(cost: pd.DataFrame) -> Drawn:
-    """Mean error of both bounds against rows (search, width, rows, upper_error, lower_error); width 0: its own, or
-    none."""
-    fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), sharex=True)
-    for ax, bound in zip(axes, ("upper", "lower"), strict=True):
-        for (search, marker), colour in zip({**SEARCHES, "exact": "*"}.items(), PALETTE, strict=False):
-            part = cost[cost.search == search].sort_values("rows")
-            ax.plot(part.rows, part[f"{bound}_error"], color=colour, marker=marker, label=search)
-            for width, rows, error in part[part.width > 0][["width", "rows", f"{bound}_error"]].itertuples(index=False):
-                ax.annotate(f"{width:.0f}", (rows, error), (3, 4), textcoords="offset points", fontsize="xx-small")
-        ax.set_title(f"{bound} bound")
-        ax.set_xlabel("answers asked for, mean")
-        ax.set_ylim(bottom=0)
-    axes[0].set_ylabel("mean error")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize="small")
-    clauses = "; ".join(
-        f"{row['search']} {row['width'] or ''}".rstrip()
-        + f": {row['rows']:.0f} answers, errors {row['upper_error']:.4f} and {row['lower_error']:.4f}"
-        for row in cost.to_dict("records")
-    )
-    return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {clauses}."
+    """Mean error of both bounds against rows (search, rows, upper_error, lower_error)."""
+    errors = {"upper_error": "upper bound", "lower_error": "lower bound"}
+    tidy = cost.melt(["search", "rows"], list(errors), "bound", "estimate")
+    looks = dict(zip([*SEARCHES, "exact"], zip(PALETTE, [*SEARCHES.values(), "*"], strict=False), strict=True))
+    layout = Layout(panel="bound", series="search", names=errors, looks=looks)
+    return line_plot(tidy, "answers asked for, mean", "mean error", x="rows", layout=layout)
 
 
 def trade_off(cost: pd.DataFrame) -> Drawn:
@@ -148,31 +125,18 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours
-def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
-    """Bars from the lower to the upper bound of each model, one panel per data set (dataset, length, classifier, bound,
-    estimate)."""
-    models_of = _asked_on(together)
-    order = [dataset for dataset in bounds.dataset.unique() if dataset in models_of]
-    widths = [0.5 + len(models_of[dataset]) for dataset in order]  # a model has the same width in each panel
-    shape = {"width_ratios": widths}
-    fig, axes = plt.subplots(1, len(order), figsize=(11, 3.2), sharey=True, squeeze=False, gridspec_kw=shape)
-    for ax, dataset in zip(axes[0], order, strict=True):
-        models = models_of[dataset]
-        for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
-            part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
-            x = np.arange(len(models)) + shift
-            ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
-        ax.use_sticky_edges = False  # else the axis cuts the lowest bar
-        ax.set_xlim(-0.75, len(models) - 0.25)
-        ax.set_xticks(range(len(models)), models)
-        if len(models) > MOST_LEVEL:
-            ax.tick_params("x", labelrotation=90)
-        ax.set_title(label(dataset))
-        ax.axhline(0, color="0.5", lw=0.8)
-    axes[0][0].set_ylabel("AOPC, worst to best order")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize="small")
-    alt = "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
-    return fig, alt
+def ranges(bounds: pd.DataFrame) -> Drawn:
+    """From the lower to the upper bound of each model, marked at the upper, one panel per data set (dataset, length,
+    classifier, bound, estimate)."""
+    keys = ["dataset", "length", "classifier"]
+    low, high = (bounds[bounds.bound == bound].set_index(keys).estimate for bound in ("lower", "upper"))
+    tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
+    layout = Layout(panel="dataset", series="length", columns=3, names=labels(), mark=0.0, width=9.5)
+    fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
+    return (
+        fig,
+        "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length.",
+    )
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
@@ -182,8 +146,7 @@ def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     kept = [
         name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
     ]
-    names = {dataset: label(dataset) for dataset in models_of}
-    layout = Layout(panel="dataset", series="classifier", columns=3, names=names, width=9.5)
+    layout = Layout(panel="dataset", series="classifier", columns=3, names=labels(), width=9.5)
     x_label = "radius of the attack (share of a token's length)"
     return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
 
@@ -202,8 +165,7 @@ def scores(values: pd.DataFrame, together: Together) -> Drawn:
     tidy = tidy.sort_values("method", key=lambda names: names == "random", kind="stable")
     tidy["panel"] = pd.Categorical(tidy["panel"], [frame["panel"].iloc[0] for frame in frames])
     tidy = tidy.sort_values("panel", kind="stable").astype({"panel": str})
-    names = {method: label(method) for method in tidy["method"]}
-    layout = Layout(panel="panel", series="classifier", names=names, width=9.5)
+    layout = Layout(panel="panel", series="classifier", names=labels(), width=9.5)
     return dot_plot(tidy, "score, higher is better", row="method", layout=layout)
 
 

@@ -14,25 +14,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from faithbook.declared import ask
-from faithbook.papers.edin_released import LONG, METHODS, MODELS, read_packed
-from faithbook.paths import root
+from faithbook.papers.edin_released import LONG, read_packed
+from faithbook.results import published
+from faithbook.results.agreement import tau_b
 from faithbook.results.judged import Printed
-from faithbook.results.rank_tests import tau_b
-from faithlib.errors import DataError, unknown
+from faithlib.errors import DataError
 
 KINDS = ("comprehensiveness", "sufficiency")
 CELL = ["dataset", "length", "model", "id"]
-_KIND = pd.CategoricalDtype(list(KINDS))
-_NAMES = {
-    "dataset": pd.CategoricalDtype(list(LONG)),
-    "length": pd.CategoricalDtype(["short", "long"]),
-    "model": pd.CategoricalDtype(list(MODELS)),
-    "method": pd.CategoricalDtype(["attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values()]),
-    "kind": _KIND,
-}
 EXACT = 1e-9  # sums of float64 in another order differ by less
 SINGLE = 1e-6  # values of single inputs are kept in single precision
 
@@ -52,11 +42,9 @@ UNKNOWN = "unknown"
 # ---------------------------------------------------------------------------------------------------------- published
 def printed(name: str) -> pd.DataFrame:
     """A published table: `value` and `spread` as numbers, `value` as `text`, half its last digit as `tolerance`."""
-    ask(f"data/published/{name}.csv")
-    table = pd.read_csv(root() / "data" / "published" / f"{name}.csv", dtype=str, keep_default_na=False)
-    digits = table.value.str.partition(".")[2].str.len()
-    numbers = {column: pd.to_numeric(table[column], errors="coerce") for column in ("value", "spread")}
-    return table.assign(**numbers, text=table.value, n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
+    table = published.table(name, text=True)
+    digits = table.text.str.partition(".")[2].str.len()
+    return table.assign(n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
 
 
 def compared(table: pd.DataFrame, **computed: pd.DataFrame) -> pd.DataFrame:
@@ -114,8 +102,7 @@ def released_limits() -> pd.DataFrame:
     """
     exact = read_packed("limits_exact").assign(length="short", search="exact", seconds=np.nan)
     beam = read_packed("limits_beam").query("start == 'none' and width == 5").assign(search="beam")
-    full = numbered(read_packed("scores")).drop_duplicates(CELL)[[*CELL, "p_full"]]
-    full = full.astype(dict.fromkeys(CELL[:3], str))
+    full = read_packed("scores").drop_duplicates(CELL)[[*CELL, "p_full"]]
     beam = beam.merge(full, on=CELL, how="left", validate="one_to_one")
     columns = [*CELL, "search", "lower", "upper", "seconds", "words", "p_full"]
     return pd.concat([exact[columns], beam[columns]], ignore_index=True)
@@ -123,7 +110,7 @@ def released_limits() -> pd.DataFrame:
 
 def released_cells() -> pd.DataFrame:
     """Every released AOPC: those of CELL, method, kind, aopc."""
-    return numbered(read_packed("scores")).melt([*CELL, "method"], list(KINDS), "kind", "aopc").astype({"kind": _KIND})
+    return read_packed("scores").melt([*CELL, "method"], list(KINDS), "kind", "aopc")
 
 
 # -------------------------------------------------------------------------------------------------------------- bounds
@@ -183,37 +170,19 @@ def cells_with_ours(released: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     `ours` has dataset, model, id, method, kind, aopc. Column `gap`: how far the two lie apart where both are there.
     """
     keys = [*CELL, "method", "kind"]
-    computed = numbered(ours.assign(length="short")[[*keys, "aopc"]])
+    computed = ours.assign(length="short")[[*keys, "aopc"]]
     both = released.merge(computed, on=keys, how="outer", suffixes=("_files", ""))
     gap = (both.aopc - both.aopc_files).abs()
     return both.assign(gap=gap, computed=both.aopc.notna(), aopc=both.aopc.fillna(both.aopc_files))
 
 
-def numbered(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with its names as categories, the same ones in every frame: hundreds of thousands of rows are grouped
-    and put side by side by their numbers."""
-    return frame.astype({name: kind for name, kind in _NAMES.items() if name in frame.columns})
-
-
 def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = np.nan, aopc: str = "aopc") -> pd.Series:
     """NAOPC of every cell, not clipped; `no_range` where both limits are the same."""
-    # -1, the last of all, where a cell has no limits
-    place = pd.Index(_texts(limits)).get_indexer(pd.Index(_texts(cells)))
-    lower, upper = (np.append(limits[end].to_numpy(dtype=float), np.nan)[place] for end in ("lower", "upper"))
+    ends = cells[CELL].merge(limits[[*CELL, "lower", "upper"]], on=CELL, how="left", validate="many_to_one")
+    lower, upper = (ends[end].to_numpy(dtype=float) for end in ("lower", "upper"))
     span = upper - lower
     scaled = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
     return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
-
-
-def _texts(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """A number for every text by a model: of a data set, length, model and id. UnknownNameError for other names."""
-    number = frame["id"].to_numpy(dtype=np.int64)
-    for name in ("dataset", "length", "model"):
-        codes = _NAMES[name].categories.get_indexer(pd.Index(frame[name].astype(object)))
-        if (codes < 0).any():
-            raise unknown(name, str(frame[name][codes < 0].iloc[0]), _NAMES[name].categories)
-        number = number * len(_NAMES[name].categories) + codes
-    return number
 
 
 def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
@@ -226,13 +195,7 @@ def score_means(cells: pd.DataFrame, naopc: pd.Series, aopc: str = "aopc") -> pd
     keys = ["dataset", "length", "model", "method", "kind"]
     means = cells[keys].assign(aopc=cells[aopc], naopc=naopc).groupby(keys, observed=True).mean().reset_index()
     long = means.melt(keys, ["aopc", "naopc"], "score")
-    return _named(long, long.score.astype(str) + "_" + long.kind.astype(str)).drop(columns="score")
-
-
-def _named(means: pd.DataFrame, metric: pd.Series) -> pd.DataFrame:
-    """Means with their labels as texts, and `metric` instead of the kind."""
-    labels = [name for name in _NAMES if name in means.columns]
-    return means.astype(dict.fromkeys(labels, str)).assign(metric=metric).drop(columns="kind")
+    return long.assign(metric=long.score + "_" + long.kind).drop(columns=["score", "kind"])
 
 
 def outside_shares(cells: pd.DataFrame, naopc: pd.Series, *, tolerance: float = 1e-6) -> pd.DataFrame:
@@ -241,8 +204,8 @@ def outside_shares(cells: pd.DataFrame, naopc: pd.Series, *, tolerance: float = 
     out = ((naopc < -tolerance) | (naopc > 1 + tolerance)).astype(float)
     keys = ["dataset", "length", "kind"]
     shares = cells[keys].assign(value=out).groupby(keys, observed=True).value.mean().reset_index()
-    named = _named(shares, "share_of_cells_outside_0_1_naopc_" + shares.kind.astype(str))
-    return named.assign(model="all", method="all")
+    metric = "share_of_cells_outside_0_1_naopc_" + shares.kind
+    return shares.assign(metric=metric, model="all", method="all").drop(columns="kind")
 
 
 def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
@@ -463,7 +426,7 @@ def ranks(cells: pd.DataFrame, kind: str, **values: pd.Series) -> pd.DataFrame:
 
 def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     """The cells with the answer to their whole text."""
-    full = numbered(limits.drop_duplicates(CELL)[[*CELL, "p_full"]])
+    full = limits.drop_duplicates(CELL)[[*CELL, "p_full"]]
     return cells.merge(full, on=CELL, how="left", validate="many_to_one")
 
 

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from faithbook.results.figures import PALETTE
+from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
 from faithlib.errors import DataError
 
 N = 4
-WORDS = ("not", "bad", "fun", "really")
-"""Of the function "negation"."""
 EXACT = 1e-12
 """Further than this apart, formula and search differ: both are exact except for rounding."""
 
 Bounds = tuple[float, float]
 """Lower and upper."""
 Order = tuple[int, ...]
-Drawn = tuple[Any, str]
-"""A figure and its alternative text."""
 
 
 # --------------------------------------------------------------------------------------------------------- closed forms
@@ -75,13 +69,11 @@ CHANCE = {"steep line": 1 / 2, "flat line": 1 / 2, "OR": 1 / 3, "AND": 2 / 3}
 # ------------------------------------------------------------------------------------------------------ what was asked
 @dataclass(frozen=True)
 class Small:
-    """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search and their orders."""
+    """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search."""
 
     answers: Mapping[str, float]
     orders: Mapping[Order, tuple[float, float]]
     bounds: Bounds
-    worst: Order
-    best: Order
 
     def curve(self, order: Order) -> NDArray[np.float64]:
         """Its answers while words go: to the whole text, then after each removal, [N + 1]."""
@@ -123,8 +115,6 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
                 for o, a, n in zip(of_function.order, of_function.aopc, of_function.naopc, strict=True)
             },
             (row["lower"], row["upper"]),
-            _numbers(row["lower_order"]),
-            _numbers(row["upper_order"]),
         )
         _agree(row["function"], "AOPC", {o: (small.aopc(o), a) for o, (a, _) in small.orders.items()})
         by_name[row["function"]] = small
@@ -166,100 +156,37 @@ def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
 
 # -------------------------------------------------------------------------------------------------------------- figures
 def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
-    """Perturbation curves of one order under several functions, what AOPC averages shaded."""
-    fig, axes = plt.subplots(1, len(names), figsize=(8, 3.4), sharey=True)
-    scored = {name: by_name[name].aopc(order) for name in names}
-    for ax, name, colour in zip(axes, names, PALETTE, strict=False):
-        answer = by_name[name].curve(order)
-        ax.bar(range(1, N + 1), answer[0] - answer[1:], bottom=answer[1:], width=0.9, color=colour, alpha=0.35)
-        ax.step(np.arange(N + 1), answer, where="mid", color=colour, lw=2)
-        ax.plot(range(N + 1), answer, "o", color=colour)
-        ax.axhline(answer[0], color="#666666", ls=":", lw=1)
-        ax.set(title=f"{name}: AOPC {scored[name]:.2f}", xlabel="words removed", xticks=range(N + 1))
-    axes[0].set(ylabel="answer of the model", ylim=(0, 1))
-    clauses = "; ".join(f"of the {name} it is {value:.2f}" for name, value in scored.items())
-    return fig, (
-        "Perturbation curves. The models start at the same answer; words are removed in the same, perfect order. The "
-        f"shaded area is the AOPC: {clauses}."
-    )
+    """What functions answer while words go in one order, from which AOPC averages how far they have fallen."""
+    rows = [
+        {"model": f"{name}: AOPC {by_name[name].aopc(order):.2f}", "removed": k, "estimate": answer}
+        for name in names
+        for k, answer in enumerate(by_name[name].curve(order))
+    ]
+    frame = pd.DataFrame(rows)
+    return line_plot(frame, "words removed", "answer of the model", x="removed", layout=Layout(panel="model"))
 
 
 def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
-    """From the worst to the best AOPC and NAOPC of each function, with an order and its reverse."""
-    fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharex=True)
-    clauses = []
-    for i, name in enumerate(names):
-        small = by_name[name]
-        for ax, place, (low, high) in zip(axes, (0, 1), (small.bounds, (0, 1)), strict=True):
-            ax.bar(i, high - low, bottom=low, width=0.5, color=PALETTE[i], alpha=0.35)
-            for shown, marker, says in ((order, "D", "perfect explanation"), (order[::-1], "X", "the same, reversed")):
-                value = small.orders[shown][place]
-                ax.plot(i, value, marker, color="black", ms=8, label=says if i == 0 else None)
-                ax.annotate(
-                    f"{value:.2f}", (i, value), (9, 0), textcoords="offset points", va="center", fontsize="small"
-                )
-        clauses.append(f"the {name} from {small.bounds[0]:.2f} to {small.bounds[1]:.2f}")
-    for ax, title in zip(axes, ("AOPC", "NAOPC"), strict=True):
-        ax.set(title=title, ylim=(-0.08, 1.08), xlim=(-0.6, len(names) - 0.2))
-        ax.grid(visible=False, axis="x")
-    axes[0].set_xticks(range(len(names)), list(names))
-    axes[0].legend(loc="upper right", fontsize="small")
-    return fig, (
-        "Two panels with a bar for each model from the worst to the best score that any order of its words can have. "
-        f"AOPC: {'; '.join(clauses)}. NAOPC: all bars from 0 to 1, the perfect explanation at 1, its reverse at 0."
-    )
-
-
-def lattice(small: Small, words: Sequence[str] = WORDS) -> Drawn:
-    """All sets of words that can be left, with the answer to each, and the best and the worst way down."""
-    places: dict[frozenset[int], tuple[float, float]] = {}
-    for size in range(N + 1):
-        row = [frozenset(chosen) for chosen in combinations(range(N), size)]
-        across = 1.6 if size == 2 else 1.9
-        places |= {members: ((i - (len(row) - 1) / 2) * across, size) for i, members in enumerate(row)}
-    answers = {members: small.answers[left(sorted(set(range(N)) - members))] for members in places}
-    fig, ax = plt.subplots(figsize=(8, 6))
-    for members, (x, y) in places.items():
-        for word in members:
-            ax.plot(*zip((x, y), places[members - {word}], strict=True), color="#DDDDDD", lw=1, zorder=1)
-    ways = ((small.best, PALETTE[1], -0.06, "-", "best"), (small.worst, PALETTE[0], 0.06, "--", "worst"))
-    for order, colour, shift, style, which in ways:
-        way = np.array([places[frozenset(range(N)) - set(order[:k])] for k in range(N + 1)])
-        names = ", ".join(words[i] for i in order)
-        ax.plot(way[:, 0] + shift, way[:, 1], style, color=colour, lw=3.5, label=f"{which} order: {names}", zorder=2)
-    spots = np.array(list(places.values()))
-    drawn = ax.scatter(*spots.T, c=list(answers.values()), cmap="cividis", s=1250, edgecolor="#666666", zorder=3)
-    paper: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-    for members, place in places.items():
-        text = " ".join(words[i] for i in sorted(members)) or "nothing"
-        ink = "black" if answers[members] > 0.5 else "white"
-        ax.text(*place, f"{answers[members]:.1f}", ha="center", va="center", color=ink, fontweight="bold", zorder=4)
-        ax.annotate(text, place, (0, 22), textcoords="offset points", ha="center", fontsize="x-small", bbox=paper)
-    ax.set_axis_off()
-    ax.set_ylim(-0.3, N + 0.45)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
-    fig.colorbar(drawn, ax=ax, label="answer of the model", shrink=0.6)
-    up, down = (", then ".join(words[i] for i in order) for order in (small.best, small.worst))
-    return fig, (
-        f"A lattice of all {2**N} sets of four words, from the whole text at the top to nothing at the bottom, each "
-        f"with the model's answer. Two paths lead down. The best order removes {up}; the worst removes {down}."
-    )
+    """The worst and the best AOPC and NAOPC of each function, with an order and its reverse."""
+    rows = [
+        (name, score, series, value)
+        for name in names
+        for score, ends, place in (("AOPC", by_name[name].bounds, 0), ("NAOPC", (0.0, 1.0), 1))
+        for series, value in (
+            ("worst of all orders", ends[0]),
+            ("best of all orders", ends[1]),
+            ("perfect explanation", by_name[name].orders[order][place]),
+            ("the same, reversed", by_name[name].orders[order[::-1]][place]),
+        )
+    ]
+    frame = pd.DataFrame(rows, columns=["row", "panel", "series", "estimate"])
+    return dot_plot(frame, "score", layout=Layout(panel="panel", series="series"))
 
 
 def every_order(by_name: Mapping[str, Small]) -> Drawn:
     """NAOPC of every order of every function with a formula, and the mean."""
-    fig, ax = plt.subplots(figsize=(8, 3.6))
-    means = {name: float(by_name[name].naopc.mean()) for name in FORMULAS}
-    for y, (name, mean) in zip(range(len(means))[::-1], means.items(), strict=True):
-        level, count = np.unique(by_name[name].naopc.round(9), return_counts=True)
-        ax.scatter(level, [y] * len(level), s=30 * count, color=PALETTE[0], alpha=0.45, lw=0)
-        ax.plot(mean, y, "D", color=PALETTE[1], ms=9, label="mean: a random order" if y == 0 else None)
-        ax.annotate(f"{mean:.2f}", (mean, y), (0, 10), textcoords="offset points", ha="center")
-    ax.set_yticks(range(len(means))[::-1], list(means))
-    ax.set(xlabel="NAOPC", ylim=(-0.6, len(means) - 0.3))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small")
-    shown = ", ".join(f"{mean:.2f} for {name}" for name, mean in means.items())
-    return (
-        fig,
-        f"NAOPC of every order of four words under {len(means)} models, from 0 to 1. The mean over orders is {shown}.",
-    )
+    scores = {name: by_name[name].naopc for name in FORMULAS}
+    rows = [(name, "an order", value) for name, naopc in scores.items() for value in np.unique(naopc.round(9))]
+    rows += [(name, "mean: a random order", float(naopc.mean())) for name, naopc in scores.items()]
+    frame = pd.DataFrame(rows, columns=["row", "series", "estimate"])
+    return dot_plot(frame, "NAOPC", layout=Layout(series="series"))

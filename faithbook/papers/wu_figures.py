@@ -123,26 +123,14 @@ def two_manners(picture: Picture) -> Drawn:
 
 
 def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> Drawn:
-    """Figure 2: bars (bar, estimate, low, high) of SaCo with each existing metric, with the published band, and last of
-    the mean among those, with the published mean."""
-    fig, ax = plt.subplots(figsize=(7.5, 3.8))
-    x, last = np.arange(len(bars)), len(bars) - 1
-    ax.bar(x, bars.estimate, 0.6, color=[*[OURS] * last, PALETTE[5]], zorder=2)
-    ax.vlines(x, bars.low, bars.high, color="black", lw=1.5, zorder=3)
-    ends = [-0.45, last - 0.55]
-    ax.fill_between(ends, *band, color=PUBLISHED, alpha=0.45, lw=0, zorder=4, label="published")
-    ax.hlines(others, last - 0.45, last + 0.45, color=PUBLISHED, lw=3, zorder=4)
-    ax.axhline(0, color="0.4", lw=0.8)
-    names = [name.replace(" and ", " and\n").replace("mean ", "mean\n") for name in bars.bar]
-    ax.set_xticks(x, names, fontsize="small")
-    ax.set_ylabel("Spearman's correlation")
-    ax.grid(axis="x", visible=False)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize="small")
-    parts = ", ".join(f"{row.bar} {row.estimate:.2f}" for row in bars.itertuples())
-    return fig, (
-        f"Bars of rank correlations over images: {parts}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
-        f"SaCo with each, and a line at {others:.2f} for the mean among the four."
-    )
+    """Figure 2: SaCo's correlation with each existing metric (bar, estimate, low, high), beside the published band, and
+    last the mean among those, beside the published mean."""
+    names = list(bars["bar"])
+    published = pd.DataFrame({"bar": names[:-1], "low": band[0], "high": band[1]})
+    mean = pd.DataFrame({"bar": names[-1:], "estimate": others})
+    tidy = pd.concat([bars.assign(series="ours"), pd.concat([published, mean]).assign(series="published")])
+    fig, alt = dot_plot(tidy, "Spearman's correlation", row="bar", layout=Layout(series="series", mark=0.0, width=7.5))
+    return fig, f"{alt} Published for SaCo with each: {band[0]:.2f} to {band[1]:.2f}."
 
 
 def case_study(picture: Picture) -> Drawn:

@@ -7,16 +7,15 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from faithbook.papers.zaman_belinkov import THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import Row
 from faithbook.results import figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import row_label
-from faithbook.results.numbers import ends_of
+from faithbook.results.numbers import listed
 from faithbook.results.paired import Paired
 from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
 from faithbook.results.tables import rounded
@@ -26,27 +25,15 @@ BY_CHANCE = 0.05
 
 
 def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], printed: pd.DataFrame) -> Drawn:
-    """Table 2 as points: rho of each language against its accuracy, ours and the `printed` ones (accuracy, rho)."""
-    order = list(rhos)
-    fig, ax = plt.subplots(figsize=(6.5, 4.6))
-    ends = [pd.DataFrame(ends_of(side[language]) for language in order) for side in (read, rhos)]
-    x, y = (side.estimate for side in ends)
-    across, up = ([side.estimate - side.low, side.high - side.estimate] for side in ends)
-    ax.errorbar(x, y, xerr=across, yerr=up, fmt="o", color=OURS, label="ours, 95 % intervals")
-    ax.plot(printed.accuracy, printed.rho, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-    style = {"textcoords": "offset points", "ha": "left"}
-    for language, a, b in zip(order, x, y, strict=True):
-        ax.annotate(language, (a, b), xytext=(5, 5), color=OURS, **style)
-    for language, a, b in printed[["accuracy", "rho"]].itertuples(name=None):
-        ax.annotate(language, (a, b), xytext=(5, -12), color=PUBLISHED, **style)
-    ax.set_xlabel("accuracy")
-    ax.set_ylabel("rho, mean over all rows")
-    ax.legend(fontsize="small")
-    reached = "; ".join(f"{language} {a:.2f} and {b:.2f}" for language, a, b in zip(order, x, y, strict=True))
-    return fig, (
-        "Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: "
-        f"{reached}."
-    )
+    """Table 2 as points: accuracy and rho of each language, the best read first, ours and the `printed` ones (accuracy,
+    rho)."""
+    order = sorted(rhos, key=lambda language: -read[language].ours.point)
+    panels = {"accuracy": read, "rho": rhos}
+    cells = {(panel, language): of[language] for panel, of in panels.items() for language in order}
+    theirs = printed[[*panels]].rename_axis("row").reset_index().melt("row", var_name="panel", value_name="estimate")
+    tidy = pd.concat([listed(cells, ["panel", "row"]).assign(series="ours"), theirs.assign(series="published")])
+    layout = Layout(panel="panel", series="series", names={"rho": "rho, mean over all rows"}, shared=False)
+    return dot_plot(tidy, "accuracy and rho by language", layout=layout)
 
 
 def rows_by_output(

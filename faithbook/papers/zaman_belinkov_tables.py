@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
-from faithbook.results import exhibits, rulebook
+from faithbook.results import rulebook, tables
+from faithbook.results.agreement import tau_b, tau_of
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
 from faithbook.results.labels import row_label, short
 from faithbook.results.measured import Measured
-from faithbook.results.p_values import moved_outward
+from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
 from faithlib.errors import InputError, UnknownNameError
 
@@ -158,22 +158,21 @@ class Rows:
     def __init__(
         self, measured: Measured, printed: pd.DataFrame | None = None, *, better: int = 1, **fixed: object
     ) -> None:
-        self.measured, self.fixed, self.better = measured, fixed, better
-        self._theirs: dict[str, float] = {}
+        self.fixed, self.better = fixed, better
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
+        self.measured = replace(measured, printed=self.printed, _means={})
 
     def __call__(self, row: Row, output: str, **labels: object) -> Paired:
         """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
         has a value. Raises UnknownNameError for a label that the cells do not have.
         """
-        named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1]}
-        theirs = self._published({**named, "output": output})
+        named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1], "output": [output, "none"]}
         try:
-            return replace(self.measured.mean(**named, output=[output, "none"]), published=theirs)
+            return self.measured.mean(**named)
         except UnknownNameError:
             raise
         except InputError:
-            return Paired(self.measured.cells.undefined, theirs, self.measured.evidence())
+            return Paired(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
 
     def cell(self, row: Mapping[str, str]) -> Paired:
         """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
@@ -186,16 +185,6 @@ class Rows:
         pair = self(row, output, **labels)
         return pair if pair.ours.n else None
 
-    def _published(self, labels: dict[str, object]) -> float:
-        if (known := self._theirs.get(key := repr(labels))) is not None:
-            return known
-        chosen = np.ones(len(self.printed), dtype=bool)
-        for name in [one for one in labels if one in self.printed.columns]:
-            wanted = labels[name]
-            chosen &= self.printed[name].isin([wanted] if isinstance(wanted, str) else list(wanted))  # type: ignore[call-overload]
-        self._theirs[key] = float(self.printed["value"][chosen].mean())
-        return self._theirs[key]
-
     def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Paired:
         """The mean of several rows, each as often as it is printed: activation for every output."""
         return mean([self(row, output, **labels) for output in outputs for row in rows])
@@ -204,9 +193,7 @@ class Rows:
         """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
         nothing is defined."""
         keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
-        return exhibits.long_form(
-            [(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys]
-        )
+        return tables.long_form([(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys])
 
     def against(self, floor: Row) -> dict[str, object]:
         """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
@@ -255,7 +242,7 @@ class Rows:
             return None
         named = [{**self.fixed, **labels, "output": output, "model": model} for model in models]
         first, second = (
-            {row_label(*row): self._published({**one, "method": row[0], "aggregation": row[1]}) for row in THIRTEEN}
+            {row_label(*row): self.measured.published(**one, method=row[0], aggregation=row[1]) for row in THIRTEEN}
             for one in named
         )
         return first, second
@@ -274,6 +261,8 @@ class Rows:
         """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
         worse than the margin of the claim's rule."""
         parts: dict[str, Paired] = {}
+        rule = rulebook.rule(claim)
+        margin = rule.margin or 0.0
         for method in AGGREGATED:
             for output in OUTPUT_NAMES:
                 where = f"{row_label(method, 'none')}, {self._where(output)}"
@@ -283,8 +272,7 @@ class Rows:
                     where = f"{row_label(method, 'none')}, both outputs"
                 gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
                 if level(method, output):
-                    margin = rulebook.rule(claim).margin
-                    parts[f"mean minus L2 plus {margin:g}, {where}"] = rulebook.not_worse(claim, -gain)
+                    parts[f"mean minus L2 plus {margin:g}, {where}"] = -gain + (rule.threshold + margin)
                 else:
                     parts[f"L2 minus mean, {where}"] = gain
         return parts
@@ -319,17 +307,9 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     entry: dict[str, object] = {}
     for whose, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
         entry |= {f"leads rho, {whose}": leaders(first, output, of), f"leads MAP, {whose}": leaders(second, output, of)}
-    x, y = (np.array([pair.published for pair in side]) for side in (one, two))
-    entry["published"] = float(tau_b(x, y))
-    a, b = (np.array([pair.ours.point for pair in side]) for side in (one, two))
-    drawn_a, drawn_b = (np.stack([pair.ours.draws for pair in side], axis=1) for side in (one, two))
-    smallest = min((pair.ours for pair in (*one, *two)), key=lambda ours: ours.clusters)
-    entry["estimate"] = tau = float(tau_b(a, b))
-    if not np.isnan(tau):
-        low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
-        low, high = moved_outward(np.array(tau), low, high, smallest.clusters)
-        entry |= {"low": max(-1.0, float(low)), "high": min(1.0, float(high))}
-    return entry | {"n": min(pair.ours.n for pair in (*one, *two))}
+    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
+    backwards = [replace(pair.ours, draws=pair.ours.draws[::-1]) for pair in two]
+    return entry | row_of(tau_of([pair.ours for pair in one], backwards))
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
+from faithbook.papers.zhao_aletras import RELEASED, SQUARED, replay_name, subsets
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_sizes import ALL_WEIGHTS, SIZES, of_largest
 from faithbook.results import evidence
@@ -46,7 +47,8 @@ def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
 def printed(metric: str, datasets: Collection[str]) -> float:
     """What the paper prints of a metric, mean over these data sets or those that they stand for."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
-    return _mean(values[metric, STAND_INS.get(name, name)] for name in datasets)
+    substitutes = evidence.stands_for("zhao_aletras_2023")
+    return float(np.mean([values[metric, substitutes.get(name, name)] for name in datasets]))
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,3 @@ def explained(level: Mapping[tuple[str, str], Paired], theirs: Mapping[str, floa
                 changes[metric, step] = level[after, metric] - level[before, metric]
         changes[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
     return changes
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(pd.Series([*values]).mean())

@@ -17,8 +17,8 @@ import pandas as pd
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
 from faithbook.models.cards import cards
-from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import SIZES
+from faithbook.results.evidence import stands_for
 from faithbook.results.measured import REFERENCE, Measured
 from faithbook.results.published import table
 from faithbook.sources import datasets
@@ -43,9 +43,9 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
     that is not here: the words a text are known of data that is here alone.
     """
     printed, shipped = table("soft_table1").set_index(["dataset", "metric", "split"]), _explained(models)
-    rows, sizes = [], {}
+    rows, sizes, substitutes = [], {}, stands_for("zhao_aletras_2023")
     for name in names:
-        of_set, theirs = shipped[shipped["dataset"] == name], STAND_INS.get(name, name)
+        of_set, theirs = shipped[shipped["dataset"] == name], substitutes.get(name, name)
         splits = {split: _split(name, split) for split in SPLITS}
         with_printed = partial(_beside, printed["value"], theirs)
         row = {"dataset": name, **_of_texts(splits["test"], of_set, with_printed)}

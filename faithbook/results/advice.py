@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
-from typing import Any
-
-import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
-import seaborn as sns
 
-from faithbook.results import pointed
 from faithbook.results.labels import label
 from faithbook.results.sentences import values
 from faithbook.results.side_by_side import BOOK, ITSELF, LITTLE, RANKS, Known
@@ -50,23 +44,25 @@ def advice(
     - `right`: modality, model, metric, answer, n; `lost`: modality, metric, answer, n;
     - `follows`: modality, model, metric, estimate.
     """
-    usual = right[right.model == "trained"].set_index(["modality", "metric"])
-    tracked = follows.set_index(["model", "modality", "metric"]).estimate
-    fooled = lost.set_index(["modality", "metric"])
-    rows = []
-    for row in telling[telling.metric.isin(known.asking)].to_dict("records"):
-        key = (row["modality"], row["metric"])
-        freed, n_freed = _freed(amounts, *key, known)
-        sizes = [row["n"], n_freed, *(part.n[key] for part in (usual, fooled) if key in part.index)]
-        answers = [row["above chance"], freed, _of(usual, key), _of(fooled, key)]
-        rows.append(
-            {"modality": key[0], "metric": key[1], **dict(zip(QUESTIONS, answers, strict=True))}
-            | {"n": min(size for size in sizes if size is not None)}
-            | {TRACKS: tracked.get(("trained", *key)), MISLED: tracked.get(("misled by erasure", *key)), WORSE: None}
-            | {"inputs needed": row["inputs needed"], PASSES: row[PASSES]}
-        )
-    table = pd.DataFrame(rows).astype({TRACKS: float, MISLED: float})
+    keys = ["modality", "metric"]
+    asked = telling[telling.metric.isin(known.asking)].set_index(keys)
+    modality, metric = (asked.index.get_level_values(name) for name in keys)
+    usual, fooled = right[right.model == "trained"].set_index(keys), lost.set_index(keys)
+    controls = amounts[amounts.against.isin([ITSELF, RANKS]) & amounts.metric.isin(known.amounts)].groupby(keys)
+    freed = controls.agg(answer=("answer", _of_all), n=("n", "min")).reindex(asked.index)
+    without = np.where(~metric.isin(known.amounts) & ~metric.isin(UNCONTROLLED), YES, UNSURE)
+    answers = [asked["above chance"], freed.answer.fillna(pd.Series(without, asked.index))]
+    for of in (usual, fooled):
+        unmeasured = np.where(modality.isin(of.index.get_level_values("modality")), UNSURE, NOT_ASKED)
+        answers.append(of.answer.reindex(asked.index).fillna(pd.Series(unmeasured, asked.index)))
+    sizes = [asked.n, freed.n, usual.n.reindex(asked.index), fooled.n.reindex(asked.index)]
+    tracked = follows.set_index([*keys, "model"]).estimate.unstack("model").reindex(asked.index)
+    table = pd.DataFrame(dict(zip(QUESTIONS, answers, strict=True)))
+    table["n"] = pd.concat(sizes, axis=1).min(axis=1).astype(int)
+    for name, model in ((TRACKS, "trained"), (MISLED, "misled by erasure")):
+        table[name] = tracked.get(model, pd.Series(np.nan, asked.index))
     table[WORSE] = table[[TRACKS, MISLED]].min(axis=1, skipna=False)
+    table = table.join(asked[["inputs needed", PASSES]]).reset_index()
     best = (table[DECIDING] == YES).sum(axis=1) - (table[DECIDING] == NO).sum(axis=1)
     ordered = table.assign(best=best).sort_values(
         ["modality", "best", WORSE], ascending=[True, False, False], ignore_index=True
@@ -74,26 +70,9 @@ def advice(
     return ordered.drop(columns="best")
 
 
-def _of(frame: pd.DataFrame, key: tuple[str, str]) -> str:
-    """An answer; unsure about a metric that was not measured, not asked where nothing was of its modality."""
-    if key in frame.index:
-        return str(frame.answer[key])
-    return UNSURE if key[0] in frame.index.get_level_values("modality") else NOT_ASKED
-
-
-def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> tuple[str, int | None]:
-    """Whether a metric tells when amounts are alike, and on how many inputs; one that uses orders alone does."""
-    if metric in UNCONTROLLED:
-        return UNSURE, None
-    if metric not in known.amounts:
-        return YES, None
-    controlled = amounts[
-        (amounts.modality == modality) & (amounts.metric == metric) & amounts.against.isin([ITSELF, RANKS])
-    ]
-    answers = set(controlled.answer)
-    if controlled.empty:
-        return UNSURE, None
-    return (YES if answers == {YES} else NO if NO in answers else UNSURE), int(controlled.n.min())
+def _of_all(answers: pd.Series) -> str:
+    """Yes where all answers are, no where one is, else unsure."""
+    return YES if (answers == YES).all() else NO if (answers == NO).any() else UNSURE
 
 
 def recommended(table: pd.DataFrame) -> dict[str, list[str]]:
@@ -164,26 +143,3 @@ def quotable(table: pd.DataFrame) -> pd.DataFrame:
         if not pd.isna(row[column])
     }
     return values("advice", numbers)
-
-
-def answers(table: pd.DataFrame, questions: Sequence[str]) -> tuple[Any, str]:
-    """The answers as a figure, one row per metric, one column per question and modality; and in words."""
-    codes = {NO: 0, UNSURE: 1, YES: 2}
-    modalities = list(dict.fromkeys(table.modality))
-    every = {
-        (modality, question): table[table.modality == modality].set_index("metric")[question]
-        for modality in modalities
-        for question in questions
-    }
-    asked = {key: column for key, column in every.items() if (column != NOT_ASKED).any()}
-    wide = pd.DataFrame(asked, index=pd.Index(dict.fromkeys(table.metric), name="metric"))
-    columns = [f"{textwrap.fill(question, 11)}\n({modality})" for modality, question in asked]
-    names = [label(name) for name in wide.index]
-    look = {"cmap": ["#D55E00", "#EEEEEE", "#56B4E9"], "vmin": 0, "vmax": 2, "cbar": False, "linewidths": 1}
-    fig, ax = plt.subplots(figsize=(9.5, 6))
-    words: dict[str, Any] = {"annot": wide, "fmt": "", "annot_kws": {"size": 8, "color": "black"}}
-    sns.heatmap(wide.map(codes.get).astype(float), xticklabels=columns, yticklabels=names, ax=ax, **words, **look)
-    pointed.say_cells(ax, wide, names, columns)
-    ax.set(xlabel="", ylabel="")
-    spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
-    return fig, f"columns {', '.join(columns)}. {spoken}.".replace("\n", " ")

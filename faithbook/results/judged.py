@@ -23,14 +23,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, published, rulebook, rules
-from faithbook.results.agreement import tau_of
-from faithbook.results.deciding import Deciding, deciding
+from faithbook.results.agreement import tau_b, tau_of
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.rulebook import Rule
-from faithbook.results.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
+from faithbook.results.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, Deciding, deciding
 from faithlib.errors import InputError
 
 COLUMNS = (
@@ -59,6 +57,11 @@ class Ordered:
         """Ours, in the same order."""
         return [pair.ours for pair in self.items.values()]
 
+    @property
+    def block_of_each(self) -> list[object] | None:
+        """The block of each item, in the same order."""
+        return None if self.blocks is None else [self.blocks[name] for name in self.items]
+
 
 @dataclass(frozen=True)
 class Along:
@@ -67,23 +70,6 @@ class Along:
     x: Mapping[str, Paired]
     y: Mapping[str, Paired]
     name: str = "correlation"
-
-    @property
-    def grounds(self) -> list[str]:
-        """What each of its numbers rests on."""
-        return [pair.evidence for pair in (*self.x.values(), *self.y.values())]
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        """What the rule says of it."""
-        return rules.trend(*([pair.ours.point for pair in side.values()] for side in (self.x, self.y)))
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """Its parts, in the columns of `COLUMNS`."""
-        x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (self.x, self.y))
-        theirs = [np.array([pair.published for pair in side.values()]) for side in (self.x, self.y)]
-        row = {"part": f"{self.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
-        everyone = [pair.ours for pair in (*self.x.values(), *self.y.values())]
-        return [row | {"n": min(one.n for one in everyone), "clusters": min(one.clusters for one in everyone)}]
 
 
 @dataclass(frozen=True)
@@ -114,164 +100,111 @@ class Provided:
     parts: Parts | Sequence[Ordered]
     bases: Parts
 
-    @property
-    def grounds(self) -> list[str]:
-        """What each of its numbers rests on."""
-        return [*_kind(self.parts).grounds, *(base.evidence for base in self.bases.values())]
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        """What the rule says of it."""
-        unsure = [name for name, base in self.bases.items() if base.ours.p_above() > rules.ALPHA]
-        if unsure:
-            why = f"not clearly above zero: {', '.join(unsure)}"
-            return rules.Decision(rules.UNTESTABLE, 0, len(self.parts), why=why)
-        return _about(rule, self.parts).decide(rule)
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """Its parts, in the columns of `COLUMNS`."""
-        return _kind(self.parts).rows(rule)
-
 
 Claim = Parts | Provided | Ordered | Sequence[Ordered] | Along | Mapping[str, Printed] | None
 
 
-@dataclass(frozen=True)
-class _Contrasts:
-    """Parts that the claim says are above the threshold."""
-
-    parts: Parts
-
-    @property
-    def grounds(self) -> list[str]:
-        return [pair.evidence for pair in self.parts.values()]
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        """Of fewer parts than the claim counts, as many are required as hold in the paper's own numbers, and
-        where it prints none the claim is not tested."""
-        parts, k, margin = [pair.ours for pair in self.parts.values()], rule.k or "all", rule.margin
-        if isinstance(k, int) and len(parts) < k:
-            as_many = sum(pair.published > rule.threshold for pair in self.parts.values())
-            why = f"{len(parts)} comparisons are available, and the claim needs {k}"
-            if not as_many:
-                return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
-            why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
-            return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
-        if k == "each":
-            not_worse = rule.rule == "at_least"
-            d = -(margin or 0.0) if not_worse else rule.threshold
-            return rules.each(parts, d, margin=None if not_worse else margin)
-        if rule.rule == "leader":
-            return rules.leader(parts, margin=margin)
-        if rule.rule == "above" and len(parts) > 1:
-            raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
-        if rule.rule == "at_least":
-            return rules.at_least(parts, margin or 0.0, k=k)
-        if rule.rule == "equal":
-            return rules.equal(parts, margin or 0.0, k=k)
-        return rules.k_of(parts, k, rule.threshold, margin=margin)
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        return [{"part": part, **part_of(rule, pair)} for part, pair in self.parts.items()]
-
-
-@dataclass(frozen=True)
-class _Orders:
-    """Several orders of the same items, decided together."""
-
-    several: Sequence[Ordered]
-
-    @property
-    def grounds(self) -> list[str]:
-        return [pair.evidence for one in self.several for pair in one.items.values()]
-
-    @property
-    def blocks(self) -> list[object] | None:
-        first = self.several[0]
-        return None if first.blocks is None else [first.blocks[name] for name in first.items]
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        if apart := sorted(set().union(*(set(one.items) ^ set(self.several[0].items) for one in self.several))):
-            raise InputError(f"orders of {rule.id} differ in {', '.join(apart)}: expected the same items")
-        several = [(one.ours, one.published) for one in self.several]
-        return rules.orders(several, self.blocks, repeats_agree=rule.repeats_agree)
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """Kendall's tau-b of each order with the printed one, with its interval over inputs; before several of them
-        their mean."""
-        rows = [_order_row(one) for one in self.several]
-        if len(rows) == 1:
-            return rows
-        taus = [tau_of(one.ours, one.published) for one in self.several]
-        mean = sum(taus[1:], start=taus[0]) / len(taus) if len({id(tau.drawn) for tau in taus}) == 1 else None
-        together = {} if mean is None else row_of(mean, "ours", "low", "high")
-        first = {"part": f"mean of {len(rows)}", "ours": float(np.mean([row["ours"] for row in rows])), **together}
-        first |= {name: min(row[name] for row in rows) for name in ("n", "clusters")}
-        known = [row["repeat"] for row in rows if "repeat" in row]
-        return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
-
-    @property
-    def own_repeat(self) -> str:
-        """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
-        known = [one for one in self.several if one.repeats is not None]
-        pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
-        if len(known) < len(self.several) or not pairs:
-            return ""
-        both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
-        answer = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], self.blocks).answer
-        return rules.Decision(answer, 0, 1).decision
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """Numbers that are worked out twice."""
-
-    numbers: Mapping[str, Printed]
-
-    @property
-    def grounds(self) -> list[str]:
-        return [one.evidence for one in self.numbers.values()]
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        numbers = list(self.numbers.values())
-        ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
-        decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
-        return replace(decision, answer=rules.SET_UP) if rule.set_up and decision.answer == rules.YES else decision
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        parts = []
-        for part, one in self.numbers.items():
-            close = rules.same([one.ours], [one.published], tolerance=rule.margin)
-            parts.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
-        return parts
-
-
-Kind = _Contrasts | _Orders | _Numbers | Along | Provided
-"""A claim with what it rests on (`grounds`), its decision by a rule (`decide`) and its parts (`rows`)."""
-
-
-def _kind(claim: Claim) -> Kind:
-    """A claim as the kind that it is."""
-    if isinstance(claim, Provided | Along):
-        return claim
-    if isinstance(claim, Mapping):
-        numbers = {part: one for part, one in claim.items() if isinstance(one, Printed)}
-        return _Numbers(numbers) if numbers else _Contrasts(claim)  # type: ignore[arg-type]
-    return _Orders([claim] if isinstance(claim, Ordered) else list(claim or ()))
-
-
 _ASKED: Mapping[str, tuple[type, str]] = {
-    "order": (_Orders, "orders"),
+    "order": (Ordered, "orders"),
     "trend": (Along, "x and y"),
-    "same": (_Numbers, "numbers of ours and published ones"),
+    "same": (Printed, "numbers of ours and published ones"),
 }
 
 
-def _about(rule: Rule, claim: Claim) -> Kind:
-    """The kind of a claim. Raises InputError where it is not what its rule is about."""
-    kind, what = _ASKED.get(rule.rule, (_Contrasts, "parts"))
-    if not claim or not isinstance(made := _kind(claim), kind | Provided):
+def _items(claim: Claim) -> list[Any]:
+    """What a claim is made of: its parts, its numbers, its orders."""
+    if isinstance(claim, Mapping):
+        return list(claim.values())
+    return [claim] if isinstance(claim, Ordered | Along) else list(claim or ())  # type: ignore[arg-type]
+
+
+def _grounds(claim: Claim) -> list[str]:
+    """What each of its numbers rests on."""
+    if isinstance(claim, Provided):
+        return [*_grounds(claim.parts), *_grounds(claim.bases)]
+    if isinstance(claim, Along):
+        return [*_grounds(claim.x), *_grounds(claim.y)]
+    if isinstance(claim, Mapping):
+        return [one.evidence for one in claim.values()]
+    return [ground for one in _items(claim) for ground in _grounds(one.items)]
+
+
+# ----------------------------------------------------------------------------------------------------------- decisions
+def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
+    """What the rule says of a claim. Raises InputError where it is not what its rule is about."""
+    if rule.rule == "fixed":
+        return rules.Decision(rule.fixed, 0, 1)
+    if lacking := [name for name in rule.needs if name not in have]:
+        return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
+    if isinstance(claim, Provided):
+        if unsure := [name for name, base in claim.bases.items() if base.ours.p_above() > rules.ALPHA]:
+            why = f"not clearly above zero: {', '.join(unsure)}"
+            return rules.Decision(rules.UNTESTABLE, 0, len(claim.parts), why=why)
+        claim = claim.parts
+    kind, what = _ASKED.get(rule.rule, (Paired, "parts"))
+    items = _items(claim)
+    if not items or not all(isinstance(one, kind) for one in items):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
-    return made
+    if rule.rule == "trend":
+        return rules.trend(*([pair.ours.point for pair in side.values()] for side in (items[0].x, items[0].y)))
+    if rule.rule == "order":
+        return _of_orders(rule, items)
+    return _of_numbers(rule, items) if rule.rule == "same" else _of_parts(rule, items)
+
+
+def _of_parts(rule: Rule, pairs: Sequence[Paired]) -> rules.Decision:
+    """Of parts that the claim says are above the threshold. Of fewer than it counts, as many are required as hold in
+    the paper's own numbers, and where it prints none the claim is not tested."""
+    parts, k, margin = [pair.ours for pair in pairs], rule.k or "all", rule.margin
+    if isinstance(k, int) and len(parts) < k:
+        as_many = sum(pair.published > rule.threshold for pair in pairs)
+        why = f"{len(parts)} comparisons are available, and the claim needs {k}"
+        if not as_many:
+            return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
+        why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
+        return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
+    if k == "each":
+        not_worse = rule.rule == "at_least"
+        d = -(margin or 0.0) if not_worse else rule.threshold
+        return rules.each(parts, d, margin=None if not_worse else margin)
+    if rule.rule == "leader":
+        return rules.leader(parts, margin=margin)
+    if rule.rule == "above" and len(parts) > 1:
+        raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
+    if rule.rule == "at_least":
+        return rules.at_least(parts, margin or 0.0, k=k)
+    if rule.rule == "equal":
+        return rules.equal(parts, margin or 0.0, k=k)
+    return rules.k_of(parts, k, rule.threshold, margin=margin)
+
+
+def _of_orders(rule: Rule, several: Sequence[Ordered]) -> rules.Decision:
+    """Of several orders of the same items, decided together."""
+    if apart := sorted(set().union(*(set(one.items) ^ set(several[0].items) for one in several))):
+        raise InputError(f"orders of {rule.id} differ in {', '.join(apart)}: expected the same items")
+    both = [(one.ours, one.published) for one in several]
+    return rules.orders(both, several[0].block_of_each, repeats_agree=rule.repeats_agree)
+
+
+def _of_numbers(rule: Rule, numbers: Sequence[Printed]) -> rules.Decision:
+    """Of numbers that are worked out twice."""
+    ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
+    decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
+    return replace(decision, answer=rules.SET_UP) if rule.set_up and decision.answer == rules.YES else decision
+
+
+def _own_repeat(claim: Claim) -> str:
+    """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
+    if isinstance(claim, Provided):
+        return _own_repeat(claim.parts)
+    several = [one for one in _items(claim) if isinstance(one, Ordered)]
+    known = [one for one in several if one.repeats is not None]
+    pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
+    if len(known) < len(several) or not pairs:
+        return ""
+    both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
+    agreement = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], several[0].block_of_each)
+    return rules.Decision(agreement.answer, 0, 1).decision
 
 
 @dataclass(frozen=True)
@@ -316,7 +249,7 @@ class Judged:
 
     @property
     def waits_for(self) -> str:
-        """What an undecided or untested claim waits for, one of `deciding.CAUSES`: what people wrote into
+        """What an undecided or untested claim waits for, one of `scoreboard.CAUSES`: what people wrote into
         `data/undecided.csv`, else what follows from its numbers."""
         if self.decision.decision == rules.NOT_TESTED:
             few = (self.rows["clusters"] < FEWEST_CLUSTERS).any()
@@ -386,30 +319,31 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     the claim is not what its rule is about.
     """
     rule = rulebook.rule(name)
-    decision, kind = _decided(rule, claim, have), _kind(claim) if claim else None
+    decision = _decided(rule, claim, have)
     if decision.answer in (rules.YES, rules.NO) and any(choice in turned_by for choice in rule.unreported):
         decision = replace(decision, answer=rules.DEPENDS, why="")
     ours = published.column("kind").get(name) == "question"
     nothing = evidence.OUR_QUESTION if ours else evidence.STAND_INS  # nobody's material but the paper's own words
-    ground = evidence.weakest(kind.grounds) if kind else nothing
-    frame = pd.DataFrame(
-        [{"claim": rule.id, **row} for row in (kind.rows(rule) if kind else [])], columns=list(COLUMNS)
-    )
-    repeat = kind.own_repeat if isinstance(kind, _Orders) else ""
-    if isinstance(kind, Provided) and isinstance(orders := _kind(kind.parts), _Orders):
-        repeat = orders.own_repeat
-    return Judged(name, rule, decision, ground, frame.astype({"n": "Int64", "clusters": "Int64"}), repeat)
-
-
-def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
-    if rule.rule == "fixed":
-        return rules.Decision(rule.fixed, 0, 1)
-    if lacking := [name for name in rule.needs if name not in have]:
-        return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
-    return _about(rule, claim).decide(rule)
+    ground = evidence.weakest(_grounds(claim)) if claim else nothing
+    rows = _rows(rule, claim) if claim else []
+    frame = pd.DataFrame([{"claim": rule.id, **row} for row in rows], columns=list(COLUMNS))
+    typed = frame.astype({"n": "Int64", "clusters": "Int64"})
+    return Judged(name, rule, decision, ground, typed, _own_repeat(claim))
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
+def _rows(rule: Rule, claim: Claim) -> list[dict[str, Any]]:
+    """The parts of a claim, in the columns of `COLUMNS`."""
+    if isinstance(claim, Provided):
+        return _rows(rule, claim.parts)
+    if isinstance(claim, Mapping):
+        return [
+            {"part": part, **(_number_of(rule, one) if isinstance(one, Printed) else part_of(rule, one))}
+            for part, one in claim.items()
+        ]
+    return [_along_row(claim)] if isinstance(claim, Along) else _order_rows(_items(claim))
+
+
 def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     """One part: published, ours with its interval, its p-value and answer were it the only part."""
     alone = _alone(rule, pair.ours)
@@ -447,6 +381,38 @@ def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
     if rule.rule == "equal":
         return rules.equal(quantity, rule.margin or 0.0)
     return rules.above(quantity, rule.threshold)
+
+
+def _number_of(rule: Rule, one: Printed) -> dict[str, Any]:
+    close = rules.same([one.ours], [one.published], tolerance=rule.margin)
+    return {"published": float(one.published), "ours": one.ours, "answer": close.answer}
+
+
+def _along_row(claim: Along) -> dict[str, Any]:
+    sides = (claim.x.values(), claim.y.values())
+    everyone = [pair.ours for side in sides for pair in side]
+    return {
+        "part": f"{claim.name} over {len(claim.x)} units",
+        "ours": _pearson(*(np.array([pair.ours.point for pair in side]) for side in sides)),
+        "published": _pearson(*(np.array([pair.published for pair in side]) for side in sides)),
+        "n": min(one.n for one in everyone),
+        "clusters": min(one.clusters for one in everyone),
+    }
+
+
+def _order_rows(several: Sequence[Ordered]) -> list[dict[str, Any]]:
+    """Kendall's tau-b of each order with the printed one, with its interval over inputs; before several of them their
+    mean."""
+    rows = [_order_row(one) for one in several]
+    if len(rows) == 1:
+        return rows
+    taus = [tau_of(one.ours, one.published) for one in several]
+    mean = sum(taus[1:], start=taus[0]) / len(taus) if len({id(tau.drawn) for tau in taus}) == 1 else None
+    together = {} if mean is None else row_of(mean, "ours", "low", "high")
+    first = {"part": f"mean of {len(rows)}", "ours": float(np.mean([row["ours"] for row in rows])), **together}
+    first |= {name: min(row[name] for row in rows) for name in ("n", "clusters")}
+    known = [row["repeat"] for row in rows if "repeat" in row]
+    return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
 
 
 def _order_row(one: Ordered) -> dict[str, Any]:

@@ -51,6 +51,11 @@ class Material:
     datasets: tuple[str, ...]
     models: tuple[str, ...]
 
+    def ground(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
+        """The ground on which values of these data sets (default: all that are there) rest."""
+        named = self.datasets if datasets is None else datasets
+        return evidence.ground(paper, notebook=notebook, datasets=named, models=self.models)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -104,7 +109,7 @@ class Measured:
             ours = theirs  # of what this machine has no data for
         else:
             mine = _of_run(run, notebook, parts)
-            ours = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
+            ours = _speaking(mine, theirs, lambda one: one.ground(paper, notebook), run.job.profile)
         key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
         if key not in prepared:
             prepared[key] = ours.units if prepare is None else prepare(ours.units)
@@ -139,18 +144,18 @@ class Measured:
             self._levels[column] = list(self.frame[column].unique().tolist())
         return list(self._levels[column])
 
-    def comparable(self, column: str = "dataset") -> list[Any]:
-        """The levels whose values are compared with the paper's: those that it prints values of, or all; of data sets
-        where it prints none of them those on the firmest ground.
+    def comparable(self) -> list[Any]:
+        """The data sets whose values are compared with the paper's: those that it prints values of; where it prints
+        none of them those on the firmest ground.
 
         On the paper's own data its table is compared with that data alone, whatever substitutes there are; substitutes
         are pooled where there is nothing else.
         """
-        levels = self.levels(column)
-        printed = set(self.printed[column]) if column in self.printed.columns else set()
+        levels = self.levels("dataset")
+        printed = set(self.printed["dataset"]) if "dataset" in self.printed.columns else set()
         if with_print := [level for level in levels if level in printed]:
             return with_print
-        return next(iter(self.grounds.values()), levels) if column == "dataset" else levels
+        return next(iter(self.grounds.values()), levels)
 
     @cached_property
     def grounds(self) -> dict[str, list[str]]:
@@ -235,8 +240,7 @@ class Measured:
 
     def evidence(self, datasets: Iterable[str] | None = None) -> str:
         """The ground on which values of these data sets (default: all that are there) rest."""
-        named = self.material.datasets if datasets is None else datasets
-        return evidence.ground(self.paper, notebook=self.notebook, datasets=named, models=self.material.models)
+        return self.material.ground(self.paper, self.notebook, datasets)
 
 
 def _listed(label: object) -> list[str]:
@@ -276,13 +280,8 @@ def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]
     """Data sets by the ground on which their values rest, the firmest first."""
     by_ground: dict[str, list[str]] = {}
     for name in datasets:
-        on = evidence.ground(paper, notebook=notebook, datasets=[name], models=one.models)
-        by_ground.setdefault(on, []).append(name)
+        by_ground.setdefault(one.ground(paper, notebook, [name]), []).append(name)
     return {ground: by_ground[ground] for ground in evidence.GROUNDS if ground in by_ground}
-
-
-def _ground(paper: str, notebook: str, one: Material) -> str:
-    return evidence.ground(paper, notebook=notebook, datasets=one.datasets, models=one.models)
 
 
 def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:

@@ -136,14 +136,12 @@ def multiverse(
     """The claim of an id judged under every specification.
 
     `specifications`: from the options chosen, one for each name in `over`, to the claim as `judged` takes it; the first
-    is the book's own. Raises InputError for none, for more than 64, or where one names another number of options.
+    is the book's own. Raises InputError for none or for more than 64.
     """
     if not 0 < len(specifications) <= MOST:
         raise InputError(f"{len(specifications)} specifications of {name}: expected 1 to {MOST}")
     rows = []
     for options, parts in specifications.items():
-        if len(options) != len(over):
-            raise InputError(f"the specification {options} of {name} needs an option for each of {', '.join(over)}")
         rows.append({**dict(zip(over, options, strict=True)), **_row(judge(name, parts, have=have))})
     return Curve(name, tuple(over), pd.DataFrame(rows))
 

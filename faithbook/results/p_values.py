@@ -1,6 +1,6 @@
 """One-sided p-values and interval ends of many quantities at once, as plain functions of arrays.
 
-`faithbook.results.estimates` calls them for one quantity, `faithbook.results.calibration` for the quantities of
+`faithbook.results.estimates` calls them for one quantity, `data/reference/calibrate.py` for the quantities of
 thousands of worlds whose truth is known: what is calibrated is what judges.
 
 Shape letters: K clusters, R draws, M quantities.

@@ -1,7 +1,8 @@
-"""Two plots of tidy frames: dots with intervals, lines with bands. Their alternative text comes from the frame.
+"""Two plots of tidy frames: dots with intervals, lines with bands; and the plot of claims. Their alternative text comes
+from the frame.
 
-A frame has a row for each point: `estimate`, `low` and `high` (NaN where there is no interval, as of a published
-value), and columns that say where it belongs: its row or its place along x, its panel, its series.
+A frame has a row for each point: `estimate`, `low` and `high` (NaN or left out where there is no interval, as of a
+published value), and columns that say where it belongs: its row or its place along x, its panel, its series.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from faithbook.results import figures
+from faithbook.results import figures, pointed
 from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results.numbers import ends_of, printed
+from faithbook.results.paired import Paired
+from faithbook.results.tables import apart
 
 Drawn = tuple[Any, str]
 """A figure and its alternative text."""
@@ -22,6 +27,8 @@ LOOKS = {"published": (PUBLISHED, "D"), "ours": (OURS, "o")}
 """Colour and marker of series that look the same in every figure."""
 _MOST_SPOKEN = 30
 """Points that an alternative text names one by one; of more it names the lowest and the highest of each series."""
+_SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high"]
+"""What has to be seen whole in a plot of claims."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +72,25 @@ class Layout:
             (ax.axvline if upright else ax.axhline)(at, color="#666666", ls=":", lw=1)
 
 
+def beside(pairs: Mapping[str, Paired], **labels: str) -> pd.DataFrame:
+    """Pairs as rows of a plot: what is published, and ours with its interval, as two series; `labels`: the same for all
+    (a panel, say)."""
+    rows = [
+        {"row": name, "series": series, **labels, **ends}
+        for name, pair in pairs.items()
+        for series, ends in (("ours", ends_of(pair)), ("published", printed(pair)))
+    ]
+    return pd.DataFrame(rows).dropna(subset=["estimate"])
+
+
+def beside_plot(pairs: Mapping[str, Paired], x_label: str) -> Drawn:
+    """Published values beside ours, one line per pair."""
+    return dot_plot(beside(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
+
+
 def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Layout | None = None) -> Drawn:
     """Estimates with intervals, one line per level of the column `row`; series of one line are set a little apart."""
-    look = layout or Layout()
+    look, frame = layout or Layout(), _with_ends(frame)
     panels, styles = look.panels(frame), look.styles(frame)
     place = {name: -i for i, name in enumerate(dict.fromkeys(frame[row]))}
     columns = min(look.columns, len(panels))
@@ -91,7 +114,7 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
     fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
-    return fig, _spoken(frame, f"Dot plot of {x_label} with 95 % intervals", row, look)
+    return fig, _spoken(frame, f"Dot plot of {x_label}", row, look)
 
 
 def line_plot(
@@ -106,7 +129,7 @@ def line_plot(
 ) -> Drawn:
     """Estimates along x, one line per series, with their intervals as bands or upright `bars`; a series whose x is NaN
     is a level line. `log`: of the x axis."""
-    look = layout or Layout()
+    look, frame = layout or Layout(), _with_ends(frame)
     panels, styles = look.panels(frame), look.styles(frame)
     columns = min(look.columns, len(panels))
     fig, axes = figures.panels(
@@ -135,7 +158,12 @@ def line_plot(
         ax.set_ylabel(y_label)
     fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
-    return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
+    return fig, _spoken(frame, f"Line plot of {y_label} against {x_label}", x, look)
+
+
+def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the ends of intervals, missing where it has none."""
+    return frame if "low" in frame.columns else frame.assign(low=np.nan, high=np.nan)
 
 
 def _level(ax: Any, row: pd.Series, colour: str, name: str) -> None:
@@ -172,9 +200,56 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             of_series.append(f"{look.word(name)}: {points}" if name else points)
         by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
     many = " Of each series the lowest and the highest." if len(frame) > _MOST_SPOKEN else ""
-    return f"{what}.{many} {'. '.join(by_panel)}."
+    intervals = " with 95 % intervals" if frame["low"].notna().any() else ""
+    return f"{what}{intervals}.{many} {'. '.join(by_panel)}."
 
 
 def _value(row: Mapping[Any, Any]) -> str:
     ends = "" if np.isnan(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
     return f"{row['estimate']:.2f}{ends}"
+
+
+# --------------------------------------------------------------------------------------------------------------- claims
+def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
+    """Published against ours, one panel a claim and one line a part, with intervals.
+
+    `rows` has the columns of `judged.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
+    dotted lines are. The pale bar: where a replication of the published value falls in 95 of 100; at the right, how far
+    ours lies from it in standard errors.
+    """
+    panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
+    heights = [len(part) + 1 for _, part in panels]
+    fig, axes = plt.subplots(
+        len(panels), 1, figsize=(8.5, 0.34 * sum(heights) + 0.9), squeeze=False, height_ratios=heights
+    )
+    for ax, (name, part) in zip(axes[:, 0], panels, strict=True):
+        places = np.arange(len(part))[::-1]
+        marks = list(lines.get(name, (0.0,)))
+        for line in marks:
+            ax.axvline(line, color="#666666", ls=":", lw=1)
+        ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
+        figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
+        if rows["published"].notna().any():  # questions of our own have none
+            ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+            pointed.say_rows(ax, part["published"], places, "published")
+        for place, away in zip(places, part["away"], strict=True):
+            ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
+        ax.set_yticks(places, part["part"])
+        ax.set_ylim(-0.6, len(part) - 0.4)
+        ends = np.append(part[_SPANNED].to_numpy(float), marks)
+        low, high = np.nanmin(ends), np.nanmax(ends)
+        left, right = ax.get_xlim()
+        if high > low:
+            ax.set_xlim(max(left, low - (high - low) / 2), min(right, high + (high - low) / 2))
+        ax.locator_params(axis="x", nbins=6)
+        ax.set_title(titles.get(name, name), loc="left", fontsize="small")
+    figures.legend(fig)
+    return fig
+
+
+def claims_in_words(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """What a plot of claims shows, for those who do not see it."""
+    theirs = rows[["claim", "part", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
+    tidy = pd.concat([rows.rename(columns={"ours": "estimate"}).assign(series="ours"), theirs])
+    look = Layout(panel="claim", series="series", names=titles)
+    return _spoken(tidy.dropna(subset=["estimate"]), "Dot plot, one panel a claim,", "part", look)

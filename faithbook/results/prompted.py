@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu
 
-from faithbook.results import figures
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of
+from faithbook.results.labels import labels
+from faithbook.results.numbers import listed
 from faithbook.results.paired import Paired
+from faithbook.results.plots import Drawn, Layout, dot_plot
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
 WITHOUT_MODEL = "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings it (98 MB)."
@@ -69,20 +67,8 @@ def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
     return found.rename("value").reset_index().assign(model=MODEL)
 
 
-def by_method(series: Mapping[str, Mapping[str, Paired]], *, xlabel: str) -> tuple[Any, str]:
-    """A dot with its interval for each method of the first series, and of the others for those that they have:
-    figure and alt text."""
-    place = {one: -float(i) for i, one in enumerate(next(iter(series.values())))}
-    fig, ax = plt.subplots(figsize=(7.5, 0.42 * len(place) + 1.4))
-    looks = figures.styles(list(series))
-    for i, (name, pairs) in enumerate(series.items()):
-        frame = pd.DataFrame([ends_of(pair) for pair in pairs.values()])
-        places = [place[one] + 0.24 * ((len(series) - 1) / 2 - i) for one in pairs]
-        colour, marker = looks[name]
-        figures.dots(ax, frame, places, label=name, colour=colour, marker=marker)
-    ax.set_yticks(list(place.values()), [label(one) for one in place])
-    ax.set_xlabel(xlabel)
-    figures.legend(fig)
-    points = [{one: f"{pair.ours.point:.2f}" for one, pair in pairs.items()} for pairs in series.values()]
-    said = "; ".join(f"{label(one)} {' and '.join(of[one] for of in points if one in of)}" for one in place)
-    return fig, f"Dot plot of {xlabel} by method: {', and '.join(series)}. {said}."
+def by_method(series: Mapping[str, Mapping[str, Paired]], *, xlabel: str) -> Drawn:
+    """A dot with its interval for each method of each series that has it."""
+    cells = {(name, method): pair for name, pairs in series.items() for method, pair in pairs.items()}
+    layout = Layout(series="series", names=labels(), width=7.5)
+    return dot_plot(listed(cells, ["series", "method"]), xlabel, row="method", layout=layout)

@@ -21,14 +21,16 @@ REVIEW = "review_of_edin_2025"
 KINDS = ("table", "figure", "claim", "question")
 
 
-def table(name: str) -> pd.DataFrame:
-    """A table of `data/published`, values and spreads as numbers, everything else as printed."""
+def table(name: str, *, text: bool = False) -> pd.DataFrame:
+    """A table of `data/published`, values and spreads as numbers, everything else as printed; `text`: values as they
+    are printed too, in a column of this name."""
     ask(f"data/published/{name}.csv")
     folder = root() / "data" / "published"
     path = folder / f"{name}.csv"
     if not path.is_file():
         raise unknown("published table", name, [p.stem for p in folder.glob("*.csv")])
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame = frame.assign(text=frame["value"]) if text else frame
     for column in {"value", "spread"} & set(frame.columns):
         frame[column] = pd.to_numeric(frame[column], errors="coerce")
     return frame

@@ -21,7 +21,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import evidence, exhibits, figures, judged, published, rulebook, scoreboard, tables
+from faithbook.results import evidence, figures, judged, plots, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
@@ -172,7 +172,7 @@ class Page:
     def table(
         self,
         name: str,
-        of: exhibits.CellOf,
+        of: tables.CellOf,
         *,
         rows: Sequence[str],
         columns: Sequence[str],
@@ -186,23 +186,31 @@ class Page:
         `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has.
         """
         theirs = published.table(name) if printed is None else printed
-        wide, long = exhibits.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
+        wide, long = tables.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
         title = caption or self._said.get(name, name)
         brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
         legend = f"ours, {brackets if long['published'].notna().any() else 'intervals in the texts of the cells'}"
-        return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{title.rstrip('.')}: {legend}")
+        return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
     def listing(
-        self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3, empty: str | None = None
+        self,
+        frame: pd.DataFrame,
+        name: str,
+        *,
+        caption: str,
+        digits: int = 3,
+        empty: str | None = None,
+        wide: pd.DataFrame | None = None,
     ) -> Markdown:
         """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows.
 
-        `empty`: what is shown if it has no rows; without it such a table is refused (InputError).
+        `empty`: what is shown if it has no rows; without it such a table is refused (InputError). `wide`: what is shown
+        instead of it, as it is.
         """
         if empty is not None and frame.empty:
             return Markdown(empty)
-        line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
-        return tables.table(frame, self.run, name, caption=caption, digits=digits, line=line)
+        line = tables.slim_line(self.run, self.notebook, f"{name}.csv")
+        return tables.table(frame, self.run, name, caption=caption, digits=digits, wide=wide, line=line)
 
     def stand_ins(
         self, cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str], name: str, *, caption: str
@@ -217,7 +225,7 @@ class Page:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
         text = tables.markdown_table(frame, name, caption, findable=True)
-        return Markdown(f"{text}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
+        return Markdown(f"{text}\n\n{tables.slim_line(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
         """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
@@ -233,10 +241,10 @@ class Page:
             {
                 "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
                 "part": frame["part"],
-                "published": [exhibits.short(float(x), 3) for x in frame["published"]],
-                "ours": [exhibits.short(float(x), 3) for x in frame["ours"]],
+                "published": [tables.short(float(x), 3) for x in frame["published"]],
+                "ours": [tables.short(float(x), 3) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
-                "apart": [exhibits.apart(x) for x in frame["away"]],
+                "apart": [tables.apart(x) for x in frame["away"]],
                 "n": frame["n"].astype(str).fillna("–"),
                 "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
             }
@@ -245,9 +253,8 @@ class Page:
             wide = wide.drop(columns="apart")
         if wide.empty and answers:
             wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
-        return exhibits.save_table(
-            self.run, self.notebook, name, wide, every.rename(columns={"ours": "estimate"}), caption
-        )
+        nothing = "*No part of these claims can be compared.*"
+        return self.listing(every.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide)
 
     def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
         """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
@@ -257,8 +264,8 @@ class Page:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
         titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
-        fig = exhibits.claims_plot(rows, titles, lines={one.id: judged.lines(one.rule) for one in chosen})
-        return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
+        fig = plots.claims_plot(rows, titles, lines={one.id: judged.lines(one.rule) for one in chosen})
+        return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
         """The claim of an id under every open choice (`results.multiverse`); to be drawn before it is judged."""
@@ -276,7 +283,7 @@ class Page:
         if data is not None:
             self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
             files.append(f"{name}.csv")
-        line = exhibits.slim_line(self.run, self.notebook, *files)
+        line = tables.slim_line(self.run, self.notebook, *files)
         return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
 
     def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:
@@ -334,4 +341,4 @@ def _alone(answer: object, why: object) -> str:
 
 
 def _ends(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"{exhibits.short(low, 3)} to {exhibits.short(high, 3)}"
+    return "" if math.isnan(low) else f"{tables.short(low, 3)} to {tables.short(high, 3)}"

@@ -1,6 +1,6 @@
 """The rules by which claims are judged: each takes quantities, and answers yes, no, or why neither.
 
-Every rule promises its errors (measured by `faithbook.results.calibration`): at equality it says no in at most 5 of 100
+Every rule promises its errors (measured by `data/reference/calibrate.py`): at equality it says no in at most 5 of 100
 on either side, and yes as seldom. A claim of several parts is judged by *partial conjunction* (Benjamini & Heller
 2008): at least k of m parts are true if (m - k + 1) * p_(k) <= .025, the p-values sorted upward; that fewer are is said
 by the p-values of the other side.
@@ -21,9 +21,9 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
+from faithbook.results.agreement import tau_b
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.p_values import outward
-from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"

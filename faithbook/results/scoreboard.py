@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 
 import pandas as pd
 
-from faithbook.results.evidence import GROUNDS, STAND_INS
-from faithbook.results.published import claims
-from faithbook.results.rules import DECISIONS, UNDECIDED
-from faithlib.errors import DataError, unknown
+from faithbook.results import rules
+from faithbook.results.evidence import STAND_INS
+from faithbook.results.published import beside, claims
+from faithbook.results.rulebook import Rule
+from faithbook.results.rules import UNDECIDED
+from faithlib.errors import DataError
 
 RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
 WAITS = {RULE: "another rule", MORE_INPUTS: "more inputs", UNOBTAINABLE: "what we cannot get", "": ""}
 """What an undecided or untested claim waits for, in words."""
+CAUSES = {
+    RULE: "by its rule more inputs do not decide it",
+    MORE_INPUTS: "with more inputs",
+    UNOBTAINABLE: "with more than there are",
+}
+"""Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
 
 _TEXTS = ("decision", "reason", "page", "evidence", "part", "depends_on", "waits_for", "own_repeat", "same_as")
 _COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specifications")
@@ -34,7 +43,7 @@ class Entry:
     - `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
     - `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have
       the answer of the book's own;
-    - `waits_for`: what an undecided or untested claim waits for, by cause (`deciding.CAUSES`);
+    - `waits_for`: what an undecided or untested claim waits for, by cause (`CAUSES`);
     - `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
     """
 
@@ -61,12 +70,6 @@ class Entry:
     waits_for: str = ""
     same_as: str = ""
     post_hoc: bool = False
-
-    def __post_init__(self) -> None:
-        if self.decision not in DECISIONS:
-            raise unknown("decision", self.decision, DECISIONS)
-        if self.evidence not in (*GROUNDS, ""):
-            raise unknown("evidence", self.evidence, GROUNDS)
 
 
 FIELDS = tuple(one.name for one in fields(Entry) if one.name != "id")
@@ -140,3 +143,55 @@ def distinct(board: pd.DataFrame) -> pd.DataFrame:
     ['a']
     """
     return board[~board["same_as"].isin(set(board["id"]))]
+
+
+# ----------------------------------------------------------------------------------------------- what would decide it
+@dataclass(frozen=True)
+class Deciding:
+    """The part that the decision waits for, and clusters with which it would be clear with a power of .8; `answer`:
+    what the claim would then be."""
+
+    part: str
+    needed: int
+    answer: str
+
+
+def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Deciding | None:
+    """How many inputs would decide a claim that is undecided, were its values as they look now, by its parts (columns
+    part, ours, needed: clusters for each alone); None where more inputs do not: a part that lies on the line, or a rule
+    that is not about parts. `lines`: where parts must lie right of, or between.
+
+    A claim of m parts of which k are asked for is yes once its k-th clearest part is above the line at
+    ALPHA / (m - k + 1), and no once its (m - k + 1)-th clearest is below it at ALPHA / k (`rules.conjunction`). The
+    points say which of the two it would be: yes where k of them are above the line.
+    """
+    known = rows.dropna(subset=["needed", "ours"])
+    if rule.rule not in ("above", "k_of", "leader", "at_least", "equal") or len(known) < len(rows) or rows.empty:
+        return None
+    m = len(known)
+    k = rule.needed(m)
+    inside = (known["ours"] > lines[0]) & (known["ours"] < lines[-1] if len(lines) > 1 else True)
+    yes = int(inside.sum()) >= k
+    place, alpha = (k, rules.ALPHA / (m - k + 1)) if yes else (m - k + 1, rules.ALPHA / k)
+    clearest = known[inside == yes].sort_values("needed", kind="stable").iloc[place - 1]
+    several = 0 if yes or m == 1 else rules.FEWEST_FOR_SEVERAL_NO
+    needed = max(math.ceil(clearest["needed"] * (rules.reach(alpha) / rules.reach()) ** 2), several)
+    return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
+
+
+def undecided(board: pd.DataFrame) -> pd.DataFrame:
+    """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest cell, how
+    many would decide it, and why there are not as many. Of what only a small run leaves undecided
+    nothing is known.
+    """
+    rows = distinct(board).query("decision == @UNDECIDED")
+    causes = beside("undecided").set_index("id").reindex(rows["id"]).fillna("")
+    return pd.DataFrame(
+        {
+            "finding": rows["id"].to_numpy(),
+            "n": rows["n"].to_numpy(),
+            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(rows["needed"]).fillna(0)],
+            "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
+            "why not": causes["why"].to_numpy(),
+        }
+    )

@@ -20,8 +20,8 @@ from fnmatch import fnmatchcase
 
 import pandas as pd
 
-from faithbook.results.exhibits import short
 from faithbook.results.rules import DECISIONS
+from faithbook.results.tables import short
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")

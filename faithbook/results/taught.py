@@ -18,8 +18,7 @@ import pandas as pd
 from faithbook.results import evidence, figures, findings, published
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
-from faithbook.results.sentences import Results, conditions
-from faithlib.errors import DataError
+from faithbook.results.sentences import Results
 
 MEASURED = (findings.REPRODUCED, findings.MIXED, findings.NOT_REPRODUCED, findings.UNDECIDED)
 ROWS = {
@@ -32,60 +31,33 @@ ROWS = {
 
 
 @dataclass(frozen=True)
-class Support:
-    """An id that an answer rests on, and the sentence of what was measured for it."""
-
-    id: str
-    found: str
-
-
-@dataclass(frozen=True)
 class Lesson:
     """A question that the book answers: the answer, the decisions that it was written for, and its evidence, the
-    weightiest first."""
+    weightiest first: rows with an `id` that the answer rests on and the sentence of what was measured (`found`)."""
 
     number: int
     asks: str
     answer: str
     when: str
-    rests_on: tuple[Support, ...]
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph of the landing page: a numbered finding, or what follows the findings; `when`: the decisions that it
-    was written for."""
-
-    kind: str
-    title: str
-    text: str
-    when: str
+    rests_on: tuple[Any, ...]
 
 
 def lessons() -> tuple[Lesson, ...]:
     """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and
-    their place in it (`6.2`).
-
-    Raises DataError for an id without a sentence, or a lesson without a question or an answer.
-    """
+    their place in it (`6.2`)."""
     claims = published.claims()
-    if silent := sorted(claims["id"][(claims["lesson"] != "") & (claims["found"] == "")]):
-        raise DataError(f"data/claims.csv says nothing of {', '.join(silent)}: fill `found`")
     read = []
     for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
-        if not asks or not answer:
-            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both")
-        conditions(when)
         answering = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
-        support = tuple(Support(name, text) for name, text in zip(answering["id"], answering["found"], strict=True))
-        read.append(Lesson(int(number), asks, answer, when, support))
+        rests_on = tuple(answering[["id", "found"]].itertuples(index=False))
+        read.append(Lesson(int(number), asks, answer, when, rests_on))
     return tuple(read)
 
 
-def landing_page() -> tuple[Paragraph, ...]:
-    """The paragraphs of `data/findings.csv`, in order."""
-    rows = published.beside("findings")[["kind", "title", "text", "when"]]
-    return tuple(Paragraph(*map(str, row)) for row in rows.itertuples(index=False))
+def landing_page() -> tuple[Any, ...]:
+    """The paragraphs of the landing page: the rows of `data/findings.csv`, with their `kind` (a numbered finding, or
+    what follows the findings), `title`, `text`, and the decisions that they were written for (`when`)."""
+    return tuple(published.beside("findings").itertuples(index=False))
 
 
 def landing(results: Results, figure: str) -> str:
@@ -111,28 +83,24 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
 
 def paragraph(lesson: Lesson, results: Results) -> str:
     """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
-    lines = [results.shown(lesson.answer, lesson.when)]
-    for one in lesson.rests_on:
-        verdict = _verdict(results, one.id)
-        lines.append(f'{sentence(one, results)}\n<span class="verdict-note">{_claim(verdict)}</span>')
-    return "\n\n".join(lines)
+    supports = [
+        f'{sentence(one, results)}\n<span class="verdict-note">{_claim(results, one.id)}</span>'
+        for one in lesson.rests_on
+    ]
+    return "\n\n".join([results.shown(lesson.answer, lesson.when), *supports])
 
 
-def _verdict(results: Results, name: str) -> Mapping[str, Any]:
-    results.decision(name)  # raises where there is none
-    return {str(key): value for key, value in results.board.loc[name].items()}
-
-
-def sentence(support: Support, results: Results) -> str:
+def sentence(support: Any, results: Results) -> str:
     """What was measured for a claim, or that it was not tested here."""
     if results.decision(support.id) not in MEASURED:
         return "Not tested on the data of this copy."
     return f"{results.shown(support.found, of=support.id)}."
 
 
-def _claim(verdict: Mapping[str, Any]) -> str:
+def _claim(results: Results, name: str) -> str:
     """The claim as its source words it, and after it the decision with its evidence."""
-    name, decision, page = (str(verdict[one]) for one in ("id", "decision", "page"))
+    decision, verdict = results.decision(name), results.board.loc[name]
+    page = str(verdict["page"])
     source = published.sources()[name]
     kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"

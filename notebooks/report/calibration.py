@@ -32,11 +32,10 @@ page = start_page("calibration", profile, paper=published.OUR_OWN)
 table, made = calibration.measured()
 rates = calibration.rates(table)
 asked = rates.dropna(subset=["promised"])
-stored = calibration.stored()
 Markdown(
     f"{len(rates):,} rates, each of {table.worlds.min():,} to {table.worlds.max():,} worlds, were measured on {made['date']} "
-    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `python -m faithbook "
-    f"calibrate` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
+    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; "
+    f"`python data/reference/calibrate.py` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
 )
 
 
@@ -85,8 +84,8 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 
 # %%
 many = rates[(rates.rule == calibration.ALL) & (rates.clusters >= 24)]
-many = many.assign(kind=many["values"].map(calibration.kind), rule="the rule says " + many.which)
-drawn = many.loc[many.groupby(["kind", "rule", "parts"], sort=False).rate.idxmax()].rename(columns={"rate": "estimate"})
+highest = many.groupby(["kind", "which", "parts"], sort=False).rate.idxmax()
+drawn = many.loc[highest].rename(columns={"rate": "estimate"}).assign(rule=lambda rows: "the rule says " + rows.which)
 drawn = drawn[drawn.which.isin(["yes", "no"])].sort_values("parts", kind="stable")
 layout = Layout(panel="rule", series="kind", mark=0.05)
 fig, alt = dot_plot(drawn, "share of worlds in which it errs", row="parts", layout=layout)
@@ -97,7 +96,7 @@ page.figure(
     caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero, by the number of "
     "parts: the highest rate over 24 and 100 clusters and correlations 0, .5 and .9. Dotted: the promise. Bars: 95 % Monte "
     "Carlo intervals.",
-    data=many,
+    data=many.drop(columns=["kind", "skewness"]),
 )
 
 # %% [markdown]
@@ -110,7 +109,7 @@ held = rates[rates.which == calibration.HELD_AS]
 wide = held.assign(cell=[ends(row) for _, row in held.iterrows()]).pivot_table(
     index="values", columns="clusters", values="cell", aggfunc="first", sort=False
 )
-wide.insert(0, "skewness", [f"{calibration.skewness(name):.1f}" for name in wide.index])
+wide.insert(0, "skewness", [f"{x:.1f}" for x in held.groupby("values", sort=False).skewness.first()])
 wide = wide.rename(columns={n: f"{n} clusters, %" for n in calibration.COUNTS}).reset_index()
 page.listing(
     wide, "calibration_coverage", caption="Share of worlds in which the interval contains the truth, in percent"
@@ -141,7 +140,7 @@ page.listing(
 # %%
 broken = asked[~asked.kept]
 lines = [f"- {row.rule}, {row.clusters} clusters, {world(row)}: {row.which} in {ends(row)} of 100, promised {100 * row.promised:.0f}." for _, row in broken.iterrows()]  # fmt: skip
-apart = sorted({calibration.kind(name) for name in broken["values"]})
+apart = sorted(set(broken.kind))
 Markdown(
     "\n".join(lines) + f"\n\nAll of them are about values that are called {' or '.join(apart)} above."
     if len(broken)
@@ -157,8 +156,8 @@ Markdown(
 # depends on its size: every undecided verdict comes with the smallest effect that the run could have found.
 
 # %%
-sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
+sizes = ", ".join(f"{name} ({n})" for name, n in made["stored"].items())
 page.finish(
-    note=f"measured apart from the book by `python -m faithbook calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
+    note=f"measured apart from the book by `python data/reference/calibrate.py` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )

@@ -25,12 +25,12 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import settings_of
 from faithbook.results import rules
 from faithbook.results.alignment import EVERY, found_batches, score
-from faithbook.results.exhibits import every
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
 from faithbook.results.plots import Layout, dot_plot, line_plot
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 from faithbook.sources.files import sources
 
 page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")

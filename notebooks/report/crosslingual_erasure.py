@@ -39,8 +39,8 @@ from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, P
 from faithbook.papers.zaman_belinkov_spread import matrix, told_apart_by_size
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.results import published
+from faithbook.results.agreement import tau_b
 from faithbook.results.numbers import ends_of
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")

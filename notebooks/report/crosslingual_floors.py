@@ -35,12 +35,13 @@ from IPython.display import Markdown
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
-from faithbook.results import overviews, published
+from faithbook.results import published
 from faithbook.results.agreement import tau_of
-from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of, spoken
+from faithbook.results.plots import beside_plot
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
 SETTINGS = {
@@ -226,10 +227,11 @@ both = {
     for row in LOOKING
     if (pair := rho["main"].if_defined(row, "loss"))
 }
-bands = {kind: pair for kind, row in list(quoted.items())[:2] if (pair := rho["main"].if_defined(row, "loss"))}
+floors = {f"floor: {kind}": rho["main"].if_defined(row, "loss") for kind, row in list(quoted.items())[:2]}
 if both:
-    caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
-    page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)
+    caption = "Agreement across languages (attributions of the loss), published and ours. Floors: two attributions that ignore the prediction."
+    rows = both | {name: pair for name, pair in floors.items() if pair}
+    page.overview(beside_plot(rows, "ρ"), "crosslingual_overview", caption=caption)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 

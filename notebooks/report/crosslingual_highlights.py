@@ -32,11 +32,11 @@ from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belin
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, MARKED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, defined, on_more_texts, shown, words
 from faithbook.results import published
-from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label, row_label
 from faithbook.results.numbers import row_of, spoken
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
 

@@ -33,11 +33,11 @@ from faithbook.papers import zaman_belinkov_figures, zaman_belinkov_tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
 from faithbook.results import paired, published
-from faithbook.results.exhibits import every
 from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import spoken
 from faithbook.results.report import start_page
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 

@@ -69,7 +69,7 @@ TEXTS = {"all texts": LENGTHS, "short texts": EXACT, "long texts": ("long",)}
 # authors' files, so we test the claim and do not try to match them.
 #
 # **Our run.** The bounds of short texts are exact; those of long texts come from beam search. The best order
-# of removals reaches more on some models than on others, as the bars below show. NAOPC rescales each bar to 0 to 1.
+# of removals reaches more on some models than on others, as the lines below show. NAOPC rescales each line to 0 to 1.
 
 # %%
 cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in asked_on[dataset]]
@@ -87,7 +87,7 @@ page.listing(
 )
 
 # %%
-fig, alt = edin_figures.ranges(table, together)
+fig, alt = edin_figures.ranges(table)
 uppers = ", ".join(f"{m} {mean('upper', model=m).ours.point:.2f}" for m in models)
 page.figure(
     fig,

@@ -31,8 +31,9 @@ from faithbook.engine.run import load, load_units
 from faithbook.papers import edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
-from faithbook.results import exhibits, overviews
 from faithbook.results.judged import Printed
+from faithbook.results.numbers import listed
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 from faithbook.results.rulebook import rule
 from faithbook.results.rules import ALPHA
@@ -79,7 +80,7 @@ def compared(table, name, *names, caption, digits=4):
     wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
     full_caption = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
     file = every.assign(match=every.match.map({True: "yes", False: "no"}))
-    return exhibits.save_table(page.run, page.notebook, name, wide, file, full_caption)
+    return page.listing(file, name, caption=full_caption, wide=wide)
 
 
 def against_printed(table, within=None):
@@ -242,13 +243,18 @@ caption = (
 page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
 
 # %%
-possible = {NAMES[m]: [mean(end, dataset="yelp", model=m).ours.point for end in ("lower", "upper")] for m in models}
-reached = {
-    NAMES[m]: [mean("aopc_comprehensiveness", dataset="yelp", model=m, method=method).ours.point for method in methods]
+extremes = {("lower", "none"): "lowest possible", ("upper", "none"): "highest possible"}
+reached = dict.fromkeys([("aopc_comprehensiveness", method) for method in methods], "ten methods")
+spread = {
+    (series, NAMES[m], method): mean(metric, dataset="yelp", model=m, method=method)
+    for (metric, method), series in (extremes | reached).items()
     for m in models
 }
 caption = "Comprehensiveness (AOPC) that is possible on the short Yelp texts, and what ten methods reach, by model."
-page.overview(overviews.ranges(possible, reached, ylabel="AOPC"), "naopc_overview", caption=caption)
+drawn = dot_plot(
+    listed(spread, ["series", "row", "method"]), "AOPC", layout=Layout(series="series", mark=0.0, width=7.5)
+)
+page.overview(drawn, "naopc_overview", caption=caption)
 
 # %% [markdown]
 # **NAOPC lies between 0 and 1**, by its definition. Released values are outside if a beam missed the best order, if single
@@ -326,7 +332,7 @@ every = {"search": "exact", "width": 0, "upper_error": 0.0, "lower_error": 0.0, 
 cost = pd.concat([cost, pd.DataFrame([every])], ignore_index=True)
 n = len(exact)
 fig, alt = edin_figures.search_costs(cost)
-caption = f"Error against cost on {n:,} pairs of a model and a short text. Numbers at the points: width."
+caption = f"Error against cost on {n:,} pairs of a model and a short text."
 page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost.assign(n=n))
 
 # %%

@@ -57,8 +57,8 @@ page.figure(
     fig,
     "naopc_toy_curves",
     alt=alt,
-    caption="The perturbation curves of the perfect explanation. AOPC is the mean height of the shaded bars, how far "
-    "the answer has fallen below that to the whole text (dotted).",
+    caption="The perturbation curves of the perfect explanation. AOPC is how far the answer has fallen below that to the "
+    "whole text, mean over the four removals.",
 )
 
 # %% [markdown]
@@ -71,7 +71,7 @@ page.figure(
     fig,
     "naopc_figure_toy",
     alt=alt,
-    caption="The same two explanations of two models. Bars: from the smallest to the largest AOPC over all orders. The "
+    caption="The same two explanations of two models, beside the smallest and the largest score over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
     "explanation has 1 and its reverse 0, for both.",
 )
@@ -118,21 +118,11 @@ Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1
 # %% [markdown]
 # ## Bounds by formula and by search
 #
-# An order of removals is a path. Draw every set of words that can be left, the whole text at the top and nothing at the
-# bottom; each removal is one step down. AOPC adds up the answers along the path, and an answer depends on the *set*
+# An order of removals is a path. Picture every set of words that can be left, the whole text at the top and nothing at
+# the bottom; each removal is one step down. AOPC adds up the answers along the path, and an answer depends on the *set*
 # that is left, not on the way there. So the best of all $N!$ orders need not be looked for order by order: the best path
 # to a set is the best path to one of the sets above it, plus one step. `exact_bounds` works this out set by set
 # (dynamic programming), with $2^N$ answers while trying all orders needs $N!$ paths.
-
-# %%
-fig, alt = edin_toy.lattice(small["negation"])
-page.figure(
-    fig,
-    "naopc_toy_lattice",
-    alt=alt,
-    caption="The negation model as a lattice of sets. Every order of the four words is a path from top to bottom; AOPC "
-    "is the answer at the top minus the mean of the four answers below it on the path.",
-)
 
 # %% [markdown]
 # Formula, dynamic programming and the plain search through all orders have to agree; the cell stops if any two differ
@@ -172,8 +162,7 @@ page.figure(
     fig,
     "naopc_toy_orders",
     alt=alt,
-    caption=f"NAOPC of every one of the {len(moved)} orders (area: how many orders have that value). The diamond is "
-    "what a random order gets on average.",
+    caption=f"NAOPC of the {len(moved)} orders, and what a random order gets on average.",
     data=pd.concat(pd.DataFrame({"model": name, "naopc": small[name].naopc}) for name in edin_toy.FORMULAS),
 )
 

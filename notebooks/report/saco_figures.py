@@ -123,7 +123,7 @@ page.figure(
     fig,
     "saco_figure2_plot",
     alt=alt,
-    caption="Agreement of metrics on images, mean over data sets, models and methods. Black lines: 95 % intervals.",
+    caption="Agreement of metrics on images, mean over data sets, models and methods, with 95 % intervals. Orange lines: the published range.",
 )
 
 # %%

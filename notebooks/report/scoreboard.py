@@ -18,7 +18,7 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 
 from faithbook.engine.run import load
-from faithbook.results import deciding, findings, published, scoreboard
+from faithbook.results import findings, published, scoreboard
 from faithbook.results.report import start_page
 
 page = start_page("scoreboard", profile, paper=published.OUR_OWN)
@@ -69,7 +69,7 @@ page.figure(
 
 # %%
 caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
-if len(undecided := deciding.undecided(board)):
+if len(undecided := scoreboard.undecided(board)):
     page.listing(undecided, "scoreboard_undecided", caption=caption)
 
 # %%

@@ -21,9 +21,8 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import figures, published, quantities
+from faithbook.results import evidence, figures, published, quantities
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
@@ -173,8 +172,9 @@ examples = load("soft_examples", profile)
 values = over_lengths(load("soft_scores", profile), ["dataset", "model_seed", "input"])
 printed = published.table("soft_table4_examples")
 paper_method = printed[printed.method != "random"].groupby("dataset", sort=False).method.first()
-own_last = sorted(dict.fromkeys(examples.dataset), key=lambda name: name not in STAND_INS)  # the paper's own data win
-stands_in = {STAND_INS.get(name, name): name for name in own_last}
+substitutes = evidence.stands_for("zhao_aletras_2023")
+own_last = sorted(dict.fromkeys(examples.dataset), key=lambda name: name not in substitutes)  # the paper's own data win
+stands_in = {substitutes.get(name, name): name for name in own_last}
 shown = []
 for number, (source, method) in enumerate(paper_method.items(), start=1):
     if source not in stands_in:

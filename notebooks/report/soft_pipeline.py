@@ -29,10 +29,11 @@ from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_figures import from_theirs
 from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed, wins_and_ties
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each, shared
-from faithbook.results import exhibits, judged, published
+from faithbook.results import judged, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
+from faithbook.results.tables import in_words
 
 
 @of_each
@@ -86,7 +87,7 @@ if both:
     fig, alt = from_theirs(
         path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
     )
-    caption = "From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals"
+    caption = "From the published numbers to ours, step by step; mean over five methods, 95 % intervals"
     shown = page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path)
 shown
 
@@ -103,7 +104,7 @@ for name in both:
     changes |= {(name, *key): one for key, one in of.items()}
 long = listed(changes, ["dataset", "metric", "step"])
 if both:
-    wide = exhibits.in_words(long, ["dataset", "metric"], "step", "+.2f")
+    wide = in_words(long, ["dataset", "metric"], "step", "+.2f")
     wide[[*SIZES.values()]] = wide[[*SIZES.values()]].replace({r"\+": ""}, regex=True)
     wide.insert(
         2,
@@ -111,7 +112,7 @@ if both:
         [f"{theirs[metric][name]:.2f}" for name, metric in dict.fromkeys(zip(long.dataset, long.metric, strict=True))],
     )
     caption = "What each step changes of diagnosticity, and what remains"
-    shown = exhibits.save_table(page.run, page.notebook, "soft_pipeline_explained", wide, long, caption)
+    shown = page.listing(long, "soft_pipeline_explained", caption=caption, wide=wide)
     page.quote(
         "soft_explained",
         {f"{label(name)}, {label(metric)}, {step}": one for (name, metric, step), one in changes.items()},
@@ -187,9 +188,9 @@ for name, method, metric in product(both, ("attention", "input_x_gradient"), ("s
     cells |= {(name, method, metric, step): one for step, one in steps.items()}
 amounts, shown = listed(cells, ["dataset", "method", "metric", "what"]), ONE_SIZE
 if both:
-    wide = exhibits.in_words(amounts, ["dataset", "method", "metric"], "what", ".2f")
+    wide = in_words(amounts, ["dataset", "method", "metric"], "what", ".2f")
     caption = f"Diagnosticity under soft metrics with min-max amounts and with equal amounts (ranks), {LARGE}"
-    shown = exhibits.save_table(page.run, page.notebook, "soft_pipeline_amounts", wide, amounts, caption)
+    shown = page.listing(amounts, "soft_pipeline_amounts", caption=caption, wide=wide)
     page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): one for (name, *rest), one in cells.items()})
 shown
 

@@ -18,7 +18,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.results import published
-from faithbook.results.advice import PASSES, QUESTIONS, advice, answers, decisions, quotable
+from faithbook.results.advice import PASSES, advice, decisions, quotable
 from faithbook.results.report import start_page
 
 page = start_page("together_advice", profile, paper=published.OUR_OWN)
@@ -110,15 +110,6 @@ page.listing(
     caption="Every metric: the four answers; n, the inputs under the answer that has fewest; rank correlation with how true "
     "explanations are, on the model trained as usual, on the misled one, and the worse of the two; inputs needed to "
     "separate real from random (– where these inputs do not); model calls for one explanation of one input",
-)
-
-# %%
-fig, alt = answers(table, QUESTIONS)
-page.figure(
-    fig,
-    "together_advice_plot",
-    alt=f"Table of answers, one row per metric; {alt}",
-    caption="The four answers. Explanations were planted in texts and small images only.",
 )
 
 # %% [markdown]

@@ -36,9 +36,10 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import overviews, pointed, published, side_by_side
+from faithbook.results import pointed, published, side_by_side
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 from faithbook.results.side_by_side import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
@@ -161,31 +162,19 @@ page.listing(track, "together_tracking", digits=2, caption=caption)
 
 
 # %%
-def order(metric):
-    """Which features a metric erases first."""
-    least, most = ("lerf", "sufficiency", "ns"), ("morf", "comprehensiveness", "nc", "log_odds")
-    words = metric.replace("soft_", "").split("_")
-    return (
-        "erase least important first"
-        if {*least} & {*words}
-        else "erase most important first"
-        if {*most} & {*words}
-        else "other"
-    )
-
-
-before_after = {
-    modality: {
-        label(m): tuple(follows[modality, model, m].ours.point for model in ("trained", "misled by erasure"))
+before_after = listed(
+    {
+        (modality, model, label(m)): follows[modality, model, m]
+        for modality in modalities
+        for model in ("trained", "misled by erasure")
         for m in metrics
         if {(modality, "trained", m), (modality, "misled by erasure", m)} <= set(follows)
-    }
-    for modality in modalities
-}
-kinds = {label(m): order(m) for m in sorted(metrics, key=order)}
+    },
+    ["panel", "series", "row"],
+)
 caption = "Rank correlation of each metric with how true explanations are, before and after a model is misled by erased inputs."
 page.overview(
-    overviews.slopes(before_after, kinds, ylabel="rank correlation with the truth"),
+    dot_plot(before_after, "rank correlation with the truth", layout=Layout(panel="panel", series="series", mark=0.0)),
     "together_overview",
     caption=caption,
 )
