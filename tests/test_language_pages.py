@@ -230,7 +230,7 @@ def test_erasures_that_make_no_difference(store: Store) -> None:
 
 
 def test_pages_without_a_language_model_say_so(store: Store) -> None:
-    for name in ("language_measures", "language_win_rates"):
+    for name in ("language_measures", "language_win_rates", "language_contrast", "language_bounds"):
         page = store.report(name)
         assert "No numbers in this copy" in page.text
         assert set(page.verdicts.decision) == {"not tested"}

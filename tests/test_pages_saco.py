@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 from typing import Any
 
@@ -201,11 +200,8 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     assert changed["photographs", "scores replaced by ranks"] == pytest.approx(-0.2, abs=1e-3)
     assert changed["photographs", "erased: one fixed colour"] == pytest.approx(0.1, abs=1e-3)
     assert set(changes[changes.pictures == "photographs"]["data sets"]) == {"CIFAR-10"}  # which alone went through them
-    assert {"cifar10", "cifar100"} <= set(pd.read_csv(found.folder / "saco_stand_ins_models.csv").dataset)
     bars = pd.read_csv(found.folder / "saco_stand_ins_figure2.csv").groupby("pictures").size()
     assert bars.to_dict() == {"photographs": 5, "small pictures": 5}
-    assert set(pd.read_csv(found.folder / "saco_stand_ins_figure4.csv").dataset) == set(DATASETS)
-    assert {"saco_stand_ins_figure2_plot.svg", "saco_stand_ins_figure4_radar.svg"} <= set(os.listdir(found.folder))
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
 
 

@@ -91,21 +91,11 @@ def examples(store: Store, *, soft: float, hard: float) -> Shown:
         hardly = {(*key, ratio): value for key, value in means.items() if key not in softly for ratio in RATIOS}
         units = {"": units_of(softly, ("metric", "method"), **common)}
         units["lengths"] = units_of(hardly, ("metric", "method", "ratio"), **common)
-        rows = [
-            {
-                "dataset": dataset,
-                "model_seed": 0,
-                "input": "i0",
-                "position": i,
-                "token": f"t{i}",
-                "method": m,
-                "score": i,
-            }
-            for m in (*PAPER_METHODS, "random")
-            for i in range(10)
-        ]
+        places = pd.MultiIndex.from_product([(*PAPER_METHODS, "random"), range(10)], names=["method", "position"])
+        tokens = places.to_frame(index=False).assign(dataset=dataset, model_seed=0, input="i0")
+        tokens = tokens.assign(token="t" + tokens.position.astype(str), score=tokens.position)
         scores = pd.concat(units.values()).rename(columns={"id": "input"}).assign(dataset=dataset, model_seed=0)
-        tables = {"soft_examples": pd.DataFrame(rows), "soft_scores": scores}
+        tables = {"soft_examples": tokens, "soft_scores": scores}
         store.add("soft_metrics", units, tables=tables, dataset=dataset)
     store.add("soft_two_attributions", tables=toy_tables())
     return store.report("soft_examples")

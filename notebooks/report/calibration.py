@@ -21,12 +21,11 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.results import calibration, published
-from faithbook.results.figures import PALETTE
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 
 page = start_page("calibration", profile, paper=published.OUR_OWN)
@@ -85,31 +84,18 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 
 # %%
 many = rates[(rates.rule == calibration.ALL) & (rates.clusters >= 24)]
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
-places = {parts: place for place, parts in enumerate(calibration.PARTS)}
-STYLES = {calibration.LISTED: (PALETTE[0], "o"), calibration.SKEW_APART: (PALETTE[1], "D")}
-for ax, which in zip(axes, ("yes", "no"), strict=True):
-    for name, (colour, marker) in STYLES.items():
-        part = many[(many.which == which) & (many.kind == name)]
-        x = part.parts.map(places) + (-0.12 if name == calibration.LISTED else 0.12) + (part.clusters > 24) * 0.08
-        ax.vlines(x, part.low, part.high, color=colour, lw=1, alpha=0.5)
-        ax.plot(x, part.rate, marker, color=colour, ms=5, mfc="white", label=name)
-    ax.axhline(0.05, color="#666666", ls=":", lw=1.5)
-    ax.set_xticks(list(places.values()), [str(parts) for parts in places])
-    ax.set_xlabel("parts of the claim")
-    ax.set_title(f"the rule says {which}")
-axes[0].set_ylabel("share of worlds in which it errs")
-handles, names = axes[0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=2)
-highest = many.groupby(["kind", "which"]).rate.max()
-spoken = "; ".join(f"{kind}, {which}: at most {rate:.3f}" for (kind, which), rate in highest.items())
+highest = many.groupby(["kind", "which", "parts"], sort=False).rate.idxmax()
+drawn = many.loc[highest].rename(columns={"rate": "estimate"}).assign(rule=lambda rows: "the rule says " + rows.which)
+drawn = drawn[drawn.which.isin(["yes", "no"])].sort_values("parts", kind="stable")
+layout = Layout(panel="rule", series="kind", mark=0.05)
+fig, alt = dot_plot(drawn, "share of worlds in which it errs", row="parts", layout=layout)
 page.figure(
     fig,
     "calibration_parts",
-    alt="Two scatter plots of error rates against the number of parts, 1, 10, 30 and 120, with a dotted line at the "
-    f"promise of .05: how often a claim of all parts is answered yes (left) and no (right) where all means are zero. {spoken}.",
-    caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero: 24 and 100 "
-    "clusters, correlations 0, .5 and .9. Dotted: what is promised. Bars: 95 % Monte Carlo intervals.",
+    alt=alt,
+    caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero, by the number of "
+    "parts: the highest rate over 24 and 100 clusters and correlations 0, .5 and .9. Dotted: the promise. Bars: 95 % Monte "
+    "Carlo intervals.",
     data=many.drop(columns=["kind", "skewness"]),
 )
 

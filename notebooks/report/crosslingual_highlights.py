@@ -106,16 +106,6 @@ page.listing(
     "below random; and the thirteen minus random (estimate, more is better), n texts; the first line is what the tables below are about",
 )
 
-# %%
-Markdown(
-    " ".join(
-        f"On {NAMED[row.marks]} random scores are "
-        f"{'clearly below' if row.low > 0 else 'not clearly below'} the mean of the thirteen, and above {row.below} of the "
-        f"{len(OUTPUT_NAMES) * len(THIRTEEN)} single rows{'' if row.low > 0 else ': these marks tell little'}."
-        for row in apart_from_chance.rename(columns={"rows below random": "below"}).itertuples()
-    )
-)
-
 # %% [markdown]
 # **The table**, with the baselines:
 

@@ -37,7 +37,7 @@ from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import spoken
 from faithbook.results.report import start_page
-from faithbook.results.tables import every, rounded
+from faithbook.results.tables import every
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
@@ -343,10 +343,6 @@ third = page.test(
 )
 page.verdicts(third)
 
-# %%
-over = f"{len(there2)} languages, {np.corrcoef(there2.accuracy, there2.rho)[0, 1]:.2f}"
-Markdown(f"The correlation of accuracy and rho in the paper, over its {over}.")
-
 # %% [markdown]
 # ## Figure 7: random alignments
 #
@@ -386,16 +382,8 @@ last = page.test(
 )
 page.verdicts(last)
 
-# %%
-links = {text: rounded(mean, 2) for text, mean in points.items()}
-Markdown(
-    f"Mean rho of the loss over the thirteen rows is {links['aligner']} with the aligner's links, {links[SETTINGS['random links']]} "
-    f"with as many links at random, and {links[SETTINGS['random links, degrees kept']]} where each English word keeps how many "
-    "it has."
-)
-
 # %% [markdown]
-# ## Stand-ins, after the paper's own data
+# ## Substitute data, after the paper's own
 #
 # The tables above and the claims use XNLI only. This table has our other texts.
 

@@ -23,10 +23,10 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.results import figures, published
-from faithbook.results.figures import OURS, PALETTE
+from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken
+from faithbook.results.plots import Layout, dot_plot, line_plot
 from faithbook.results.prompted import WITHOUT_MODEL
 from faithbook.results.report import start_page
 
@@ -127,20 +127,13 @@ if there:
 
 # %%
 if there:
-    at = table.set_index(["metric", "method"])
-    fig, axes = figures.panels(4, 2, height=2.9, sharex=True)
-    looks = figures.styles(METHODS)
-    for ax, metric in zip(axes, ("soft_ns", "pi_soft_ns", "soft_nc", "pi_soft_nc"), strict=True):
-        for name, (colour, marker) in looks.items():
-            x, one = at.loc[("amount", name)], at.loc[[(metric, name)]]
-            figures.curve(ax, [x.estimate], one, label(name), colour=colour, bars=True, marker=marker, ls="")
-        ax.set_title(f"{label(metric)}: rank correlation {rho[metric].ours.point:.2f}", fontsize="small")
-    for ax in axes[2:]:
-        ax.set_xlabel("mean importance of a word", fontsize="small")
-    figures.legend(fig, columns=4)
-    each_metric = "; ".join(f"{label(one)} {quantity.ours.point:.2f}" for one, quantity in rho.items())
-    alt = f"Four panels with a dot for each method: its mean importance against Soft-NS and Soft-NC, left as they are, right at equal retention. Mean rank correlation over texts: {each_metric}."
-    caption = "How much a method marks and its soft metrics, as they are (left) and at equal retention (right). SmolLM2-135M, SST-2."
+    amount = table[table.metric == "amount"].set_index("method").estimate
+    drawn = table[table.metric != "amount"].assign(amount=lambda rows: rows.method.map(amount))
+    drawn["panel"] = [f"{label(one)}: rank correlation {rho[one].ours.point:.2f}" for one in drawn.metric]
+    drawn = drawn.sort_values("metric", key=lambda names: names.map([*SOFT, *SOFT.values()].index), kind="stable")
+    layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, shared=False)
+    fig, alt = line_plot(drawn, "mean importance of a word", "score", x="amount", layout=layout, bars=True)
+    caption = "How much a method marks and its soft metrics, as they are and at equal retention. SmolLM2-135M, SST-2."
     display(page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=table))
 
 # %%
@@ -179,19 +172,11 @@ page.parts(amounts, "language_amounts_parts", caption="The parts of these claims
 # %%
 if there:
     SINKING = [name for name in METHODS if name not in ("occlusion", "random")]
-    fig, ax = figures.plt.subplots(figsize=(7, 3))
     shares = listed({(name,): first_token("share", "share", name) for name in SINKING}, ["method"])
-    even = first_token("share", "even_share", "attention")
-    spots = range(len(SINKING))[::-1]
-    figures.dots(ax, shares, spots, colour=OURS, label="share of the first token")
-    ax.axvline(even.ours.point, color=PALETTE[6], ls=":", lw=1, label="even share")
-    ax.set_yticks(spots, [label(name) for name in SINKING], fontsize="small")
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the absolute scores of a prompt", fontsize="small")
-    figures.legend(fig)
-    each_method = "; ".join(f"{label(one.method)} {one.estimate:.0%}" for one in shares.itertuples())
-    alt = f"A dot with an interval for each method: the share of a prompt's scores that its first token has. {each_method}; an even share is {even.ours.point:.0%}."
-    caption = f"The first token's share of a prompt's scores. SmolLM2-135M, SST-2, n = {shares.n.min()}."
+    even = first_token("share", "even_share", "attention").ours.point
+    layout = Layout(names={name: label(name) for name in SINKING}, mark=even)
+    fig, alt = dot_plot(shares, "first token's share of the absolute scores of a prompt", row="method", layout=layout)
+    caption = f"The first token's share of a prompt's scores; dotted: an even share, {even:.0%}. SmolLM2-135M, SST-2, n = {shares.n.min()}."
     display(page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares))
 
 # %% [markdown]

@@ -28,7 +28,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, load_units
-from faithbook.papers import edin_bounds, edin_claims, edin_figures, edin_tables
+from faithbook.papers import edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
 from faithbook.results.judged import Printed
@@ -223,25 +223,7 @@ Markdown(
 # attributions and outputs count the words of a text differently, we keep the released AOPC.
 
 # %%
-short = cells[cells.length == "short"]
-kept = short[~short.computed].groupby("dataset")[["model", "id"]].apply(lambda part: len(part.drop_duplicates()))
-by_set = ", ".join(f"{n} of {SETS[name]}" for name, n in kept[kept > 0].items()) or "none"
-lacking = int(cells.aopc_files.isna().sum())
-Markdown(
-    f"Pairs of a short text and a model with the released AOPC: {by_set}. The others lie at most {short.gap.max():.0e} from "
-    f"the released ones, which are in single precision. Lacking in the files: {lacking} of {len(cells):,} scores; the "
-    "published means are over these texts too, and so are ours."
-)
-
-# %%
 means = edin_tables.scores_table(cells, limits, exact)
-kinds = means.assign(score=means.metric.str.split("_").str[0])
-summary = kinds.groupby(["dataset", "length", "score", "cause"], sort=False).size().rename("numbers").reset_index()
-page.listing(
-    summary.assign(cause=summary.cause.replace("", "match")),
-    "naopc_released_scores_summary",
-    caption="All 1,210 published means of scores: how many match ours, and what has to be put back where they do not",
-)
 
 # %%
 compared(
@@ -352,11 +334,6 @@ n = len(exact)
 fig, alt = edin_figures.search_costs(cost)
 caption = f"Error against cost on {n:,} pairs of a model and a short text."
 page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost.assign(n=n))
-
-# %%
-outdone = edin_bounds.outdone(cost.assign(error=cost.upper_error + cost.lower_error), "error")
-better = "no search" if outdone is None else f"*{outdone[1].search}*, width {outdone[1].width:.0f}"
-Markdown(f"Fewer answers than the adaptive search asks for, and a smaller error of both bounds together: {better}.")
 
 # %%
 off = {f"{bound} bound off by more than .02": mean(f"off_{bound}") for bound in ("upper", "lower")}

@@ -19,7 +19,6 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.games import show as games
@@ -48,7 +47,8 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 #
 # The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six models;
 # we may not show their words, so each word is shown as its position in the sentence. Take one of them and go through
-# the models: what is a good order for one is often a poor one for the next. In a class, "hide the bounds" hides the
+# the models: what is a good order for one is often a poor one for the next. The numbers come from a handful of sentences chosen
+# because they are short, and support no claim. In a class, "hide the bounds" hides the
 # scale, the table and the image until everybody has chosen an order.
 
 # %%
@@ -74,19 +74,18 @@ games.game("erase", erased, label="Game: erase the words of a sentence in an ord
 
 
 # %%
-def curve(item, scale, order):
-    """Answers along an order, from the whole input on."""
-    gone = np.cumsum([0, *(1 << part for part in order)])
-    return games.answers_of(item)[gone] / scale
-
-
 def drawn(ax, item, scale, unit):
     """The answers along five orders, the best and the worst; what this shows, in words."""
+
+    def curve(order):
+        gone = np.cumsum([0, *(1 << part for part in order)])
+        return games.answers_of(item)[gone] / scale
+
     for number, (name, found) in enumerate(item["orders"].items()):
         curve_label = f"{name}, {found['aopc']:.2f}"
-        ax.plot(curve(item, scale, found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=curve_label)
+        ax.plot(curve(found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=curve_label)
     for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
-        along = curve(item, scale, item[end])
+        along = curve(item[end])
         assert abs((along[0] - along[1:]).mean() - item[value]) < 1e-4
         ax.plot(along, "-", lw=3, color=colour, alpha=0.8, label=f"{end} of all orders, {item[value]:.2f}")
     ax.set_ylim(0, 1)
@@ -109,25 +108,6 @@ page.figure(
     alt=drawn(ax, first, erased["scale"], "word"),
     caption=f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
     f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average.",
-)
-
-# %%
-played = orders.merge(items[["model", "item", "lower", "upper", "chance"]], on=["model", "item"])
-below = int((played.aopc < played.chance).sum())
-item_facts = pd.DataFrame([named[key] for key in played[["model", "item"]].itertuples(index=False, name=None)])
-numbers = played[["aopc", "naopc", "lower", "upper", "chance"]].rename(columns={"aopc": "AOPC", "naopc": "NAOPC"})
-page.listing(
-    item_facts[["model", "text"]].join(played.method).join(numbers),
-    "play_orders",
-    caption="Orders of five attributions on every sentence of the game, under every model: AOPC and NAOPC (higher is "
-    "better), both bounds of AOPC, and what a random order gets of it on average (chance)",
-)
-
-# %%
-Markdown(
-    f"In {below} of the {len(played)} rows an attribution does worse than a random order would on average. The numbers of "
-    "this page come from a handful of sentences that were chosen because they are short. They are for play and do not "
-    "support any claim."
 )
 
 # %% [markdown]
@@ -158,19 +138,6 @@ page.figure(
     alt=f"An image of a {shown['says']} in 4 by 4 cells. " + drawn(right, shown, pictured["scale"], "cell"),
     caption=f"The first image, which the model calls {shown['says']}: what is left of that answer in the best and the worst "
     f"order of its cells and in the orders of five attributions. A random order gets {shown['chance']:.2f} on average.",
-)
-
-# %%
-page.listing(
-    pd.DataFrame(
-        {"image": item["says"], "order of": name, "AOPC": found["aopc"]}
-        | {end: item[end] for end in ("lower", "upper", "chance")}
-        for item in pictured["items"]
-        for name, found in item["orders"].items()
-    ),
-    "play_picture_orders",
-    caption="Orders of five attributions on every image of the game: AOPC (higher is better), both its bounds, and what a "
-    "random order gets on average (chance)",
 )
 
 # %% [markdown]

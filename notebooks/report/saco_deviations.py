@@ -144,22 +144,9 @@ page.listing(
 
 # %%
 def shown(name, caption, *settings):
-    """Some effects as a table, and in a sentence which methods' SaCo moves beyond doubt."""
+    """Some effects as a table."""
     chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
-    display(page.listing(chosen, name, caption=caption, empty="*Not measured.*"))
-    saco = by_method[by_method.metric == "saco"]
-    clear = saco[(saco.low > 0) | (saco.high < 0)]
-    lines = [
-        f"- {NAMES[one]}: "
-        + (
-            ", ".join(f"{label(r.method)} {r.estimate:+.3f}" for r in clear[clear.setting == one].itertuples())
-            or "none"
-        )
-        for one in settings
-        if one in asked
-    ]
-    if lines:
-        display(Markdown("Methods whose SaCo moves by an interval without zero:\n\n" + "\n".join(lines)))
+    return page.listing(chosen, name, caption=caption, empty="*Not measured.*")
 
 
 # %% [markdown]

@@ -21,15 +21,14 @@ profile = "laptop"
 # %%
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import wu
 from faithbook.papers.wu import METHODS, PICTURE, SIGN
-from faithbook.results import needed, pointed, published
-from faithbook.results.figures import OURS, PALETTE
+from faithbook.results import needed, published
+from faithbook.results.figures import OURS
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
 from faithbook.results.plots import Layout, dot_plot
@@ -130,45 +129,12 @@ caption = "Images needed to separate a method from random scores with power .8 (
 page.listing(pictures, "saco_random_needed", caption=caption)
 
 # %%
-fig, ax = plt.subplots(figsize=(7.5, 0.5 * len(methods) + 1.4))
-COLOURS = dict(zip(SIGN, (OURS, PALETTE[4], PALETTE[1], PALETTE[2], PALETTE[3]), strict=True))
-MARKERS = dict(zip(SIGN, "osD^v", strict=True))
-MOST = 20_000
-spots = np.arange(len(methods))[::-1]
-mapped = pictures[pictures.against == "a random map"]
-for i, (metric, colour) in enumerate(COLOURS.items()):
-    part = mapped[mapped.metric == metric]
-    place = spots + 0.15 * (2 - i)
-    ax.hlines(place, part.low.clip(upper=MOST), part.high.clip(upper=MOST), color=colour, lw=1.2, zorder=2)
-    seen = part.estimate.le(MOST).to_numpy()
-    ax.plot(part.estimate[seen], place[seen], MARKERS[metric], color=colour, ms=5, label=label(metric), zorder=3)
-    pointed.say_rows(ax, part.estimate[seen], place[seen], label(metric), part.low[seen], part.high[seen])
-    ax.plot(part.estimate[~seen].clip(upper=MOST), place[~seen], ">", color=colour, mfc="white", ms=6, zorder=3)
-ax.set_xscale("log")
-ax.set_xlim(1.7, MOST * 1.3)
-ax.axvline(mapped.n.max(), color="#666666", ls=":", lw=1)
-ax.set_yticks(spots, [label(name) for name in methods], fontsize="small")
-ax.set_xlabel("images for power .8 (log scale)")
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize="small")
-finite = mapped.groupby("metric", sort=False).estimate.agg(lambda numbers: int(np.isfinite(numbers).sum()))
-page.figure(
-    fig,
-    "saco_random_needed_plot",
-    alt="Dots with intervals on a log scale: images needed for power .8, one row per method, one colour per metric; an "
-    "arrow at the right edge where no number is enough. Methods that some number of images separates: "
-    + ", ".join(f"{label(metric)} {number} of {len(methods)}" for metric, number in finite.items())
-    + ".",
-    caption="Images needed to separate a method from random scores. Arrows: never, because random scores are ahead (or "
-    f"more than {MOST:,}). Dotted: the {mapped.n.max()} images we have; right of it, numbers are extrapolated.",
-)
-
-# %%
 median = pictures.groupby(["metric", "against"], sort=False).estimate.median()
 medians = "; ".join(
     f"{label(metric)} against {against} {'no number' if np.isinf(n) else f'{n:.0f}'}"
     for (metric, against), n in median.items()
 )
-Markdown(f"Pictures that a typical method needs (median over {len(methods)} methods): {medians}.")
+Markdown(f"Images that a typical method needs (median over {len(methods)} methods): {medians}.")
 
 # %% [markdown]
 # ## The noise of random SaCo
@@ -197,13 +163,6 @@ spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
     "images, with the theoretical value; images that bring the mean to within .02"  # fmt: skip
 page.listing(spreads, "saco_random_noise", caption=caption)
-
-# %%
-inside = [f"K = {row.k}" for row in spreads.itertuples() if row.low <= row.theory <= row.high]
-Markdown(
-    f"The theory lies within the interval at {', '.join(inside) or 'no number of groups'} (of "
-    f"{', '.join(f'K = {k}' for k in spreads.k)})."
-)
 
 # %% [markdown]
 # ## Explanations that are noise themselves

@@ -18,7 +18,7 @@
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
 # | trained on | ImageNet-21k or ImageNet, then the data set | not known (by its architecture, DINOv2's data and more); then 10,000 of the data set | the data set, or clothes and then the data set |
 #
-# {doc}`Data and models <../data-and-models>` has more on each. The paper prints SaCo on ImageNet alone, so neither column
+# {doc}`Data and models <../data-and-models>` has more on each, and {doc}`saco_tables` has the accuracy of every model. The paper prints SaCo on ImageNet alone, so neither column
 # has a cell that it could match.
 
 # %% tags=["parameters"]
@@ -63,16 +63,6 @@ Markdown(
     f"*There are no {' and no '.join(missing)} among the values used here, so there is one column only.*"
     if missing
     else f"Compared: {'; '.join(f'{name}: ' + ', '.join(datasets) for name, datasets in ON.items())}."
-)
-
-# %% [markdown]
-# ## What the models reached
-
-# %%
-page.listing(
-    wu.transformers(measured.levels("dataset")),
-    "saco_stand_ins_models",
-    caption="Both kinds of models, from their cards: accuracy on n held-out images with its 95 % interval",
 )
 
 # %% [markdown]
@@ -214,11 +204,9 @@ if of_network is not None:
     display(page.listing(specified(curves)[columns], "saco_stand_ins_network_claims", caption=caption, digits=2))
 
 # %% [markdown]
-# ## Figures 2 and 4, on small images
+# ## Agreement of metrics (Figure 2)
 #
-# {doc}`saco_figures` draws both from photographs if these were measured. This section draws them for small images:
-# agreement of metrics as bars, and every method under every metric, by data set. Figures 1 and 3 of that page use a small
-# image.
+# {doc}`saco_figures` draws the agreement from photographs if these were measured. The table adds that on small images.
 
 # %%
 if missing:
@@ -228,17 +216,6 @@ else:
     columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
     caption = "Figure 2 on both kinds of images: Spearman's correlation with its 95 % interval, and Kendall's tau-b"
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
-    fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
-    caption = (
-        "Agreement of metrics on small images, mean over data sets, models and methods. Orange: the published range."
-    )
-    display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
-    values = wu.every_mean(every.quantity("metric", "method"), ON[SMALL])
-    fig, alt = wu_figures.radar(values, ON[SMALL])
-    caption = f"All methods under all metrics on small images: {wu_figures.RADAR}"
-    display(page.figure(fig, "saco_stand_ins_figure4_radar", alt=alt, caption=caption))
-    caption = "Mean score of every method under every metric on small images, in the metric's own direction, over models, n images"
-    display(page.listing(values, "saco_stand_ins_figure4", caption=caption))
 
 # %% [markdown]
 # ## What could be behind it
@@ -289,7 +266,7 @@ page.listing(
 # `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they share with
 # each other and not with the small transformers comes from the encoder (its depth, its pretraining, or its size) or
 # from the images. Where they differ, the reason is the training on the data set, including how much was learnt
-# (accuracies are above).
+# (accuracies are on {doc}`saco_tables`).
 
 # %%
 rows = []

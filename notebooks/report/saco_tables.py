@@ -141,7 +141,7 @@ first = page.test(
 page.verdicts(first)
 
 # %%
-Markdown(f"{gains(*GAINS)}.")
+Markdown(f"Change of SaCo in percent: {gains(*GAINS)}.")
 
 # %%
 page.plot(

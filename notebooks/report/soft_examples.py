@@ -26,6 +26,7 @@ from faithbook.results import evidence, figures, published, quantities
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 
 page = start_page("soft_examples", profile, paper="zhao_aletras_2023")
@@ -146,12 +147,6 @@ page.listing(
 figure1 = page.test({"soft_figure1": None})
 page.verdicts(figure1)
 
-# %%
-Markdown(
-    f"On our sentence the hard scores of A and B are equal at {len(sizes)} rationale lengths from two tokens on in {equal} of "
-    f"2 metrics, and soft scores differ beyond their Monte-Carlo error in {apart} of 2."
-)
-
 # %% [markdown]
 # **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B differ for two reasons that
 # this comparison does not separate: the order of the top two, and the size of all scores except one. The second changes the
@@ -250,18 +245,12 @@ page.listing(
 
 # %%
 overall = counted[counted.dataset == "compared"]
-fig, ax = plt.subplots(figsize=(7, 0.45 * len(overall) + 1.0))
-spots = np.arange(len(overall))[::-1]
-figures.dots(ax, overall, spots)
-names = [f"{row.question}: {label(KINDS[row.metric])} and {label(row.metric)}" for row in overall.itertuples()]
-ax.set_yticks(spots, names)
-ax.set_xlim(0, 1)
-ax.set_xlabel("share of inputs and methods")
-spoken = "; ".join(f"{row.question}, {label(row.metric)}: {row.estimate:.2f}" for row in overall.itertuples())
+pairs = {hard: f"{label(soft)} and {label(hard)}" for hard, soft in KINDS.items()}
+fig, alt = dot_plot(overall, "share of inputs and methods", row="question", layout=Layout(series="metric", names=pairs))
 page.figure(
     fig,
     "soft_table4_plot",
-    alt=f"Dot plot with intervals of shares of inputs, mean over methods and the data sets compared. {spoken}.",
+    alt=alt,
     caption="The examples' point asked of all inputs: which kind of metric separates real from random where the other does "
     "not.",
 )

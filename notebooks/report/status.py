@@ -83,14 +83,6 @@ page.run.save(shown, "status_compute", format="csv")
 page.findable(shown, "status_compute", caption="Every computation of this profile", data="status_compute.csv")
 
 # %% [markdown]
-# ## Pages
-
-# %%
-made = runs[runs["kind"] == "report"].reindex(columns=["notebook", "seconds", "started"])
-page.run.save(made, "status_pages", format="csv")
-page.findable(made, "status_pages", caption="Every page made from a notebook", data="status_pages.csv")
-
-# %% [markdown]
 # ## Environment
 
 # %%
