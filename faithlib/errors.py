@@ -81,7 +81,7 @@ def check_known(kind: str, name: object, known: Collection[Any]) -> None:
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown ties 'halve': did you mean 'half'? known: half, satisfied
     """
-    if name not in [*known]:  # of a list: what has no hash is no name either
+    if name not in [*known]:  # of a list: what has no hash is not a name
         raise unknown(kind, name, known)
 
 
