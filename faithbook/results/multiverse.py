@@ -82,7 +82,7 @@ class Curve:
             for where, (_, row) in zip(("lowest", "highest"), ordered.iloc[[0, -1]].iterrows(), strict=True)
         )
         return (
-            f"Specification curve of {len(self.frame)} specifications, in the order of their estimates, with 95 % "
+            f"Specification curve of {len(self.frame)} analysis variants, in the order of their estimates, with 95 % "
             f"intervals above and the choices of each below: {ends}. {self.columns['agreeing']} of them have the "
             "answer of the book's own."
         )
@@ -115,7 +115,7 @@ class Curve:
             below.plot(x[has], np.full(has.sum(), place), "|", color="black", ms=8)
         below.set_yticks(range(len(options)), [f"{name}: {option}" for name, option in options[::-1]], fontsize="small")
         below.set_xticks([])
-        below.set_xlabel("specifications, by their estimate")
+        below.set_xlabel("analysis variants, by their estimate")
         return fig
 
     def _spoken(self, row: dict[Any, Any]) -> str:

@@ -102,7 +102,7 @@ def in_cells(entry: Entry) -> dict[str, str]:
     cells["the paper's own repeat, by this rule"] = entry.own_repeat
     cells["depends on"] = entry.depends_on
     same = f"{entry.agreeing} of {entry.specifications}" if entry.specifications else ""
-    cells["specifications with this answer"] = same
+    cells["analysis variants with this answer"] = same
     return {name: value for name, value in cells.items() if value}
 
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from faithlib.backends.answers import logits_of
 from faithlib.backends.functions import ERASING
 from faithlib.backends.replica import HANDED, handing, replica
-from faithlib.errors import FaithlibError, InputError, ModelError, require
+from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
 from faithlib.memory import is_out_of_memory
 
@@ -332,7 +332,8 @@ class VisionBackend:
         try:
             answer = model(pixels.to(self.dtype))
         except (TypeError, ValueError, AssertionError, RuntimeError) as error:
-            if isinstance(error, FaithlibError) or is_out_of_memory(error):
+            of_torch = type(error) in (TypeError, ValueError, AssertionError, RuntimeError)  # not the model's own
+            if not of_torch or is_out_of_memory(error):
                 raise
             told = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
             raise ModelError(f"{told}; expected a classifier of pixels of this size") from error
