@@ -35,9 +35,7 @@ def measured(inputs: Any, model: Any = None, **options: Any) -> pd.DataFrame:
 
 
 def arrow(items: Sequence[Any]) -> Any:
-    import pyarrow
-
-    return pyarrow.chunked_array([list(items)])
+    return pytest.importorskip("pyarrow").chunked_array([list(items)])
 
 
 def objects(items: Sequence[Any]) -> Any:
