@@ -148,7 +148,7 @@ CORE = (
 AT_THE_DOOR = ("backends/door.py",)
 # The command line, the self-check, the names of metrics; what explains; what people call.
 AROUND_THE_CORE = {"__init__", "__main__", "selfcheck", "catalogue", "attribution", "evaluation"}
-CORE_BUDGET = 3_503
+CORE_BUDGET = 3_504
 
 
 def test_the_core_stays_within_its_lines() -> None:
