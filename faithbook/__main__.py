@@ -111,7 +111,7 @@ def _preflight(options: argparse.Namespace) -> None:
 
 
 def _reference(options: argparse.Namespace) -> None:
-    from faithbook.results.reference import add, add_all, keep_verdicts
+    from faithbook.judge.reference import add, add_all, keep_verdicts
 
     if options.add:
         folder = add(options.add)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.engine.plan import MANIFEST, part_of
 from faithbook.engine.profiles import NotebookEntry, settings_of, table
 from faithbook.paths import reference_dir, root
@@ -133,7 +133,7 @@ def _most_like(
 
 def _related() -> dict[str, set[str]]:
     """By data set, those for which it is a substitute."""
-    ask(_STANDS_FOR)
+    require(_STANDS_FOR)
     found: dict[str, set[str]] = {}
     if (path := root() / _STANDS_FOR).is_file():
         with path.open(encoding="utf-8", newline="") as stream:

@@ -24,7 +24,7 @@ import torch
 from browser import Browser, browser, chromium
 from store import Store
 
-from faithbook.declared import declare
+from faithbook.access import declare
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]

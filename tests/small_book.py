@@ -16,8 +16,8 @@ from PIL import Image
 from tiny import make_home
 
 from faithbook.engine import pages
-from faithbook.results.findings import anchor
-from faithbook.results.tables import markdown_table
+from faithbook.judge.summary import anchor
+from faithbook.show.tables import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = "https://example.org/elsewhere"

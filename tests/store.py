@@ -30,7 +30,8 @@ from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import Job, specification
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.units import write_units
-from faithbook.results import figures, measured
+from faithbook.judge import scores
+from faithbook.show import figures
 
 PROFILE = "laptop"
 RESAMPLES = 1999
@@ -73,7 +74,7 @@ class Store:
             if path.name not in ("reference", "results"):
                 (self.home / "data" / path.name).symlink_to(path)
         monkeypatch.setenv("FAITHLIB_HOME", str(self.home))
-        monkeypatch.setattr(measured, "RESAMPLES", RESAMPLES)
+        monkeypatch.setattr(scores, "RESAMPLES", RESAMPLES)
         monkeypatch.setattr(figures, "drawn", lambda fig: {"svg": b"drawn", "png": b"drawn"})
 
     def add(

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from faithbook.results import rules
-from faithbook.results.agreement import KENDALL, SPEARMAN, rank_agreement
+from faithbook.stats import rules
+from faithbook.stats.agreement import KENDALL, SPEARMAN, rank_agreement
 from faithlib.errors import InputError
 
 METRICS = ["a", "b", "c"]

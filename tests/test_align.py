@@ -22,11 +22,11 @@ from faithbook.crosslingual import gold as gold_module
 from faithbook.crosslingual.gold import SCORES, link_counts, load_gold, scores_of_counts
 from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
 from faithbook.models.encoders import encoder_folder
-from faithbook.results.alignment import EVERY, found_batches, score
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
+from faithbook.papers.zaman_belinkov_alignment import EVERY, found_batches, score
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import Pair, copied_words, is_copied, marked_words, split_words, words_of
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"
@@ -292,11 +292,11 @@ def test_scores_are_those_of_a_slow_loop(sentences):
     assert np.isnan(plain.f1) or plain.f1 == pytest.approx(1 - plain.aer)
 
 
-def counted(found: list[frozenset], sure: list[frozenset], n_resamples: int = 200) -> Callable[[str], Paired]:
+def counted(found: list[frozenset], sure: list[frozenset], n_resamples: int = 200) -> Callable[[str], Comparison]:
     """Mean counts of a sentence with draws of sentences."""
     long = pd.DataFrame(link_counts(found, sure)).rename_axis("id").reset_index().melt("id", var_name="metric")
-    cells = Cells.of(long, over=["metric"], unit="id", n_resamples=n_resamples)
-    return lambda count: Paired(cells.mean(metric=count))
+    cells = Conditions.of(long, over=["metric"], unit="id", n_resamples=n_resamples)
+    return lambda count: Comparison(cells.mean(metric=count))
 
 
 @settings(max_examples=20, deadline=None)

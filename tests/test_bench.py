@@ -17,7 +17,7 @@ from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_method, check_metric
 from faithbook.bench.user_metric import OwnMetric, find_method, find_metric
 from faithbook.engine.profiles import settings_of
-from faithbook.results.advice import QUESTIONS
+from faithbook.together.advice import QUESTIONS
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import WordInputs
 from faithlib.perturb import Perturber

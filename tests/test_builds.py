@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from store import Store
 
-from faithbook.results import builds
-from faithbook.results.cells import Cells
+from faithbook.judge import builds
+from faithbook.stats.conditions import Conditions
 
 
 def values(n: int, *, shift: float = 0.0, seed: int = 0, method: str = "lime") -> pd.DataFrame:
@@ -25,7 +25,7 @@ def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None
     build, full = values(20, shift=0.5), pd.concat([values(100, seed=1), values(9, method="lrp")])
     row = builds.cells_beside(build, full).iloc[0]
     means = [
-        Cells.of(one, over=["method"], unit="id", cluster="cluster", n_resamples=2).mean(method="lime")
+        Conditions.of(one, over=["method"], unit="id", cluster="cluster", n_resamples=2).mean(method="lime")
         for one in (build, full)
     ]
     error = np.hypot(*(one.standard_error for one in means))

@@ -16,9 +16,9 @@ import scipy.stats
 from store import Store
 from tiny import REPOSITORY
 
-from faithbook.results import calibration, rules
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Drawn, Quantity
+from faithbook.stats import calibration, rules
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Drawn, Estimate
 from faithlib.errors import UnknownNameError
 
 _SCRIPT = importlib.util.spec_from_file_location("calibrate", REPOSITORY / "data/reference/calibrate.py")
@@ -30,11 +30,11 @@ SKEWED, Means, World = script.SKEWED, script.Means, script.World
 SHARES = {"share .8": 0.8, "share .95": 0.95}
 
 
-def one_by_one(values: np.ndarray, share: float) -> list[Quantity]:
+def one_by_one(values: np.ndarray, share: float) -> list[Estimate]:
     """The columns of one world of shares [K, M] as pages make them, minus the true share."""
     wide = pd.DataFrame((values + share).round())
     frame = wide.rename_axis("id").melt(ignore_index=False, var_name="part").reset_index()
-    cells = Cells.of(frame, over=["part"], unit="id", bounds=(0, 1), n_resamples=99)
+    cells = Conditions.of(frame, over=["part"], unit="id", bounds=(0, 1), n_resamples=99)
     return [cells.mean(part=part) - share for part in wide.columns]
 
 

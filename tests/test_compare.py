@@ -10,9 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithbook.results import agreement, evidence, published, quantities, rules, scoreboard
-from faithbook.results.cells import Cells
-from faithbook.results.scoreboard import Entry
+from faithbook.judge import published, scoreboard
+from faithbook.judge.scoreboard import Entry
+from faithbook.stats import agreement, grounds, rules
+from faithbook.stats.chance import against_random, kept_shares
+from faithbook.stats.conditions import Conditions
 from faithlib import masks
 from faithlib.errors import DataError, InputError
 from faithlib.metrics import diagnosticity
@@ -33,9 +35,9 @@ def scores(seed: int = 0, *, sizes: tuple[int, ...] = (12, 7), methods: tuple[st
     )
 
 
-def cells_of(frame: pd.DataFrame, **options: object) -> Cells:
+def cells_of(frame: pd.DataFrame, **options: object) -> Conditions:
     given = {"unit": ["dataset", "input"], "over": ["dataset", "method"], "stratum": "dataset", **options}
-    return Cells.of(frame, **given)  # type: ignore[arg-type]
+    return Conditions.of(frame, **given)  # type: ignore[arg-type]
 
 
 # -------------------------------------------------------------------------------------------------------- resampling
@@ -65,7 +67,7 @@ def test_percentiles_agree_with_scipy() -> None:
         (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
     ).confidence_interval
     frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
-    ours = Cells.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
+    ours = Conditions.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
     assert np.quantile(ours.draws, [0.025, 0.975]) == pytest.approx([theirs.low, theirs.high], abs=0.01)
     assert (ours.point, ours.n) == (pytest.approx(sample.mean()), 60)
 
@@ -90,7 +92,7 @@ def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
             for score in row[0].tolist()
         ]
     )
-    found = quantities.kept_shares(frame)
+    found = kept_shares(frame)
     # A long text counts no more than a short one.
     means = [masks.normalise(raw["a", i], "minmax").mean().item() for i in range(3)]
     assert found["a",].point == pytest.approx(np.mean(means))
@@ -106,12 +108,12 @@ def test_wins_are_strict_and_undefined_pairs_stay_undefined() -> None:
             "value": [0.7, 0.5, 0.2, np.nan, 0.5, 0.5, 0.5, 0.5],
         }
     )
-    pairs = quantities.against_random(frame, on=["input"])
+    pairs = against_random(frame, on=["input"])
     assert pairs.win.tolist()[:3] == [1, 0, 0] and np.isnan(pairs.win[3])
     assert pairs.tie.tolist()[:3] == [0, 1, 0] and np.isnan(pairs.tie[3])
     assert pairs.gap.tolist()[:3] == pytest.approx([0.2, 0, -0.3])
     with pytest.raises(InputError, match="several rows"):
-        quantities.against_random(pd.concat([frame, frame]), on=["input"])
+        against_random(pd.concat([frame, frame]), on=["input"])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -123,11 +125,11 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
     frame = pd.DataFrame(
         {"input": [*range(400)] * 2, "method": ["a"] * 400 + ["random"] * 400, "value": values.ravel()}
     )
-    pairs = quantities.against_random(frame, on=["input"])
+    pairs = against_random(frame, on=["input"])
     library = diagnosticity(*values, higher_is_better=True)
     assert pairs.win.mean() == library.wins and pairs.tie.mean() == library.ties
     assert pairs.win.isna().sum() == library.dropped == 20
-    drawn = Cells.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().draws
+    drawn = Conditions.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().draws
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([library.low, library.high], abs=1 / 380)
 
 
@@ -190,7 +192,7 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
     assert (board.decision == rules.REPRODUCED).all()
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
-    assert set(board.evidence) == {evidence.STAND_INS}
+    assert set(board.evidence) == {grounds.STAND_INS}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
 
 

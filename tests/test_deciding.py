@@ -8,31 +8,32 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faithbook.judge import decide, published
+from faithbook.judge.analysis_plan import Rule, rule
+from faithbook.judge.scoreboard import CAUSES, Deciding, deciding, undecided
 from faithbook.paths import reference_dir
-from faithbook.results import judged, published, rules
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
-from faithbook.results.rulebook import Rule, rule
-from faithbook.results.scoreboard import CAUSES, Deciding, deciding, undecided
+from faithbook.stats import rules
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 
 EFFECTS = {"a": 0.06, "b": 0.05, "c": -0.02}
 SPREAD = 0.3
 
 
-def parts(effects: dict[str, float], n: int, seed: int) -> dict[str, Paired]:
+def parts(effects: dict[str, float], n: int, seed: int) -> dict[str, Comparison]:
     """Independent parts of n inputs each, as seen in one world in which their means are these effects."""
     generator = np.random.default_rng(seed)
     names = [f"{i}" for i in range(n)]
     values = [(name, x, y) for x, mean in effects.items()
               for name, y in zip(names, generator.normal(mean, SPREAD, n), strict=True)]  # fmt: skip
     frame = pd.DataFrame(values, columns=["id", "part", "value"])
-    cells = Cells.of(frame, over=["part"], unit="id", n_resamples=499, seed=seed)
-    return {name: Paired(cells.mean(part=name)) for name in effects}
+    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=499, seed=seed)
+    return {name: Comparison(cells.mean(part=name)) for name in effects}
 
 
 def rows(book: Rule, effects: dict[str, float], n: int) -> pd.DataFrame:
     """The parts of a claim whose values lie exactly at their effects."""
-    lines = judged.lines(book)
+    lines = decide.lines(book)
     size = {name: min(abs(one - line) for line in lines) for name, one in effects.items()}
     needed = {name: ((1.96 + 0.8416) * SPREAD / one) ** 2 for name, one in size.items()}
     return pd.DataFrame({"part": list(effects), "ours": list(effects.values()), "needed": list(needed.values())})
@@ -52,7 +53,7 @@ def test_the_part_that_decides_and_how_many_inputs_it_takes(
     name: str, effects: dict[str, float], part: str, answer: str
 ) -> None:
     book = rule(name)
-    found = deciding(book, rows(book, effects, 50), judged.lines(book))
+    found = deciding(book, rows(book, effects, 50), decide.lines(book))
     assert found is not None
     assert (found.part, found.answer) == (part, answer)
     if name != "soft_c04":
@@ -60,13 +61,13 @@ def test_the_part_that_decides_and_how_many_inputs_it_takes(
     # With as many inputs the rule decides so in about four of five worlds, and with a fifth of them seldom.
     word = {"yes": rules.YES, "no": rules.NO}[answer]
     for n, low, high in ((found.needed, 0.6, 0.97), (found.needed // 5, 0.0, 0.5)):
-        told = [judged.judge(name, parts(effects, n, seed), have=()).decision.answer == word for seed in range(40)]
+        told = [decide.judge(name, parts(effects, n, seed), have=()).decision.answer == word for seed in range(40)]
         assert low <= np.mean(told) <= high
 
 
 def test_what_more_inputs_do_not_decide_has_no_number() -> None:
     orders, frame = rule("saco_table2"), rows(rule("soft_c04"), EFFECTS, 50)
-    assert deciding(orders, frame, judged.lines(orders)) is None
+    assert deciding(orders, frame, decide.lines(orders)) is None
     on_the_line = frame.assign(needed=[100.0, math.nan, 100.0])
     assert deciding(rule("soft_c04"), on_the_line, (0.0,)) is None
 

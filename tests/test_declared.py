@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from toy_models import text_model, tokenizer
 
-from faithbook import declared
+from faithbook import access
+from faithbook.access import declare, opened, require
 from faithbook.crosslingual.gold import load_gold
-from faithbook.declared import ask, declare, opened
 from faithbook.engine import digests, inputs
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
 from faithbook.engine.profiles import table
 from faithbook.engine.run import load_units, start_run
+from faithbook.judge import published
 from faithbook.models.cards import cards
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import load_model
 from faithbook.models.vit_s14 import encoder_file
 from faithbook.papers.edin_released import read_packed
 from faithbook.paths import root
-from faithbook.results import published
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.files import fetch, is_here
 from faithbook.sources.images import load_pictures
@@ -78,7 +78,7 @@ def test_what_a_run_did_not_declare_is_refused(what: object, name: str) -> None:
     assert "declared: words" in str(told.value)
     assert opened() == []
     declare(None)
-    ask("anything")  # outside a run nothing is refused or noted
+    require("anything")  # outside a run nothing is refused or noted
     assert opened() == []
     declare([name])
     with contextlib.suppress(FaithlibError):  # of another kind: nobody has all of these files here, or the network
@@ -88,10 +88,10 @@ def test_what_a_run_did_not_declare_is_refused(what: object, name: str) -> None:
 
 def test_what_lies_in_a_declared_folder_may_be_opened_and_nothing_below_that() -> None:
     declare(["data", "data/published"])
-    ask("data/published/crosslingual_table12.csv", "data/materials.csv")
+    require("data/published/crosslingual_table12.csv", "data/materials.csv")
     for name in ("data/reference/full/units/saco_metrics", "data/released/edin_2025"):
         with pytest.raises(InputError, match="does not declare"):
-            ask(name)
+            require(name)
 
 
 def test_a_model_may_be_declared_by_its_folder_and_one_made_by_the_run_need_not(
@@ -105,7 +105,7 @@ def test_a_model_may_be_declared_by_its_folder_and_one_made_by_the_run_need_not(
     with pytest.raises(InputError, match="does not declare"):
         load_model(f"hf:{folder}")
     for name in ("data/own", f"hf:{folder}", "hf:data/own"):
-        declare([declared.model_name(name)])
+        declare([access.model_name(name)])
         assert load_model(f"hf:{folder}").label_names == load_model("hf:data/own").label_names
     monkeypatch.setattr(tempfile, "tempdir", str(home))
     declare(["minilm"])
@@ -118,13 +118,13 @@ def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
     profiles.write_text(text + "data:\n  words: [words]\n")
     (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\n')
     run = start_run("count", profile="smoke", dataset="movie", seed=0)
-    ask("words")
+    require("words")
     with pytest.raises(InputError, match="opens 'letters', which its notebook does not declare"):
-        ask("letters")
+        require("letters")
     run.finish()
     facts = json.loads((run.folder / "manifest.json").read_text())
     assert facts["declared"] == facts["opened"] == ["words"]
-    ask("letters")
+    require("letters")
 
 
 # --- our notebooks ---------------------------------------------------------------------------------------------------

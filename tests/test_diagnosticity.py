@@ -8,9 +8,9 @@ import pytest
 
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
-from faithbook.results import estimates, paired
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
+from faithbook.stats import comparison, estimates
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 from faithlib.errors import InputError, UnknownNameError
 
 KEYS = {"dataset": "d", "seed": 0, "cluster": "c"}
@@ -112,10 +112,10 @@ def test_a_reading_counts_ties_and_compares_each_soft_metric_with_its_hard_one()
         for (metric, shows), share in shares.items()
         for i in range(40)
     ]
-    cells = Cells.of(pd.DataFrame(rows), over=["metric", "shows"], unit="id", n_resamples=99)
+    cells = Conditions.of(pd.DataFrame(rows), over=["metric", "shows"], unit="id", n_resamples=99)
 
-    def of(metric: str, shows: str = WIN) -> Paired:
-        return Paired(cells.mean(metric=metric, shows=shows))
+    def of(metric: str, shows: str = WIN) -> Comparison:
+        return Comparison(cells.mean(metric=metric, shows=shows))
 
     assert diagnosticity.AS_OURS.share(of, "nc").ours.point == 0.25
     assert diagnosticity.Reading(tied=0.5).share(of, "nc").ours.point == 0.5
@@ -135,11 +135,11 @@ def test_readings_name_what_was_measured() -> None:
 
 
 # --- the variance between means --------------------------------------------------------------------------------------
-def noisy(means: list[float], *, n: int, seed: int) -> list[estimates.Quantity]:
+def noisy(means: list[float], *, n: int, seed: int) -> list[estimates.Estimate]:
     rng = np.random.default_rng(seed)
     values = np.array(means) + rng.normal(0, 0.4, (n, len(means)))
     frame = pd.DataFrame(values).melt(var_name="m", value_name="value", ignore_index=False).reset_index(names="id")
-    cells = Cells.of(frame, over=["m"], unit="id", n_resamples=199)
+    cells = Conditions.of(frame, over=["m"], unit="id", n_resamples=199)
     return [cells.mean(m=m) for m in range(len(means))]
 
 
@@ -158,7 +158,7 @@ def test_noise_is_taken_out_of_the_variance_between_means() -> None:
 
 
 def test_the_published_variance_is_that_of_the_printed_values() -> None:
-    of = [Paired(one, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
-    assert paired.variance_between(of).published == pytest.approx(0.01)
+    of = [Comparison(one, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
+    assert comparison.variance_between(of).published == pytest.approx(0.01)
     with pytest.raises(InputError, match="no quantities"):
-        paired.variance_between([])
+        comparison.variance_between([])

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from faithbook.results import evidence, figures, plots, rules, tables
+from faithbook.show import figures, plots, tables
+from faithbook.stats import grounds, rules
 from faithlib.errors import InputError
 
 ALT = "A line that rises from zero at the left to one at the right."
@@ -263,7 +264,7 @@ def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
-DECISIONS = {evidence.worded(one, ground) for one in rules.DECISIONS for ground in evidence.GROUNDS}
+DECISIONS = {grounds.worded(one, ground) for one in rules.DECISIONS for ground in grounds.GROUNDS}
 
 
 def test_every_verdict_has_a_style():

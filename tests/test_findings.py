@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from store import Store
 
-from faithbook.results import evidence, findings, published, rulebook, rules, scoreboard
-from faithbook.results.scoreboard import Entry
+from faithbook.judge import analysis_plan, published, scoreboard, summary
+from faithbook.judge.scoreboard import Entry
+from faithbook.stats import grounds, rules
 
-REPEATS = {name: rule.same_as for name, rule in rulebook.log().items()}
+REPEATS = {name: rule.same_as for name, rule in analysis_plan.log().items()}
 
 
 def board(**told: Entry) -> pd.DataFrame:
@@ -21,7 +22,7 @@ def board(**told: Entry) -> pd.DataFrame:
     return scoreboard.board(scoreboard.entries({**untold, **told}.values()))
 
 
-def entry(name: str, decision: str, ground: str = evidence.STAND_INS, **more: object) -> Entry:
+def entry(name: str, decision: str, ground: str = grounds.STAND_INS, **more: object) -> Entry:
     return Entry(name, decision, "executed/page", n=30, evidence=ground, same_as=REPEATS[name], **more)  # type: ignore[arg-type]
 
 
@@ -33,55 +34,55 @@ BOARD = board(
     saco_c11=entry("saco_c11", "not tested", passed=0, parts=1),
     saco_text=entry("saco_text", "nothing to test"),
     saco_table2=entry("saco_table2", "nothing to test", reason="the paper's own repeats disagree on the ranking"),
-    naopc_c01=entry("naopc_c01", "reproduced", evidence.AUTHORS),
-    naopc_c05=entry("naopc_c05", "not reproduced", evidence.AUTHORS),
-    together_q2=entry("together_q2", "reproduced", evidence.OUR_QUESTION),
+    naopc_c01=entry("naopc_c01", "reproduced", grounds.AUTHORS),
+    naopc_c05=entry("naopc_c05", "not reproduced", grounds.AUTHORS),
+    together_q2=entry("together_q2", "reproduced", grounds.OUR_QUESTION),
 )
 
 
 def test_every_headline_has_plain_words() -> None:
-    headlines = {name for name, rule in rulebook.log().items() if rule.headline}
+    headlines = {name for name, rule in analysis_plan.log().items() if rule.headline}
     plain = published.column("plain")
     assert headlines <= {name for name, words in plain.items() if words}
     assert not [words for words in plain.values() if words.endswith(".")]
 
 
 def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
-    found = findings.facts(BOARD).set_index("id")
+    found = summary.facts(BOARD).set_index("id")
     assert "saco_table1" not in found.index and "saco_text" not in found.index
-    assert found.loc["saco_c11", ["decision", "ground"]].tolist() == [findings.NOT_TESTED, findings.NOT_TESTED]
-    counts = findings.counts(BOARD)
-    assert counts.loc[(evidence.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
-    assert counts.loc[(evidence.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
-    assert counts.loc[(evidence.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
-    grounds = list(dict.fromkeys(counts.index.get_level_values("ground")))
-    assert grounds == [evidence.AUTHORS, evidence.STAND_INS, evidence.OUR_QUESTION, findings.NOT_TESTED]
+    assert found.loc["saco_c11", ["decision", "ground"]].tolist() == [summary.NOT_TESTED, summary.NOT_TESTED]
+    counts = summary.counts(BOARD)
+    assert counts.loc[(grounds.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
+    assert counts.loc[(grounds.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
+    assert counts.loc[(grounds.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
+    of_each = list(dict.fromkeys(counts.index.get_level_values("ground")))
+    assert of_each == [grounds.AUTHORS, grounds.STAND_INS, grounds.OUR_QUESTION, summary.NOT_TESTED]
     assert counts.to_numpy().sum() == len(found)
 
 
 @pytest.mark.parametrize(
     ("answer", "ground", "decision"),
     [
-        (rules.YES, evidence.AUTHORS, "reproduced"),
-        (rules.EXPLAINED, evidence.AUTHORS, "reproduced"),
-        (rules.YES, evidence.DATA, "replicates on our models"),
-        (rules.NO, evidence.STAND_INS, "does not replicate on our models"),
-        (rules.LEVEL, evidence.DATA, "does not replicate on our models"),
-        (rules.PARTLY, evidence.OUR_QUESTION, "mixed"),
-        (rules.DEPENDS, evidence.DATA, "mixed"),
-        (rules.NO, evidence.OUR_QUESTION, "does not hold"),
-        (rules.INCONCLUSIVE, evidence.DATA, "undecided"),
-        (rules.UNTESTABLE, evidence.DATA, "not tested"),
+        (rules.YES, grounds.AUTHORS, "reproduced"),
+        (rules.EXPLAINED, grounds.AUTHORS, "reproduced"),
+        (rules.YES, grounds.DATA, "replicates on our models"),
+        (rules.NO, grounds.STAND_INS, "does not replicate on our models"),
+        (rules.LEVEL, grounds.DATA, "does not replicate on our models"),
+        (rules.PARTLY, grounds.OUR_QUESTION, "mixed"),
+        (rules.DEPENDS, grounds.DATA, "mixed"),
+        (rules.NO, grounds.OUR_QUESTION, "does not hold"),
+        (rules.INCONCLUSIVE, grounds.DATA, "undecided"),
+        (rules.UNTESTABLE, grounds.DATA, "not tested"),
         (rules.NOT_RUN, "", "not tested"),
-        (rules.NO_ORDER, evidence.DATA, "nothing to test"),
-        (rules.SET_UP, evidence.DATA, "nothing to test"),
-        (rules.NOT_RECOMPUTABLE, evidence.DATA, "nothing to test"),
+        (rules.NO_ORDER, grounds.DATA, "nothing to test"),
+        (rules.SET_UP, grounds.DATA, "nothing to test"),
+        (rules.NOT_RECOMPUTABLE, grounds.DATA, "nothing to test"),
     ],
 )
 def test_a_decision_is_one_of_six_and_names_our_models(answer: str, ground: str, decision: str) -> None:
     found = rules.Decision(answer, 0, 1)
     assert found.decision in rules.DECISIONS
-    assert evidence.worded(found.decision, ground) == decision
+    assert grounds.worded(found.decision, ground) == decision
     assert bool(found.reason) == (answer not in (rules.YES, rules.NO, rules.INCONCLUSIVE))
 
 
@@ -92,24 +93,24 @@ def test_what_a_review_page_says_is_never_the_papers() -> None:
     assert set(claims["source"]) == {"paper", "review"}
     for name in ("naopc_c01", "naopc_c02"):  # summarised from the paper's abstract, which prints no number
         assert "abstract (arXiv 2408.08137v2)" in claims["note"][name] and not claims["published_value"][name]
-    every = findings.every(BOARD)
+    every = summary.every(BOARD)
     assert every["source"][every["claim"].str.contains("`naopc_c05`")].item() == "a review page of Edin et al. 2025"
     assert every["source"][every["claim"].str.contains("`naopc_c01`")].item() == "Edin et al. 2025"
 
 
 def test_counts_for_sentences_add_up() -> None:
-    told = findings.in_numbers(BOARD)
-    assert told["all"] == len(findings.facts(BOARD)) and told["own"] == 1 == told["own reproduced"]
-    assert sum(told[f"own {side}"] for side in findings.DECIDED) == told["own"]
-    turned = findings.in_numbers(BOARD.assign(decision=BOARD.decision.replace({"reproduced": "not reproduced"})))
+    told = summary.in_numbers(BOARD)
+    assert told["all"] == len(summary.facts(BOARD)) and told["own"] == 1 == told["own reproduced"]
+    assert sum(told[f"own {side}"] for side in summary.DECIDED) == told["own"]
+    turned = summary.in_numbers(BOARD.assign(decision=BOARD.decision.replace({"reproduced": "not reproduced"})))
     assert (turned["own reproduced"], turned["own not reproduced"]) == (0, 1)
 
 
 def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
-    found = findings.every(BOARD).assign(id=lambda rows: rows["claim"].str.extract("`(.*?)`")).set_index("id")
+    found = summary.every(BOARD).assign(id=lambda rows: rows["claim"].str.extract("`(.*?)`")).set_index("id")
     assert (found.loc["saco_c03", "comparisons"], found.loc["saco_c11", "comparisons"]) == ("1 of 4", "")
-    assert found.loc["saco_c11", "evidence"] == findings.NOT_TESTED
-    assert found.loc["saco_table2", "evidence"] == findings.NOTHING
+    assert found.loc["saco_c11", "evidence"] == summary.NOT_TESTED
+    assert found.loc["saco_table2", "evidence"] == summary.NOTHING
     # Two standards side by side: the printed numbers as they are, and our rule.
     assert found.loc["naopc_c05", "printed numbers"] == "fails" and found.loc["soft_c09", "printed numbers"] == ""
     assert found.loc["saco_table1", "why"] == "same finding as `saco_c03`"
@@ -117,14 +118,14 @@ def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
 
 
 def test_a_claim_comes_first_in_plain_words_and_its_id_after_it_as_a_place_of_its_own() -> None:
-    found = findings.every(BOARD)
+    found = summary.every(BOARD)
     assert found.columns[0] == "claim"
     places = found["claim"].str.extract(r"^\S.* `(?P<id>\w+)`\{#(?P<place>[a-z0-9-]+)\}$")
     assert not places.isna().any(axis=None) and places["place"].is_unique
     assert set(places["id"]) == set(BOARD["id"])
     assert places.set_index("id")["place"]["saco_c03"] == "verdict-saco-c03"
     assert found["claim"].str.startswith("Gradients about double SaCo `saco_c03`").sum() == 1
-    assert found["evidence"].iloc[0] == evidence.AUTHORS
+    assert found["evidence"].iloc[0] == grounds.AUTHORS
 
 
 # --------------------------------------------------------------------------------------------------------------- pages

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import torch
 
+from faithbook.judge import published
 from faithbook.papers import edin, edin_tables
 from faithbook.papers.edin_released import MODELS, SHORT, attributions, read_packed
 from faithbook.papers.edin_searches import deduplicated
-from faithbook.results import published
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError
 from faithlib.evaluation import aopc_scores

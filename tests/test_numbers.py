@@ -7,21 +7,21 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Interval95
-from faithbook.results.numbers import ends_of, listed, row_of, spoken
-from faithbook.results.paired import Paired
+from faithbook.show.numbers import ends_of, listed, row_of, spoken
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Interval95
 
 VALUES = pd.DataFrame({"id": [*"abcdefgh"] * 2, "method": ["m"] * 8 + ["o"] * 8, "value": [0.0, 0.25, 0.5, 1.0] * 4})
 
 
 @pytest.fixture(scope="module")
-def means() -> dict[tuple[str], Paired]:
-    cells = Cells.of(VALUES, over=["method"], unit="id", n_resamples=199)
-    return {(name,): Paired(cells.mean(method=name), published=0.3) for name in ("m", "o")}
+def means() -> dict[tuple[str], Comparison]:
+    cells = Conditions.of(VALUES, over=["method"], unit="id", n_resamples=199)
+    return {(name,): Comparison(cells.mean(method=name), published=0.3) for name in ("m", "o")}
 
 
-def test_a_quantity_and_its_ends_stand_under_the_names_asked_for(means: dict[tuple[str], Paired]) -> None:
+def test_a_quantity_and_its_ends_stand_under_the_names_asked_for(means: dict[tuple[str], Comparison]) -> None:
     pair = means["m",]
     interval = pair.ours.interval()
     numbers = (interval.estimate, interval.low, interval.high)
@@ -35,7 +35,7 @@ def test_a_quantity_and_its_ends_stand_under_the_names_asked_for(means: dict[tup
         ends_of(pair, "gap", "least")
 
 
-def test_quantities_are_listed_in_their_order_by_their_labels(means: dict[tuple[str], Paired]) -> None:
+def test_quantities_are_listed_in_their_order_by_their_labels(means: dict[tuple[str], Comparison]) -> None:
     frame = listed(means, ["method"])
     assert list(frame.columns) == ["method", "estimate", "low", "high", "n"]
     assert frame.method.tolist() == ["m", "o"] and frame.estimate.tolist() == [0.4375, 0.4375]
@@ -43,7 +43,7 @@ def test_quantities_are_listed_in_their_order_by_their_labels(means: dict[tuple[
     assert list(listed({}, ["method"]).columns) == list(frame.columns)
 
 
-def test_numbers_are_spoken_of_quantities_intervals_and_rows(means: dict[tuple[str], Paired]) -> None:
+def test_numbers_are_spoken_of_quantities_intervals_and_rows(means: dict[tuple[str], Comparison]) -> None:
     pair = means["m",]
     interval = pair.ours.interval()
     assert spoken(pair) == spoken(pair.ours) == spoken(interval) == spoken(SimpleNamespace(**ends_of(pair)))

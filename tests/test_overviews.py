@@ -11,9 +11,10 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from faithbook.results import published, rules, taught
-from faithbook.results.scoreboard import to_judge
-from faithbook.results.sentences import Results
+from faithbook.judge import lessons, published
+from faithbook.judge.scoreboard import to_judge
+from faithbook.judge.sentences import Results
+from faithbook.stats import rules
 from faithlib.metrics import comprehensiveness_nc, saco
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,10 +59,10 @@ def test_a_box_has_intervals_and_n() -> None:
 )
 def test_a_sentence_of_a_box_is_refused_when_its_decision_changes(overview: str, written_for: dict[str, str]) -> None:
     (row,) = BOXES[(BOXES.overview == overview) & (BOXES.says == "What to do")].to_dict("records")
-    assert row["text"] in taught.in_short(results(**written_for))[overview]
+    assert row["text"] in lessons.in_short(results(**written_for))[overview]
     for name, decision in written_for.items():
         other = "not reproduced" if decision != "not reproduced" else "reproduced"
-        turned = taught.in_short(results(**{**written_for, name: other}))[overview]
+        turned = lessons.in_short(results(**{**written_for, name: other}))[overview]
         assert row["text"] not in turned and f"`{name}` is {other}" in turned
 
 

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from store import Store, units_of
 
+from faithbook.judge import published, scores
+from faithbook.judge.scores import Material, Scores
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import (
     FLOORS,
@@ -20,9 +22,7 @@ from faithbook.papers.zaman_belinkov_tables import (
     in_order_of_reading,
     own_account,
 )
-from faithbook.results import measured, published
-from faithbook.results.cells import Cells
-from faithbook.results.measured import Material, Measured
+from faithbook.stats.conditions import Conditions
 
 MODELS = {"e5": "mbert", "six": "xlm_r_base"}
 SETTINGS = ("main", "means, aligned, no copied words", "random links", "random links, degrees kept")
@@ -44,17 +44,17 @@ def with_floors(values: Mapping[tuple[str, ...], float], before: tuple[str, ...]
 @pytest.fixture
 def many_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Resamples for a "no" from 60 parts."""
-    monkeypatch.setattr(measured, "RESAMPLES", 2999)
+    monkeypatch.setattr(scores, "RESAMPLES", 2999)
 
 
 # ----------------------------------------------------------------------------------------------------- what pages share
 def rows_of(means: Values, printed: pd.DataFrame | None = None, better: int = 1) -> Rows:
     frame = units_of(means, ("method", "aggregation", "output"), model="e5", metric="comprehensiveness")
     frame = frame.assign(dataset="messages")
-    cells = Cells.of(frame, over=["metric", "model", *KEYS], unit="id", n_resamples=499)
+    cells = Conditions.of(frame, over=["metric", "model", *KEYS], unit="id", n_resamples=499)
     material = Material("this run", "laptop", frame, ("messages",), ())
     none = pd.DataFrame({"value": pd.Series(dtype=float)})
-    found = Measured("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
+    found = Scores("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
     return Rows(found, printed, better=better, metric="comprehensiveness")
 
 

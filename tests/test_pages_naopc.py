@@ -16,8 +16,8 @@ from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_released import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError
 
 ALL_METHODS = ("attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values())
@@ -146,10 +146,10 @@ def test_moved_asks_both_scores_of_every_method_and_model() -> None:
         for score, sign in (("aopc", 1), ("naopc", -1))
         for i, noise in enumerate((-0.01, 0.0, 0.01))
     ]
-    cells = Cells.of(pd.DataFrame(rows), over=["metric", "method", "model"], unit="id", n_resamples=99)
+    cells = Conditions.of(pd.DataFrame(rows), over=["metric", "method", "model"], unit="id", n_resamples=99)
 
-    def mean(metric: str, **labels: object) -> Paired:
-        return Paired(cells.mean(metric=metric, **labels))
+    def mean(metric: str, **labels: object) -> Comparison:
+        return Comparison(cells.mean(metric=metric, **labels))
 
     found = edin_claims.moved(mean, "morf", ["lime"], list(levels))
     assert found.ours.point == pytest.approx(2.0)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from store import Store
 
-from faithbook.results.labels import label
-from faithbook.results.prompted import LONGER, ORDERING, ordered_alike, subjects, truth_preferred
+from faithbook.show.labels import label
+from faithbook.together.prompted import LONGER, ORDERING, ordered_alike, subjects, truth_preferred
 
 METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", "shapley_sampling")
 REAL = ("attention", "rollout", "lime", "occlusion")

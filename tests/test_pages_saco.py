@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from store import Shown, Store, units_of
 
+from faithbook.judge import published
 from faithbook.papers.wu import OF_ANY_NETWORK, SIGN
-from faithbook.results import published
 
 LAST = "last_layer_attention_with_gradient"
 KS = (5, 10, 20)

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from store import Shown, Store, units_of
 
+from faithbook.judge import published
+from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.papers.zhao_aletras_tables import precision_of
-from faithbook.results import published
-from faithbook.results.measured import REFERENCE, RUN
 from faithbook.sources import datasets
 from faithlib.errors import DataError
 

@@ -13,10 +13,11 @@ import torch
 from store import Shown, Store
 from tiny import REPOSITORY
 
+from faithbook.judge import published
+from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.papers import evalxnlp
-from faithbook.results import published, side_by_side
-from faithbook.results.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
-from faithbook.results.measured import REFERENCE, RUN
+from faithbook.together import questions
+from faithbook.together.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
 from faithlib import metrics
 from faithlib.catalogue import FAITHFULNESS, METRICS
 
@@ -288,17 +289,17 @@ def test_families_that_disagree_are_found_too(store: Store) -> None:
 
 def test_an_input_is_counted_once_in_a_contrast_of_pairs() -> None:
     rows = [("i", m, metric, v) for metric in ("ns", "nc", "auc") for m, v in zip("abc", (1.0, 2.0, 3.0), strict=True)]
-    found = side_by_side.agreements(units(rows).assign(dataset="movie"))
+    found = questions.agreements(units(rows).assign(dataset="movie"))
     pairs = found.set_index(["first", "second"]).value
     # AUC is better when lower: it disagrees with NS and NC, which agree.
-    assert (pairs["ns", "nc"], pairs["ns", "auc"], pairs[side_by_side.INSIDE, side_by_side.REST]) == (1, -1, 2)
-    assert pairs["ns", side_by_side.REST] == 0 and pairs[side_by_side.ALIKE, side_by_side.REST] == 0
+    assert (pairs["ns", "nc"], pairs["ns", "auc"], pairs[questions.INSIDE, questions.REST]) == (1, -1, 2)
+    assert pairs["ns", questions.REST] == 0 and pairs[questions.ALIKE, questions.REST] == 0
 
 
 def test_clusters_are_metrics_that_agree_on_average() -> None:
     names = ["a", "b", "c"]
     rho = pd.DataFrame([[np.nan, 0.8, 0.1], [0.8, np.nan, 0.3], [0.1, 0.3, np.nan]], index=names, columns=names)
-    tree = side_by_side.Clusters.of(rho)
+    tree = questions.Clusters.of(rho)
     assert sorted(map(sorted, tree.above(0.5))) == [["a", "b"], ["c"]]
     assert [sorted(group) for group in tree.above(0.1)] == [names] and sorted(tree.order) == names
 
@@ -372,8 +373,8 @@ def test_metrics_that_do_not_tell_are_found_and_the_lax_floor_is_named(store: St
 def test_ties_count_half_and_controls_are_compared_with_their_own(store: Store) -> None:
     plain = [("i", "lime", "soft_ns", 0.5), ("i", "random", "soft_ns", 0.5)]
     frame = units([(*row[:3], None, row[3]) for row in plain] + [("i", "lime", "soft_ns", "shuffled", 0.2)], "control")
-    found = side_by_side.preferred_to_chance(frame.assign(dataset="movie")).set_index("against").value
-    assert found.to_dict() == {side_by_side.CHANCE: 0.5, side_by_side.ITSELF: 1.0, side_by_side.TIES: 1.0}
+    found = questions.preferred_to_chance(frame.assign(dataset="movie")).set_index("against").value
+    assert found.to_dict() == {questions.CHANCE: 0.5, questions.ITSELF: 1.0, questions.TIES: 1.0}
 
 
 # ------------------------------------------------------------------------------------------------------- planted truth
@@ -433,9 +434,9 @@ def test_metrics_that_turn_the_truth_round_are_found(store: Store) -> None:
 
 def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:
     rows = [("i", method, "nc", "trained", "mask", value) for method, value in (("truth", 0.5), ("lime", 0.505))]
-    rows.append(("i", side_by_side.OPPOSITE, "nc", "trained", "mask", 0.505))
-    found = side_by_side.preferred_truth(units(rows, "model", "erase").assign(dataset="d", modality="text"))
-    assert found.set_index("against").value.to_dict() == {"lime": 0.5, side_by_side.OPPOSITE: 0.0}
+    rows.append(("i", questions.OPPOSITE, "nc", "trained", "mask", 0.505))
+    found = questions.preferred_truth(units(rows, "model", "erase").assign(dataset="d", modality="text"))
+    assert found.set_index("against").value.to_dict() == {"lime": 0.5, questions.OPPOSITE: 0.0}
 
 
 # -------------------------------------------------------------------------------------------------------------- advice
@@ -450,9 +451,7 @@ def advised(store: Store, *, freed: str, n: int = N) -> Shown:
         {"nc": 30.0, "soft_ns": 20.0, "saco": 10.0, "comprehensiveness_eraser": 40.0}
     )
     soft = keys[keys.metric == "soft_ns"]
-    amounts = pd.concat(
-        [soft.assign(against=a, answer=freed, n=n - 5) for a in (side_by_side.ITSELF, side_by_side.RANKS)]
-    )
+    amounts = pd.concat([soft.assign(against=a, answer=freed, n=n - 5) for a in (questions.ITSELF, questions.RANKS)])
     models = {"trained": 0.9, "linear": 0.9, "misled by erasure": 0.8}
     right = pd.concat([keys.assign(model=one, estimate=x, n=n, answer="yes") for one, x in models.items()])
     tables = {"diagnosticity_of_metrics": telling_, "amounts_controlled": amounts}
@@ -475,8 +474,8 @@ def test_metrics_follow_the_truth_by_spearmans_correlation_over_what_both_have()
         for method, value in zip(methods, values, strict=True)
     ]
     frame = units(rows, "model", "erase").assign(dataset="d", modality="text")
-    found = side_by_side.followed_truth(frame)
-    followed = found[found.asked == side_by_side.FOLLOWS].set_index(["id", "metric"]).value
+    found = questions.followed_truth(frame)
+    followed = found[found.asked == questions.FOLLOWS].set_index(["id", "metric"]).value
     expected = {}
     for place, (text, metric) in enumerate(names[8:], start=8):
         rho = known.loc[place].corr(known.loc[place % 8], method="spearman")
@@ -563,9 +562,9 @@ def test_every_need_of_the_page_names_a_known_metric_and_role() -> None:
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
     """Answers were of the full run, and rows per input of the present build."""
     run = pd.DataFrame({"modality": "text", "what": ["hard", "every metric"], "rows_run": 70, "inputs": 10})
-    theirs, ours = (side_by_side.prices_of(SimpleNamespace(speaks=one), run) for one in (REFERENCE, RUN))
+    theirs, ours = (questions.prices_of(SimpleNamespace(speaks=one), run) for one in (REFERENCE, RUN))
     assert ours.to_dict() == {("text", "hard"): 7.0}
-    asking = {side_by_side.FAMILY_OF[name] for name in FAITHFULNESS}
+    asking = {questions.FAMILY_OF[name] for name in FAITHFULNESS}
     assert set(theirs.index) == {(kind, family) for kind in ("text", "vision") for family in asking}
     # Where the number follows from the formula: SaCo's ten groups, and both orders of 12 words or 49 cells.
     assert theirs["text", "groups"] == theirs["vision", "groups"] == 3 * 10 - 2

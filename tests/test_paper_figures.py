@@ -10,8 +10,8 @@ import pytest
 from faithbook.papers import edin_figures, wu_figures, zaman_belinkov_figures
 from faithbook.papers.wu import METHODS, SIGN
 from faithbook.papers.wu_figures import Picture
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 
 THREE = ("random", "transformer_attribution", "raw_attention")
 
@@ -100,10 +100,10 @@ def test_the_radar_puts_the_worst_method_at_a_tenth_and_the_best_at_one() -> Non
     assert lines["random"].get_color() == wu_figures.RED and "SaCo 1.00" in alt
 
 
-def paired(values: dict[str, float]) -> dict[str, Paired]:
+def paired(values: dict[str, float]) -> dict[str, Comparison]:
     frame = pd.DataFrame([{"id": i, "name": name, "value": x} for name, x in values.items() for i in range(8)])
-    cells = Cells.of(frame, over=["name"], unit="id", n_resamples=99)
-    return {name: Paired(cells.mean(name=name), published=0.1 * x) for name, x in values.items()}
+    cells = Conditions.of(frame, over=["name"], unit="id", n_resamples=99)
+    return {name: Comparison(cells.mean(name=name), published=0.1 * x) for name, x in values.items()}
 
 
 # ---------------------------------------------------------------------------------------------------- Zaman & Belinkov

@@ -16,8 +16,8 @@ from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.engine.run import load, load_units
 from faithbook.engine.trained import checkpoint_of
+from faithbook.judge import published
 from faithbook.models import load as models
-from faithbook.results import published
 from faithbook.sources import datasets, nli_sets
 from faithlib.errors import DataError, InputError, UnknownNameError
 

@@ -24,7 +24,7 @@ from test_toolkit_tasks import write_reviews
 from tiny import HEADER
 
 from faithbook import language
-from faithbook.declared import declare
+from faithbook.access import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
 from faithbook.engine.plan import NOTEBOOK, PARTS, Job, make_job, notebook_parameters, plan, specification

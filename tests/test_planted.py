@@ -9,7 +9,6 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faithbook import reasons
 from faithbook.models import closed_form
 from faithbook.models.encoders import encoder_folder
 from faithbook.models.load import load_model
@@ -17,6 +16,7 @@ from faithbook.sources import planted
 from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
+from faithbook.together import reasons
 from faithlib.attribution import attribute
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import evaluate

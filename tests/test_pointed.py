@@ -16,7 +16,9 @@ from browser import Browser
 from test_figures import Folder
 from test_games import STATIC, linked
 
-from faithbook.results import figures, multiverse, plots, pointed, rules
+from faithbook.judge import multiverse
+from faithbook.show import figures, hover, plots
+from faithbook.stats import rules
 from faithlib.errors import InputError
 
 ALT = "Values of a test, which stand beside one another as they are made."
@@ -42,7 +44,7 @@ def cells() -> Any:
     frame = pd.DataFrame([[0.5, np.nan], [0.25, -1.0]])
     fig, ax = plt.subplots(figsize=(4, 4))
     sns.heatmap(frame, ax=ax, cbar=False)
-    pointed.say_cells(ax, frame, ["one", "other"], ["left", "the\nright"])
+    hover.say_cells(ax, frame, ["one", "other"], ["left", "the\nright"])
     return fig
 
 
@@ -75,12 +77,12 @@ def test_a_dot_says_its_row_its_series_and_its_interval(tmp_path: Path) -> None:
 def test_panels_are_named_by_their_titles() -> None:
     fig, axes = plt.subplots(1, 2, sharey=True)
     for ax, name in zip(axes, ("TP", "loss"), strict=True):
-        pointed.say_rows(ax, [0.5], [1], "ours")
+        hover.say_rows(ax, [0.5], [1], "ours")
         ax.set_title(name)
     axes[0].set_yticks([0, 1], ["low", "high"])
-    pointed.say_curve(axes[0], [0.1, 0.2], [0.3, 0.4], "LIME", [0.2, 0.3], [0.4, 0.5], at=["10%", "20%"])
+    hover.say_curve(axes[0], [0.1, 0.2], [0.3, 0.4], "LIME", [0.2, 0.3], [0.4, 0.5], at=["10%", "20%"])
     fig.draw_without_rendering()
-    told = [text for _, _, text in pointed.said(fig)]
+    told = [text for _, _, text in hover.said(fig)]
     assert told[:2] == ["TP, high\nours: 0.500", "loss, high\nours: 0.500"]
     assert told[2:] == ["TP, LIME\n10%: 0.300 (0.200 to 0.400)", "TP, LIME\n20%: 0.400 (0.300 to 0.500)"]
     plt.close("all")
@@ -96,7 +98,7 @@ def test_a_specification_says_what_was_chosen(tmp_path: Path) -> None:
 def test_a_map_says_each_cell_that_has_a_value() -> None:
     fig = cells()
     fig.draw_without_rendering()
-    told = pointed.said(fig)
+    told = hover.said(fig)
     assert [text for _, _, text in told] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n-1.000"]
     assert told[0][0] == told[1][0] < told[2][0] and told[0][1] < told[1][1] == told[2][1]
     plt.close("all")
@@ -107,7 +109,7 @@ def test_parts_of_claims_say_both_values() -> None:
     missing = dict.fromkeys(("predicted_low", "predicted_high"), np.nan)
     fig = plots.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
     fig.draw_without_rendering()
-    told = [text for _, _, text in pointed.said(fig)]
+    told = [text for _, _, text in hover.said(fig)]
     assert told == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]
     plt.close("all")
 
@@ -115,11 +117,11 @@ def test_parts_of_claims_say_both_values() -> None:
 def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
     fig, ax = plt.subplots()
     with pytest.raises(InputError, match="2 points and 1 texts"):
-        pointed.say(ax, [1, 2], 0, ["one"])
-    assert pointed.script(fig, "silent") == ""
-    pointed.say(ax, [0.5], [0.5], ["x" * pointed.MOST_BYTES])
+        hover.say(ax, [1, 2], 0, ["one"])
+    assert hover.script(fig, "silent") == ""
+    hover.say(ax, [0.5], [0.5], ["x" * hover.MOST_BYTES])
     with pytest.raises(InputError, match="a page takes"):
-        pointed.script(fig, "loud")
+        hover.script(fig, "loud")
     plt.close("all")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.results import evidence, rules
+from faithbook.stats import grounds, rules
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -61,8 +61,8 @@ def test_n_is_defined_and_every_word_of_a_decision_is_explained() -> None:
     text = (BOOK / "how-to-read.md").read_text(encoding="utf-8")
     assert re.search(r"\$n\$ is the number of independent inputs \([^)]*\) in the smallest cell", text)
     listed = text.partition("Five kinds of evidence")[2].partition("What n is")[0]
-    assert re.findall(r"^- (?:\*|\{term\}`)(.*?)(?:\*| <)", listed, flags=re.MULTILINE) == list(evidence.GROUNDS)
-    decisions = {evidence.worded(one, ground) for one in rules.DECISIONS for ground in evidence.GROUNDS}
+    assert re.findall(r"^- (?:\*|\{term\}`)(.*?)(?:\*| <)", listed, flags=re.MULTILINE) == list(grounds.GROUNDS)
+    decisions = {grounds.worded(one, ground) for one in rules.DECISIONS for ground in grounds.GROUNDS}
     for word in decisions:
         assert f">{word}</span>" in " ".join(text.split()), word
     methods = (BOOK / "methods.md").read_text(encoding="utf-8")

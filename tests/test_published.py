@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from faithbook.judge import published
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES
 from faithbook.paths import root
-from faithbook.results import published
 from faithlib.errors import UnknownNameError
 
 PUBLISHED = root() / "data" / "published"

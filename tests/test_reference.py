@@ -12,11 +12,11 @@ from scipy.stats import fisher_exact
 from faithbook.engine.plan import plan
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.run import load_units
+from faithbook.judge import analysis_plan
+from faithbook.judge.scoreboard import filled
+from faithbook.judge.scores import REFERENCE as SPEAKS
 from faithbook.papers.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 from faithbook.paths import reference_dir, results_dir
-from faithbook.results import rulebook
-from faithbook.results.measured import REFERENCE as SPEAKS
-from faithbook.results.scoreboard import filled
 
 REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]
@@ -60,7 +60,7 @@ def test_verdicts_before_and_after_have_a_reason_for_each_change() -> None:
     assert (changed["reason"] != "").all() and (table.drop(changed.index)["reason"] == "").all()
     by_rule = changed[~changed["reason"].str.startswith("more inputs: ")]
     for name in by_rule.index:  # a rule that was changed after its results were seen says so
-        rule = rulebook.rule(name)
+        rule = analysis_plan.rule(name)
         assert rule.post_hoc and f"{rule.dated}:" in rule.why, name
 
 

@@ -14,38 +14,30 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.results import (
-    agreement,
-    evidence,
-    judged,
-    paired,
-    published,
-    rulebook,
-    rules,
-    scoreboard,
-    tables,
-)
-from faithbook.results.cells import Cells
-from faithbook.results.judged import Along, Ordered, Printed, Provided
-from faithbook.results.measured import REFERENCE, RUN
-from faithbook.results.multiverse import multiverse
-from faithbook.results.page import badge
-from faithbook.results.paired import Paired
-from faithbook.results.report import Page, _alone, start_page
+from faithbook.judge import analysis_plan, decide, materials, published, scoreboard
+from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Trend
+from faithbook.judge.multiverse import multiverse
+from faithbook.judge.report import Page, _alone, start_page
+from faithbook.judge.scores import REFERENCE, RUN
+from faithbook.show import tables
+from faithbook.show.page import badge
 from faithbook.sources.edin_texts import LENGTHS
+from faithbook.stats import agreement, comparison, grounds, rules
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError, InputError
 
 RESAMPLES = 1999
 
 
-def cells(n: int = 40, seed: int = 0, **means: float) -> Cells:
+def cells(n: int = 40, seed: int = 0, **means: float) -> Conditions:
     frame = units_of({(name,): mean for name, mean in means.items()}, ("method",), n=n, seed=seed)
-    return Cells.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES)
+    return Conditions.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES)
 
 
-def pairs(means: dict[str, float], printed: dict[str, float], **more: object) -> dict[str, Paired]:
+def pairs(means: dict[str, float], printed: dict[str, float], **more: object) -> dict[str, Comparison]:
     found = cells(**means)
-    return {name: Paired(found.mean(method=name), printed.get(name, math.nan), **more) for name in means}  # type: ignore[arg-type]
+    return {name: Comparison(found.mean(method=name), printed.get(name, math.nan), **more) for name in means}  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------------------- paired
@@ -60,68 +52,68 @@ def test_arithmetic_acts_on_ours_and_the_published() -> None:
         (a / b, 3.0, 2.0),
         (abs(b - a), 0.4, 0.25),
         (-a, -0.6, -0.5),
-        (paired.mean([a, b]), 0.4, 0.375),
-        (paired.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25),
+        (comparison.mean([a, b]), 0.4, 0.375),
+        (comparison.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25),
     ):
         assert (made.ours.point, made.published) == pytest.approx((ours, theirs))
 
 
 def test_what_is_made_of_two_rests_on_the_weaker_ground_and_the_smaller_n() -> None:
     found = cells(a=0.6, b=0.2)
-    strong = Paired(found.mean(method="a"), 0.5, evidence.PAPER, 900)
-    weak = Paired(found.mean(method="b"), 0.2, evidence.DATA, 400)
-    assert (strong - weak).evidence == evidence.DATA
+    strong = Comparison(found.mean(method="a"), 0.5, grounds.PAPER, 900)
+    weak = Comparison(found.mean(method="b"), 0.2, grounds.DATA, 400)
+    assert (strong - weak).evidence == grounds.DATA
     assert (strong - weak).published_n == 400
-    assert math.isnan((strong / Paired(weak.ours, 0.0)).published)
+    assert math.isnan((strong / Comparison(weak.ours, 0.0)).published)
 
 
 def test_a_combined_mean_has_the_standard_error_of_the_mean() -> None:
     found = cells(a=0.6, b=0.2, c=0.4)
-    three = [Paired(found.mean(method=name)) for name in "abc"]
-    assert paired.mean(three).ours.standard_error == pytest.approx(found.mean().standard_error)
-    spread = paired.combined(lambda values: values.std(axis=-1), three).ours
+    three = [Comparison(found.mean(method=name)) for name in "abc"]
+    assert comparison.mean(three).ours.standard_error == pytest.approx(found.mean().standard_error)
+    spread = comparison.combined(lambda values: values.std(axis=-1), three).ours
     assert spread.point == pytest.approx(np.std([0.6, 0.2, 0.4]))
     assert 0 < spread.standard_error < three[0].ours.standard_error
 
 
 def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
     ours = cells(a=0.6).mean(method="a")
-    own = Paired(ours, 0.5, evidence.PAPER, 40).prediction
+    own = Comparison(ours, 0.5, grounds.PAPER, 40).prediction
     assert own is not None
     half = ours.interval().high - ours.point
     assert own.low < 0.5 < own.high
     assert own.high - own.low == pytest.approx(math.sqrt(2) * (ours.interval().high - ours.interval().low))
     assert own.high - 0.5 > half
-    for other in (evidence.STAND_INS, evidence.DATA, evidence.AUTHORS):
-        assert Paired(ours, 0.5, other, 40).prediction is None
-    assert Paired(ours, math.nan, evidence.PAPER, 40).prediction is None
-    assert Paired(ours, 0.5, evidence.PAPER, None).prediction is None
+    for other in (grounds.STAND_INS, grounds.DATA, grounds.AUTHORS):
+        assert Comparison(ours, 0.5, other, 40).prediction is None
+    assert Comparison(ours, math.nan, grounds.PAPER, 40).prediction is None
+    assert Comparison(ours, 0.5, grounds.PAPER, None).prediction is None
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
 @pytest.mark.parametrize(
     ("datasets", "models", "expected"),
     [
-        (["imagenet"], ["timm:vit_base_patch16_224.orig_in21k_ft_in1k"], evidence.PAPER),
-        (["cifar10", "imagenet"], ["local:paper/cifar10-base-seed0"], evidence.PAPER),
-        (["imagenet"], ["local:vision/imagenet-base-seed0"], evidence.DATA),
-        (["imagenet"], [], evidence.DATA),
-        (["imagenet", "fashion"], ["local:paper/x"], evidence.STAND_INS),
-        (["fashion"], ["local:vision/fashion-base-seed0"], evidence.STAND_INS),
-        (["cifar10"], ["local:photo/cifar10-lora-seed0"], evidence.DATA),
-        (["cifar100-few", "fashion"], ["local:photo/cifar10-head-seed0"], evidence.STAND_INS),
-        ([], [], evidence.STAND_INS),
+        (["imagenet"], ["timm:vit_base_patch16_224.orig_in21k_ft_in1k"], grounds.PAPER),
+        (["cifar10", "imagenet"], ["local:paper/cifar10-base-seed0"], grounds.PAPER),
+        (["imagenet"], ["local:vision/imagenet-base-seed0"], grounds.DATA),
+        (["imagenet"], [], grounds.DATA),
+        (["imagenet", "fashion"], ["local:paper/x"], grounds.STAND_INS),
+        (["fashion"], ["local:vision/fashion-base-seed0"], grounds.STAND_INS),
+        (["cifar10"], ["local:photo/cifar10-lora-seed0"], grounds.DATA),
+        (["cifar100-few", "fashion"], ["local:photo/cifar10-head-seed0"], grounds.STAND_INS),
+        ([], [], grounds.STAND_INS),
     ],
 )
 def test_the_ground_follows_from_data_and_models(datasets: list[str], models: list[str], expected: str) -> None:
-    assert evidence.ground("wu_2024", notebook="saco_metrics", datasets=datasets, models=models) == expected
+    assert materials.ground("wu_2024", notebook="saco_metrics", datasets=datasets, models=models) == expected
 
 
 def test_what_authors_released_is_a_ground_of_its_own() -> None:
     given = {"datasets": ["sst2"], "models": []}
-    assert evidence.ground("edin_2025", notebook="naopc_released", **given) == evidence.AUTHORS  # type: ignore[arg-type]
-    assert evidence.ground("edin_2025", notebook="naopc_six", **given) == evidence.DATA  # type: ignore[arg-type]
-    assert evidence.ground(published.OUR_OWN, notebook="x", **given) == evidence.OUR_QUESTION  # type: ignore[arg-type]
+    assert materials.ground("edin_2025", notebook="naopc_released", **given) == grounds.AUTHORS  # type: ignore[arg-type]
+    assert materials.ground("edin_2025", notebook="naopc_six", **given) == grounds.DATA  # type: ignore[arg-type]
+    assert materials.ground(published.OUR_OWN, notebook="x", **given) == grounds.OUR_QUESTION  # type: ignore[arg-type]
 
 
 def test_the_materials_are_those_of_the_profiles() -> None:
@@ -147,7 +139,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule log of one id a rule, with names that the papers' indices know."""
     base = {"k": None, "threshold": 0.0, "margin": None, "needs": (), "same_as": ""}
     base |= {"unreported": (), "headline": False}
-    dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
+    dated = {"dated": analysis_plan.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
     made = {
         "above": {"id": "soft_c01", "rule": "above"},
         "all": {"id": "soft_c02", "rule": "k_of", "k": "all"},
@@ -159,23 +151,23 @@ def log(monkeypatch: pytest.MonkeyPatch) -> None:
         "least": {"id": "soft_c08", "rule": "at_least", "margin": 0.05},
         "named": {"id": "soft_c09", "rule": "above", "needs": ("sst",)},
     }
-    found = {one["id"]: rulebook.Rule(**{**base, **dated, **one}) for one in made.values()}  # type: ignore[arg-type]
-    monkeypatch.setattr(rulebook, "log", lambda: found)
+    found = {one["id"]: analysis_plan.Rule(**{**base, **dated, **one}) for one in made.values()}  # type: ignore[arg-type]
+    monkeypatch.setattr(analysis_plan, "log", lambda: found)
 
 
-def judge(name: str, claim: judged.Claim, *have: str) -> judged.Judged:
-    return judged.judge(name, claim, have=have)
+def judge(name: str, claim: decide.Claim, *have: str) -> decide.Verdict:
+    return decide.judge(name, claim, have=have)
 
 
 @pytest.mark.usefixtures("log")
 def test_a_part_is_beside_the_published_value_and_the_ground_decides_the_word() -> None:
-    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}, evidence=evidence.PAPER)
+    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}, evidence=grounds.PAPER)
     found = judge("soft_c01", {"a minus b": one["a"] - one["b"]})
     assert (found.word, found.n, found.waits_for) == ("reproduced", 40, "")
     told = found.columns
     assert (told["part"], told["passed"], told["parts"], told["published"]) == ("a minus b", 1, 1, 0.25)
     assert told["effect"] == pytest.approx(0.4) and told["low"] < 0.4 < told["high"]
-    weak = pairs({"a": 0.2, "b": 0.6}, {"a": 0.5, "b": 0.25}, evidence=evidence.STAND_INS)
+    weak = pairs({"a": 0.2, "b": 0.6}, {"a": 0.5, "b": 0.25}, evidence=grounds.STAND_INS)
     assert judge("soft_c01", {"a minus b": weak["a"] - weak["b"]}).word == "does not replicate on our models"
 
 
@@ -190,16 +182,18 @@ def test_what_the_paper_prints_against_itself_is_counted() -> None:
 @pytest.mark.usefixtures("log")
 def test_what_is_undecided_has_the_inputs_that_would_decide_it_and_what_it_waits_for() -> None:
     frame = pd.DataFrame({"id": range(12), "m": "a", "value": np.linspace(-1, 1.1, 12)})
-    pair = Paired(Cells.of(frame, over=["m"], unit="id", n_resamples=RESAMPLES).mean())
+    pair = Comparison(Conditions.of(frame, over=["m"], unit="id", n_resamples=RESAMPLES).mean())
     found = judge("soft_c01", {"a": pair})
     assert (found.word, found.waits_for) == ("undecided", scoreboard.MORE_INPUTS)
     told = found.columns
     assert told["needed"] == rules.how_many(pair.ours)
     assert told["detectable"] == pytest.approx(rules.smallest_detectable(pair.ours))
-    released = judge("soft_c01", {"a": replace(pair, evidence=evidence.AUTHORS)})
+    released = judge("soft_c01", {"a": replace(pair, evidence=grounds.AUTHORS)})
     assert released.waits_for == scoreboard.UNOBTAINABLE  # a release is as large as it is
     skewed = pd.DataFrame({"id": range(40), "m": "a", "value": [0.9] * 34 + [0.2] * 6})
-    of_tail = judge("soft_c01", {"a": Paired(Cells.of(skewed, over=["m"], unit="id", n_resamples=RESAMPLES).mean())})
+    of_tail = judge(
+        "soft_c01", {"a": Comparison(Conditions.of(skewed, over=["m"], unit="id", n_resamples=RESAMPLES).mean())}
+    )
     assert (of_tail.word, of_tail.waits_for) == ("undecided", scoreboard.RULE)
 
 
@@ -208,14 +202,14 @@ def test_margins_bases_and_named_data_decide_too() -> None:
     one = pairs({"a": 0.6, "b": 0.58, "none": 0.0}, {"a": 0.5})
     near = one["a"] - one["b"]
 
-    def decided(name: str, claim: judged.Claim, *have: str) -> str:
+    def decided(name: str, claim: decide.Claim, *have: str) -> str:
         return judge(name, claim, *have).decision.decision
 
     assert decided("soft_c03", {"a minus b": near}) == rules.REPRODUCED
     assert decided("soft_c03", {"a": one["a"]}) == rules.NOT_REPRODUCED
     assert decided("soft_c08", {"b minus a": -near}) == rules.REPRODUCED
-    assert decided("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})) == rules.REPRODUCED
-    without = judge("soft_c01", Provided({"a": one["a"]}, {"the base": one["none"]}))
+    assert decided("soft_c01", OnlyIf({"a": one["a"]}, {"b": one["b"]})) == rules.REPRODUCED
+    without = judge("soft_c01", OnlyIf({"a": one["a"]}, {"the base": one["none"]}))
     assert (without.word, without.reason) == ("not tested", "not clearly above zero: the base")
     elsewhere = judge("soft_c09", {"a": one["a"]}, "movie")
     assert (elsewhere.word, elsewhere.reason) == ("not tested", "about sst")
@@ -229,18 +223,18 @@ def test_orders_trends_numbers_and_fixed_decisions() -> None:
     names = [f"m{i}" for i in range(6)]
     rising = pairs({name: 0.1 * i for i, name in enumerate(names)}, {name: 1.0 + i for i, name in enumerate(names)})
     assert judge("soft_c04", Ordered(rising)).decision.answer == rules.YES
-    falling = {name: Paired(-pair.ours, pair.published) for name, pair in rising.items()}
+    falling = {name: Comparison(-pair.ours, pair.published) for name, pair in rising.items()}
     found = judge("soft_c04", [Ordered(falling)])
     assert found.decision.answer == rules.NO
     assert found.rows.loc[0, "ours"] == -1.0
     both = judge("soft_c04", [Ordered(rising), Ordered(rising)])
     assert (both.columns["part"], both.columns["effect"]) == ("mean of 2", pytest.approx(1.0))
-    along = judge("soft_c05", Along(rising, rising))
+    along = judge("soft_c05", Trend(rising, rising))
     assert (along.decision.answer, along.rows.loc[0, "ours"]) == (rules.YES, pytest.approx(1.0))
-    assert judge("soft_c05", Along(rising, falling)).decision.answer == rules.NO
-    numbers = {"a": Printed(0.824, "0.82"), "b": Printed(0.31, "0.30")}
+    assert judge("soft_c05", Trend(rising, falling)).decision.answer == rules.NO
+    numbers = {"a": SameNumber(0.824, "0.82"), "b": SameNumber(0.31, "0.30")}
     twice = judge("soft_c06", numbers)
-    assert (twice.word, twice.evidence) == ("not reproduced", evidence.AUTHORS)
+    assert (twice.word, twice.evidence) == ("not reproduced", grounds.AUTHORS)
     told = twice.columns
     assert [told[name] for name in ("passed", "parts", "part", "effect", "published")] == [1, 2, "b", 0.31, 0.3]
     assert judge("soft_c06", {"a": numbers["a"]}).word == "reproduced"
@@ -273,8 +267,8 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
         tables.cell(one["a"]),
     )
     assert ".20 (.90) ↓" in tables.cell(one["b"])
-    assert ".20 (-.10) ↑" in tables.cell(Paired(one["b"].ours, -0.1))
-    assert tables.cell(Paired(one["b"].ours)).endswith(">.20</span>")
+    assert ".20 (-.10) ↑" in tables.cell(Comparison(one["b"].ours, -0.1))
+    assert tables.cell(Comparison(one["b"].ours)).endswith(">.20</span>")
     assert tables.cell(None) == "–"
 
 
@@ -336,7 +330,7 @@ def test_the_run_speaks_where_the_reference_has_no_values(store: Store) -> None:
     measured = page.measure("saco_metrics", over=["dataset", "method"])
     assert measured.speaks == RUN
     assert "The reference has no values" in page.speaks().data
-    assert (page.have, measured.evidence()) == ({"fashion"}, evidence.STAND_INS)
+    assert (page.have, measured.evidence()) == ({"fashion"}, grounds.STAND_INS)
 
 
 def test_the_reference_speaks_alone(store: Store) -> None:
@@ -379,7 +373,7 @@ def test_a_run_on_firmer_ground_than_the_reference_speaks_for_itself(store: Stor
     store.add("saco_metrics", saco({"rollout": 0.3}), declared=models, dataset="imagenet")
     store.add("saco_metrics", saco({"rollout": 0.5}), dataset="fashion", reference=True)
     measured = begin(store).measure("saco_metrics", over=["dataset", "method"])
-    assert (measured.speaks, measured.evidence(), measured.material.models) == (RUN, evidence.PAPER, models[1:])
+    assert (measured.speaks, measured.evidence(), measured.material.models) == (RUN, grounds.PAPER, models[1:])
 
 
 def test_a_run_of_the_references_own_profile_speaks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,14 +409,14 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     printed = published.table("saco_table2").astype({"k": int}).query("k == 10")
     every = page.measure("saco_metrics", over=["dataset", "method"], printed=printed)
     assert every.comparable() == ["cifar10"]
-    assert every.grounds == {evidence.DATA: ["cifar10"], evidence.STAND_INS: ["animals", "fashion"]}
+    assert every.grounds == {grounds.DATA: ["cifar10"], grounds.STAND_INS: ["animals", "fashion"]}
     theirs = printed.query("method == 'rollout'").value.item()  # of ImageNet, beside which ours is looked at
     found = every.mean(method="rollout", dataset=every.comparable())
-    assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, evidence.DATA)
-    assert every.mean(method="rollout").evidence == evidence.STAND_INS
-    assert f"evidence: {evidence.DATA} (cifar10), {evidence.STAND_INS} (animals, fashion)" in page.speaks().data
+    assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
+    assert every.mean(method="rollout").evidence == grounds.STAND_INS
+    assert f"evidence: {grounds.DATA} (cifar10), {grounds.STAND_INS} (animals, fashion)" in page.speaks().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
-    assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], evidence.DATA)
+    assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)
     assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)
 
 
@@ -517,16 +511,16 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
 def test_what_is_undecided_with_an_interval_on_one_side_says_why_in_its_cell() -> None:
     """Four differences of -.21 to -.39 were "undecided" without a reason."""
     frame = pd.DataFrame({"id": [f"i{i}" for i in range(40)], "m": "a", "value": [0.9] * 34 + [0.2] * 6})
-    skewed = Cells.of(frame, over=["m"], unit="id", n_resamples=1999).mean(m="a")
-    found = judge("soft_c01", {"a": Paired(skewed)})
+    skewed = Conditions.of(frame, over=["m"], unit="id", n_resamples=1999).mean(m="a")
+    found = judge("soft_c01", {"a": Comparison(skewed)})
     (row,) = found.rows.to_dict("records")
     assert (row["answer"], row["why"]) == ("inconclusive", "too skewed to test") and row["low"] > 0
     assert _alone(row["answer"], row["why"]) == "undecided: too skewed to test"
     assert _alone("yes", "") == "yes" and _alone(float("nan"), float("nan")) == "–"
     near = rules.Decision(rules.INCONCLUSIVE, 0, 1, 0.03, 0.97)
-    assert judged.why_open(near, (0.0,), 0.001, 0.2) == "p = 0.030"
-    assert judged.why_open(near, (0.0,), -0.1, 0.2) == ""  # the interval says it
-    curve = multiverse("soft_c01", ["sign"], {("as it is",): {"a": Paired(skewed)}}, have=())
+    assert decide.why_open(near, (0.0,), 0.001, 0.2) == "p = 0.030"
+    assert decide.why_open(near, (0.0,), -0.1, 0.2) == ""  # the interval says it
+    curve = multiverse("soft_c01", ["sign"], {("as it is",): {"a": Comparison(skewed)}}, have=())
     assert curve.unexplained == "Open although the interval is on one side of the line: 1 (too skewed to test)."
 
 

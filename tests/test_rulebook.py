@@ -13,13 +13,14 @@ import pytest
 import scipy.stats
 
 from faithbook.engine.profiles import settings_of, table
-from faithbook.results import judged, published, rulebook, rules
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Quantity
-from faithbook.results.judged import Along, Ordered, Printed
-from faithbook.results.paired import Paired
-from faithbook.results.rulebook import Rule, log
-from faithbook.results.scoreboard import to_judge
+from faithbook.judge import analysis_plan, decide, published
+from faithbook.judge.analysis_plan import Rule, log
+from faithbook.judge.decide import Ordered, SameNumber, Trend
+from faithbook.judge.scoreboard import to_judge
+from faithbook.stats import rules
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Estimate
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 INPUTS = 30
@@ -61,31 +62,31 @@ def first(found: Rule) -> str:
 
 
 @functools.cache
-def noise(parts: int) -> list[Quantity]:
+def noise(parts: int) -> list[Estimate]:
     """Parts with a true mean of zero; many of them ask for many resamples."""
     generator = np.random.default_rng(0)
     values = 0.05 * generator.normal(size=(parts, INPUTS))
     frame = pd.DataFrame(values).rename_axis("part").melt(ignore_index=False, var_name="id").reset_index()
-    cells = Cells.of(frame, over=["part"], unit="id", n_resamples=1999 if parts < 20 else 6999)
+    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=1999 if parts < 20 else 6999)
     return [cells.mean(part=number) for number in range(parts)]
 
 
-def planted(means: Mapping[str, float]) -> dict[str, Quantity]:
+def planted(means: Mapping[str, float]) -> dict[str, Estimate]:
     """Parts with these true means, from 30 inputs."""
     return {name: part + means[name] for name, part in zip(means, noise(len(means)), strict=True)}
 
 
 def judge(name: str, claim: object, have: Iterable[str] = (), as_many: int = 0) -> rules.Decision:
     """What the rule of an id says of a claim; of plain quantities, `as_many` are so in the paper's own numbers."""
-    if isinstance(claim, dict) and all(isinstance(one, Quantity) for one in claim.values()):
-        claim = {part: Paired(one, float(place < as_many)) for place, (part, one) in enumerate(claim.items())}
-    return judged.judge(name, claim, have=set(have)).decision  # type: ignore[arg-type]
+    if isinstance(claim, dict) and all(isinstance(one, Estimate) for one in claim.values()):
+        claim = {part: Comparison(one, float(place < as_many)) for place, (part, one) in enumerate(claim.items())}
+    return decide.judge(name, claim, have=set(have)).decision  # type: ignore[arg-type]
 
 
-def numbers(ours: list[float], printed: list[str], causes: tuple[str, ...] = ("", "", "")) -> dict[str, Printed]:
+def numbers(ours: list[float], printed: list[str], causes: tuple[str, ...] = ("", "", "")) -> dict[str, SameNumber]:
     """Numbers that are worked out twice."""
     told = zip(ours, printed, causes, strict=False)
-    return {str(place): Printed(one, text, cause=cause) for place, (one, text, cause) in enumerate(told)}
+    return {str(place): SameNumber(one, text, cause=cause) for place, (one, text, cause) in enumerate(told)}
 
 
 # --- every rule can answer yes and no --------------------------------------------------------------------------------
@@ -134,7 +135,9 @@ def test_an_order_can_be_the_printed_one_and_its_opposite(name: str) -> None:
     assert {len(values) for values, _ in orders} == ({10} if "saco" in name else {13})
     for sign, answer in ((1, rules.YES), (-1, rules.NO)):
         ours = [
-            Ordered({item: Paired(one, values[item]) for item, one in planted(turned(values, sign)).items()}, blocks)
+            Ordered(
+                {item: Comparison(one, values[item]) for item, one in planted(turned(values, sign)).items()}, blocks
+            )
             for values, blocks in orders
         ]
         assert judge(name, ours, have=found.needs).answer == answer
@@ -143,9 +146,9 @@ def test_an_order_can_be_the_printed_one_and_its_opposite(name: str) -> None:
 @pytest.mark.parametrize("name", of_rule("trend"))
 def test_a_trend_can_rise_and_fall(name: str) -> None:
     known = planted({f"unit {number}": 2.0 * number for number in range(8)})
-    units = {unit: Paired(one) for unit, one in known.items()}
-    assert judge(name, Along(units, units)).answer == rules.YES
-    assert judge(name, Along(units, {unit: -one for unit, one in units.items()})).answer == rules.NO
+    units = {unit: Comparison(one) for unit, one in known.items()}
+    assert judge(name, Trend(units, units)).answer == rules.YES
+    assert judge(name, Trend(units, {unit: -one for unit, one in units.items()})).answer == rules.NO
 
 
 @pytest.mark.parametrize("name", of_rule("same"))
@@ -169,7 +172,7 @@ def test_what_is_fixed_has_its_decision() -> None:
     assert set(decided.values()) == {rules.SET_UP, rules.NOT_RECOMPUTABLE}
     assert decided["soft_table5"] == decided["saco_text"] == rules.SET_UP
     assert decided["crosslingual_table6"] == decided["saco_figure1"] == rules.NOT_RECOMPUTABLE
-    order = Ordered({name: Paired(one, 0.0) for name, one in planted({"a": 0.0, "b": 1.0}).items()})
+    order = Ordered({name: Comparison(one, 0.0) for name, one in planted({"a": 0.0, "b": 1.0}).items()})
     for name in NO_ORDER:
         assert judge(name, [order]).answer == rules.NO_ORDER
 
@@ -216,7 +219,10 @@ def test_rows_have_what_their_rules_ask_for() -> None:
     models = {*settings_of("crosslingual_metrics", "paper")["models_read"], *ours["movie"]}
     models |= set(settings_of("language_amounts", "laptop")["models_read"])
     there = {*table().data, *models, *published.table("crosslingual_table7").language, "en"}
-    begins = {"fixed": {rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN, rules.NO_ORDER}, "order": rulebook.REPEATS}
+    begins = {
+        "fixed": {rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN, rules.NO_ORDER},
+        "order": analysis_plan.REPEATS,
+    }
     for name, found in log().items():
         assert set(found.needs) <= there, name
         assert found.rule != "k_of" or found.k, name
@@ -282,14 +288,14 @@ def test_what_the_paper_does_not_repeat_has_no_ceiling() -> None:
 )
 def test_a_bad_row_is_refused_with_its_fault(changed: dict[str, str], message: str) -> None:
     row = published.claims().set_index("id", drop=False).loc["soft_c01"].to_dict()
-    assert rulebook.read(row) == log()["soft_c01"]
+    assert analysis_plan.read(row) == log()["soft_c01"]
     with pytest.raises((DataError, UnknownNameError), match=message):
-        rulebook.read({**row, **changed})
+        analysis_plan.read({**row, **changed})
 
 
 def test_an_id_without_a_rule_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'soft_table6'"):
-        rulebook.rule("soft_tabel6")
+        analysis_plan.rule("soft_tabel6")
 
 
 def test_what_a_rule_is_about_has_to_be_given() -> None:
@@ -302,7 +308,7 @@ def test_what_a_rule_is_about_has_to_be_given() -> None:
         judge("naopc_released_taus", part)
     with pytest.raises(InputError, match="`above`, which has one part; 2 came"):
         judge("saco_c02", part)
-    known = {name: Paired(one, 1.0) for name, one in part.items()}
+    known = {name: Comparison(one, 1.0) for name, one in part.items()}
     with pytest.raises(InputError, match="differ in b, c: expected the same items"):
         judge("saco_table2", [Ordered(known), Ordered({"a": known["a"], "c": known["b"]})])
 

@@ -12,30 +12,30 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithbook.results import rules
-from faithbook.results.cells import Cells, effective_n
-from faithbook.results.estimates import Quantity, combined
-from faithbook.results.p_values import outward, p_discordant, wilson_ends
-from faithbook.results.paired import Paired
+from faithbook.stats import rules
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions, effective_n
+from faithbook.stats.estimates import Estimate, combined
+from faithbook.stats.p_values import outward, p_discordant, wilson_ends
 from faithlib.errors import InputError, UnknownNameError
 
 RESAMPLES = 1999
 
 
-def world(values: dict[str, np.ndarray], **columns: object) -> Cells:
+def world(values: dict[str, np.ndarray], **columns: object) -> Conditions:
     """Cells of one method each, the same inputs under all."""
     frame = pd.concat(
         pd.DataFrame({"id": range(len(own)), "method": name, "value": own, **columns}) for name, own in values.items()
     )
     given = {name: name for name in ("cluster", "stratum") if name in columns}
-    return Cells.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES, **given)
+    return Conditions.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES, **given)
 
 
 def noise(n: int, mean: float = 0.0, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(mean, 1.0, n)
 
 
-def one(values: np.ndarray, **columns: object) -> Quantity:
+def one(values: np.ndarray, **columns: object) -> Estimate:
     return world({"a": values}, **columns).mean()
 
 
@@ -65,7 +65,7 @@ def test_a_cluster_counts_once() -> None:
     values = noise(12, 1.0)
     doubled = np.concatenate([values, values])
     frame = pd.DataFrame({"id": range(24), "cluster": [*range(12)] * 2, "m": "a", "value": doubled})
-    clustered = Cells.of(frame, over=["m"], unit="id", cluster="cluster", n_resamples=RESAMPLES).mean()
+    clustered = Conditions.of(frame, over=["m"], unit="id", cluster="cluster", n_resamples=RESAMPLES).mean()
     alone = one(values)
     assert clustered.clusters == alone.clusters == 12
     assert clustered.n == 24
@@ -112,7 +112,7 @@ def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
     generator, places = np.random.default_rng(1), itertools.product(range(40), "abcdefghijkl")
     frame = pd.DataFrame([(unit, cell) for unit, cell in places if generator.random() < 0.3], columns=["id", "cell"])
     frame["value"] = generator.normal(size=len(frame))
-    cells = Cells.of(frame, over=["cell"], unit="id", n_resamples=50)
+    cells = Conditions.of(frame, over=["cell"], unit="id", n_resamples=50)
     for names in (*"abcdefghijkl", "a", ["a", "b"], list("abcdefghijkl")):
         own = [frame[frame.cell == name].set_index("id").value.reindex(range(40)) for name in names]
         slow = [
@@ -129,7 +129,7 @@ def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
 def test_intervals_are_wider_than_percentiles_and_stay_in_their_range() -> None:
     values = np.where(noise(12) > -1, 1.0, 0.25)
     frame = pd.DataFrame({"id": range(12), "m": "a", "value": values})
-    share = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=RESAMPLES).mean()
+    share = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=RESAMPLES).mean()
     low, high = np.quantile(share.draws, [0.025, 0.975])
     assert share.interval().low < low
     assert share.interval().high == 1.0 >= high
@@ -146,15 +146,15 @@ def test_what_every_input_says_is_tested_by_counting() -> None:
 def test_bad_frames_and_labels_are_refused() -> None:
     frame = pd.DataFrame({"id": [1, 2], "m": ["a", "a"], "value": [1.0, np.nan]})
     with pytest.raises(InputError, match="lacks the columns"):
-        Cells.of(frame, over=["metric"], unit="id")
+        Conditions.of(frame, over=["metric"], unit="id")
     with pytest.raises(InputError, match="no rows"):
-        Cells.of(frame[:0], over=["m"], unit="id")
-    cells = Cells.of(frame, over=["m"], unit="id", n_resamples=9)
+        Conditions.of(frame[:0], over=["m"], unit="id")
+    cells = Conditions.of(frame, over=["m"], unit="id", n_resamples=9)
     with pytest.raises(UnknownNameError, match="cell label"):
         cells.mean(method="a")
     with pytest.raises(InputError, match="no cell has"):
         cells.mean(m="b")
-    other = Cells.of(frame, over=["m"], unit="id", n_resamples=9)
+    other = Conditions.of(frame, over=["m"], unit="id", n_resamples=9)
     with pytest.raises(InputError, match="different cells"):
         _ = cells.mean() - other.mean()
     with pytest.raises(InputError, match="ratio to a quantity that is zero"):
@@ -193,13 +193,13 @@ def test_what_is_no_single_share_has_none() -> None:
 def test_differences_that_are_all_zero_are_no_share() -> None:
     """They were taken for a share of 0: an interval up to .28, and not even above -.05 by any p-value."""
     level = pd.DataFrame({"id": range(12), "m": "a", "value": 0.0})
-    zero = Cells.of(level, over=["m"], unit="id", bounds=(-1.0, 1.0), n_resamples=99).mean()
+    zero = Conditions.of(level, over=["m"], unit="id", bounds=(-1.0, 1.0), n_resamples=99).mean()
     assert zero.share is None
     assert (zero.interval().low, zero.interval().high) == (0, 0)
     assert zero.p_above(-0.05) == pytest.approx(0.95**12)
     beside = world({"a": np.zeros(12), "b": np.linspace(-1, 1, 12)})
     assert beside.mean(method="a").share is None
-    assert Cells.of(level, over=["m"], unit="id", bounds=(0, 1), n_resamples=99).mean().share is not None
+    assert Conditions.of(level, over=["m"], unit="id", bounds=(0, 1), n_resamples=99).mean().share is not None
     assert one(np.zeros(12)).p_above(-0.05) < 1e-9
 
 
@@ -209,7 +209,7 @@ def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width
     values: list[float], bounds: tuple[float, float]
 ) -> None:
     frame = pd.DataFrame({"id": range(len(values)), "m": "a", "value": values})
-    mean = Cells.of(frame, over=["m"], unit="id", bounds=bounds, n_resamples=199).mean()
+    mean = Conditions.of(frame, over=["m"], unit="id", bounds=bounds, n_resamples=199).mean()
     for quantity in (mean, -mean, mean - 0.5, abs(mean), mean * 2.0, mean - mean * 0.5):
         low, high = quantity.bounds
         shown = quantity.interval()
@@ -230,7 +230,7 @@ def test_a_difference_of_shares_knows_its_range() -> None:
     frame = pd.concat(
         pd.DataFrame({"id": range(12), "m": name, "value": value}) for name, value in (("a", 1.0), ("b", 0.0))
     )
-    cells = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
+    cells = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
     gap = cells.mean(m="a") - cells.mean(m="b")
     assert gap.bounds == (-1, 1)
     assert -1 < gap.interval().low < gap.interval().high == 1
@@ -257,7 +257,7 @@ def test_the_spread_between_seeds_adds_to_the_error() -> None:
     generator, shift = np.random.default_rng(0), {0: -0.3, 1: 0.0, 2: 0.3}
     frame = pd.DataFrame(list(itertools.product(range(40), "ab", shift)), columns=["id", "method", "seed"])
     frame["value"] = generator.normal(0, 0.1, len(frame)) + frame["seed"].map(shift).where(frame["method"] == "a", 0.0)
-    cells = Cells.of(frame, over=["method"], unit="id", n_resamples=99)
+    cells = Conditions.of(frame, over=["method"], unit="id", n_resamples=99)
     gain = cells.mean(method="a") - cells.mean(method="b")
     wide = frame.groupby(["seed", "method"])["value"].mean().unstack()
     alone = (wide["a"] - wide["b"]).to_numpy()
@@ -266,17 +266,17 @@ def test_the_spread_between_seeds_adds_to_the_error() -> None:
     np.testing.assert_allclose(combined(lambda values: values[..., 0] - values[..., 1], twice).seeds, 2 * alone)
     np.testing.assert_allclose((-abs(gain)).seeds, -np.abs(alone))
     assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone.var(ddof=1) / 3))
-    assert Paired(gain, published=0.5).away == pytest.approx((gain.point - 0.5) / gain.error_with_seeds)
+    assert Comparison(gain, published=0.5).away == pytest.approx((gain.point - 0.5) / gain.error_with_seeds)
     # A seed that lacks a method says nothing of its gain, and one seed nothing of seeds.
-    lacking = Cells.of(
+    lacking = Conditions.of(
         frame[(frame["seed"] > 0) | (frame["method"] == "b")], over=["method"], unit="id", n_resamples=99
     )
     gain = lacking.mean(method="a") - lacking.mean(method="b")
     assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone[1:].var(ddof=1) / 2))
-    single = Cells.of(frame[frame["seed"] == 1], over=["method"], unit="id", n_resamples=99).mean(method="a")
+    single = Conditions.of(frame[frame["seed"] == 1], over=["method"], unit="id", n_resamples=99).mean(method="a")
     assert len(single.seeds) == 0
     assert single.error_with_seeds == single.standard_error
-    apart = Cells.of(frame, over=["method", "seed"], unit="id", n_resamples=99).mean(method="a", seed=1)
+    apart = Conditions.of(frame, over=["method", "seed"], unit="id", n_resamples=99).mean(method="a", seed=1)
     assert len(apart.seeds) == 0
 
 
@@ -284,17 +284,17 @@ def test_a_bound_for_any_values_in_their_range_is_hoeffdings() -> None:
     a, b = np.linspace(0, 1, 30), np.linspace(0.2, 0.4, 30)
     frame = pd.DataFrame({"id": [*range(30)] * 2, "m": ["a"] * 30 + ["b"] * 30, "value": [*a, *b]})
     frame["dataset"] = np.where(frame["id"] < 10, "few", "many")
-    cells = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
+    cells = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
     one, other = cells.mean(m="a"), cells.mean(m="b")
     assert one.p_bounded(0.2) == pytest.approx(np.exp(-2 * 30 * (a.mean() - 0.2) ** 2))
     assert one.p_bounded(0.6) == 1.0
     assert (one - other).p_bounded() == pytest.approx(np.exp(-2 * 30 * (a.mean() - b.mean()) ** 2 / 2**2))
     assert (-(other - one) * 3).p_bounded() == pytest.approx((one - other).p_bounded())
     # Of two data sets that count alike, an input of the smaller one moves the mean further.
-    apart = Cells.of(frame, over=["m", "dataset"], unit="id", stratum="dataset", bounds=(0, 1), n_resamples=99)
+    apart = Conditions.of(frame, over=["m", "dataset"], unit="id", stratum="dataset", bounds=(0, 1), n_resamples=99)
     both = apart.mean(m="a")
     assert both.p_bounded() == pytest.approx(np.exp(-2 * both.point**2 / (10 / 20**2 + 20 / 40**2)))
-    unlimited = Cells.of(frame, over=["m"], unit="id", n_resamples=99).mean(m="a")
+    unlimited = Conditions.of(frame, over=["m"], unit="id", n_resamples=99).mean(m="a")
     for without in (unlimited, abs(one), one / other, combined(lambda values: values.max(axis=-1), [one, other])):
         assert without.p_bounded(-9) == 1.0
 
@@ -303,7 +303,7 @@ def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -
     def decided(n: int) -> rules.Decision:
         values = np.where(np.arange(n) % 10, -0.5, 0.9)  # of ten inputs one says the opposite, and more loudly
         frame = pd.DataFrame({"id": range(n), "m": "a", "value": values})
-        return rules.above(Cells.of(frame, over=["m"], unit="id", bounds=(-1, 1)).mean(m="a"))
+        return rules.above(Conditions.of(frame, over=["m"], unit="id", bounds=(-1, 1)).mean(m="a"))
 
     assert (decided(40).answer, decided(40).why) == ("inconclusive", rules.TOO_SKEWED)
     assert (decided(80).answer, decided(80).why) == ("no", rules.BY_RANGE)
@@ -312,7 +312,9 @@ def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -
 def test_paired_shares_are_mcnemars_exact_test() -> None:
     a, b = [1.0] * 9 + [0.0] * 3 + [1.0] * 20, [0.0] * 9 + [1.0] * 3 + [1.0] * 20
     frame = pd.DataFrame({"id": [*range(32)] * 2, "method": ["a"] * 32 + ["b"] * 32, "value": a + b})
-    cells = Cells.of(frame, over=["method"], unit=["id"], cluster="id", stratum=None, bounds=(0, 1), n_resamples=99)
+    cells = Conditions.of(
+        frame, over=["method"], unit=["id"], cluster="id", stratum=None, bounds=(0, 1), n_resamples=99
+    )
     gain = cells.mean(method="a") - cells.mean(method="b")
     assert gain.discordant == (9, 3)
     assert gain.p_above() == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5)) == pytest.approx(p_discordant(9, 3))
@@ -321,7 +323,7 @@ def test_paired_shares_are_mcnemars_exact_test() -> None:
     # No longer two paired shares: a margin, a mean of gains, inputs that share a source.
     assert gain.p_above(0.05) != gain.p_above() != (gain + 0.01).p_above()
     assert ((gain + gain) / 2).discordant is None
-    pairs = Cells.of(
+    pairs = Conditions.of(
         frame.assign(source=frame["id"] // 2), over=["method"], unit=["id"], cluster="source", stratum=None
     )
     assert (pairs.mean(method="a") - pairs.mean(method="b")).discordant is None
@@ -344,7 +346,7 @@ def test_what_is_within_the_margin_is_level_even_if_it_is_clearly_above() -> Non
     assert rules.above(small, margin=0.01).answer == rules.YES
 
 
-def parts(*means: float, n: int = 40) -> list[Quantity]:
+def parts(*means: float, n: int = 40) -> list[Estimate]:
     cells = world({f"m{i}": noise(n, mean, seed=i) for i, mean in enumerate(means)})
     return [cells.mean(method=f"m{i}") for i in range(len(means))]
 
@@ -401,7 +403,7 @@ def test_less_data_does_not_say_yes_more_often() -> None:
     assert all(np.mean(found) <= 0.05 for found in answers.values())
 
 
-def items(values: list[float], n: int = 40) -> dict[str, Quantity]:
+def items(values: list[float], n: int = 40) -> dict[str, Estimate]:
     names = [f"m{i}" for i in range(len(values))]
     cells = world(
         {name: 0.3 * noise(n, seed=i) + mean for i, (name, mean) in enumerate(zip(names, values, strict=True))}

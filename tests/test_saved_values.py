@@ -17,9 +17,9 @@ from tiny import commit, finish
 from faithbook.engine.plan import part_of, plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
-from faithbook.results import reference as committed
-from faithbook.results import scoreboard
-from faithbook.results.reference import add, add_all, judged_again, keep_verdicts
+from faithbook.judge import reference as committed
+from faithbook.judge import scoreboard
+from faithbook.judge.reference import add, add_all, judged_again, keep_verdicts
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 

@@ -12,10 +12,10 @@ import pytest
 from store import Store
 
 from faithbook.engine.profiles import settings_of
+from faithbook.judge import reference
 from faithbook.papers.zhao_aletras import choices_of, replay_name, subsets
 from faithbook.papers.zhao_aletras_sizes import SIZES
 from faithbook.paths import root
-from faithbook.results import reference
 from faithbook.sources import datasets
 from faithlib.errors import DataError
 

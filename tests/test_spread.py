@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from faithbook.papers import zaman_belinkov_spread as spread
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Drawn
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Drawn
 from faithlib.errors import InputError
 
 
@@ -82,7 +82,7 @@ def test_a_matrix_has_the_messages_with_all_rows_and_means_over_the_rest() -> No
         [("i", "a", "x", 1.0), ("i", "a", "y", 3.0), ("i", "b", "x", 5.0), ("j", "a", "x", 1.0)],
         columns=["id", "method", "model", "value"],
     )
-    cells = Cells.of(frame, over=["method", "model"], unit="id", n_resamples=9)
+    cells = Conditions.of(frame, over=["method", "model"], unit="id", n_resamples=9)
     values, cluster = spread.matrix(cells, [{"method": "a"}, {"method": ["b"]}])
     assert values.tolist() == [[2.0, 5.0]]
     assert cluster.tolist() == [0]

@@ -11,14 +11,15 @@ import pytest
 from store import Store
 from tiny import REPOSITORY
 
-from faithbook.results import evidence, published, rulebook, rules, scoreboard, sentences, taught
-from faithbook.results.scoreboard import Entry
-from faithbook.results.sentences import Refused, Results
+from faithbook.judge import analysis_plan, lessons, published, scoreboard, sentences
+from faithbook.judge.scoreboard import Entry
+from faithbook.judge.sentences import Refused, Results
+from faithbook.stats import grounds, rules
 from faithlib.errors import DataError, UnknownNameError
 
-LESSONS = taught.lessons()
+LESSONS = lessons.lessons()
 RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
-PARAGRAPHS = taught.landing_page()
+PARAGRAPHS = lessons.landing_page()
 GUARDED = [
     *((one.title, one.text, one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),
@@ -61,10 +62,10 @@ VALUES = pd.DataFrame(
 
 def soft(decision: str, **more: object) -> str:
     """The evidence below the first answer where the first verdict is this one."""
-    told = {"evidence": evidence.DATA, "passed": 0, "parts": 2, **more, "decision": decision}
+    told = {"evidence": grounds.DATA, "passed": 0, "parts": 2, **more, "decision": decision}
     made = UNTOLD.copy()
     made.loc[made["id"] == "soft_c01", ["page", "n", *told]] = ["executed/soft_tables", 32, *told.values()]
-    return taught.paragraph(LESSONS[0], Results(made, VALUES)).split("\n\n")[1]
+    return lessons.paragraph(LESSONS[0], Results(made, VALUES)).split("\n\n")[1]
 
 
 # ----------------------------------------------------------------------------------------------------- what is refused
@@ -143,7 +144,7 @@ def test_there_are_ten_questions_and_every_headline_is_among_what_answers_them()
     assert all(re.match(r"\*\*[^*]+\.\*\* ", lesson.answer) for lesson in LESSONS)  # the answer comes first
     names = [one.id for one in RESTS_ON]
     assert len(names) == len(set(names))
-    headlines = {name for name, rule in rulebook.log().items() if rule.headline}
+    headlines = {name for name, rule in analysis_plan.log().items() if rule.headline}
     assert headlines <= set(names) <= set(scoreboard.to_judge()["id"])
 
 
@@ -162,7 +163,7 @@ def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
         "Mean diagnosticity changes from NC to Soft-NC by −.21 (published for these data: .13), from NS to Soft-NS by "
         "−.27 (.00)."
     )
-    badge = taught.badge("does not replicate on our models")
+    badge = lessons.badge("does not replicate on our models")
     badge += " paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`"
     claim = published.column("claim")["soft_c01"]
     assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
@@ -171,22 +172,22 @@ def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
 @pytest.mark.parametrize("decision", rules.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
     told = soft(decision)
-    badge = taught.badge(evidence.worded(decision, evidence.DATA))
+    badge = lessons.badge(grounds.worded(decision, grounds.DATA))
     assert f"{published.column('claim')['soft_c01']}*. {badge}" in told
-    measured = decision in taught.MEASURED
+    measured = decision in lessons.MEASURED
     assert ("by −.21" in told) == measured == ("n = 32" in told)
     assert measured or told.startswith("Not tested on the data of this copy.")
 
 
 def test_what_a_review_page_says_is_named_so() -> None:
     made = Results(
-        board(naopc_c05=Entry("naopc_c05", "not reproduced", "executed/p", evidence=evidence.AUTHORS)), VALUES
+        board(naopc_c05=Entry("naopc_c05", "not reproduced", "executed/p", evidence=grounds.AUTHORS)), VALUES
     )
-    told = taught.paragraph(LESSONS[7], made)
+    told = lessons.paragraph(LESSONS[7], made)
     assert "Claim of a review page of Edin et al. 2025: *A value of 0 means as bad as a random order*." in told
-    assert "Claim of Edin et al. 2025: *AOPC depends on the model" in taught.paragraph(LESSONS[6], made)
-    assert "Our question: *" in taught.paragraph(LESSONS[8], made)
-    assert set(taught.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
+    assert "Claim of Edin et al. 2025: *AOPC depends on the model" in lessons.paragraph(LESSONS[6], made)
+    assert "Our question: *" in lessons.paragraph(LESSONS[8], made)
+    assert set(lessons.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
 
 
 def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction() -> None:
@@ -202,12 +203,12 @@ def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction(
 def test_an_id_without_a_verdict_is_refused() -> None:
     assert all(one.found for one in RESTS_ON)
     with pytest.raises(DataError, match="no verdict on soft_c01"):
-        taught.paragraph(LESSONS[0], Results(board().query("id != 'soft_c01'"), VALUES))
+        lessons.paragraph(LESSONS[0], Results(board().query("id != 'soft_c01'"), VALUES))
 
 
 def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
-    entry = Entry("saco_c05", "reproduced", "executed/saco_random", n=32, evidence=evidence.DATA)
+    entry = Entry("saco_c05", "reproduced", "executed/saco_random", n=32, evidence=grounds.DATA)
     made = board(saco_c05=entry)
     quoted = pd.DataFrame([("saco_c05", "mean SaCo of random scores", 0.0, 0.02)], columns=VALUES.columns)
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})

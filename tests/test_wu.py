@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from faithbook.papers import wu
-from faithbook.results.agreement import KENDALL, SPEARMAN
-from faithbook.results.cells import Cells
-from faithbook.results.paired import Paired
+from faithbook.stats.agreement import KENDALL, SPEARMAN
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 
 PICTURE = {"dataset": "fashion", "model": "base", "id": "a", "cluster": "a"}
 
@@ -99,7 +99,7 @@ def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: flo
     assert found[1]["paper's order under SaCo"] == 0  # this drawing of random scores is above raw attention
 
 
-def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Paired]:
+def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Comparison]:
     """Every two metrics with the same correlation, SaCo's with each another one; Kendall's half of Spearman's."""
     values = {
         (kind, a, b): half * (saco if "saco" in (a, b) else others)
@@ -107,8 +107,8 @@ def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Paired]
         for a, b in combinations(wu.SIGN, 2)
     }
     frame = pd.DataFrame([{"id": i, "pair": str(key), "value": x} for key, x in values.items() for i in range(8)])
-    cells = Cells.of(frame, over=["pair"], unit="id", n_resamples=99)
-    return {key: Paired(cells.mean(pair=str(key))) for key in values}
+    cells = Conditions.of(frame, over=["pair"], unit="id", n_resamples=99)
+    return {key: Comparison(cells.mean(pair=str(key))) for key in values}
 
 
 def test_figure_2_has_saco_with_each_metric_and_the_mean_among_the_rest() -> None:

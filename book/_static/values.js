@@ -1,4 +1,4 @@
-// What the points of a figure say (faithbook/results/pointed.py), over the picture: by mouse, by finger, by arrow keys. The
+// What the points of a figure say (faithbook/show/hover.py), over the picture: by mouse, by finger, by arrow keys. The
 // picture stays as it is, so that without scripts and on paper nothing is missed.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";

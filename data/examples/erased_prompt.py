@@ -15,7 +15,7 @@ from faithbook.games import answers, show
 from faithbook.language import language_model
 from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
-from faithbook.results.page import write
+from faithbook.show.page import write
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib.backends import Continuation
 from faithlib.perturb import Perturber

@@ -24,7 +24,7 @@ from faithbook.games.show import ERASED, PARTS, order_of
 from faithbook.models.load import load_model
 from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
-from faithbook.results.page import write
+from faithbook.show.page import write
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber

@@ -32,26 +32,14 @@ import scipy.stats
 from tqdm.auto import tqdm
 
 from faithbook.engine import machine
-from faithbook.results import p_values, rules
-from faithbook.results.calibration import (
-    ALL,
-    COUNTS,
-    HELD,
-    HELD_AS,
-    INSIDE,
-    LISTED,
-    MARGIN,
-    PARTS,
-    SKEW_APART,
-    SPREAD,
-    WORLD,
-)
-from faithbook.results.estimates import Array, Drawn, Quantity
+from faithbook.stats import p_values, rules
+from faithbook.stats.calibration import ALL, COUNTS, HELD, HELD_AS, INSIDE, LISTED, MARGIN, PARTS, SKEW_APART, SPREAD, WORLD
+from faithbook.stats.estimates import Array, Drawn, Estimate
 from faithlib.errors import unknown
 
 HERE = Path(__file__).resolve().parent
 SEED = 20261122
-_RESAMPLES = 9999  # as many as `Cells` draws: with fewer no p-value is small enough for a "no" from many parts
+_RESAMPLES = 9999  # as many as `Conditions` draws: with fewer no p-value is small enough for a "no" from many parts
 OF_ENDS = 1999  # for intervals, whose percentiles need fewer
 _OF_NUMBERS = ("python", "numpy", "scipy", "pandas")
 _AT_ONCE, _DRAWN_AT_ONCE = 24_000, 400  # columns of values drawn at once, and columns resampled at once
@@ -176,7 +164,7 @@ class Means:
         return np.asarray(np.median(of_each.reshape(-1, self.parts), axis=1))
 
     def _p_share(self, threshold: float, sign: int) -> Array:
-        """The same of shares, as `Quantity` has it: 0/1 values of single clusters, by `p_values.p_share`."""
+        """The same of shares, as `Estimate` has it: 0/1 values of single clusters, by `p_values.p_share`."""
         true = self.share or 0.0
         right, limit = (
             (self.points + true, true + threshold) if sign > 0 else (1 - self.points - true, 1 - true + threshold)
@@ -199,12 +187,12 @@ class Means:
         return p_values.moved_outward(self.points, low, high, self.clusters)
 
 
-def quantities(values: Array, draws: Drawn) -> list[Quantity]:
+def quantities(values: Array, draws: Drawn) -> list[Estimate]:
     """The columns of one world [K, M] as quantities, for rules that are not worked out many at a time."""
     means, n = values.mean(0), len(values)
     influence = (values - means) / n
     away = draws.counts @ influence
-    return [Quantity(float(m), m + away[:, i], influence[:, i], draws, n, n) for i, m in enumerate(means)]
+    return [Estimate(float(m), m + away[:, i], influence[:, i], draws, n, n) for i, m in enumerate(means)]
 
 
 @functools.cache

@@ -19,8 +19,8 @@ from torch import Tensor
 from faithbook.bench.user_metric import OwnMethod, OwnMetric
 from faithbook.models import closed_form
 from faithbook.models.encoders import encoder_folder
-from faithbook.reasons import text_inputs
 from faithbook.sources.datasets import load_dataset
+from faithbook.together.reasons import text_inputs
 from faithlib.attribution import attribute
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs

@@ -16,14 +16,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from faithbook import reasons
 from faithbook.bench.user_metric import OwnMethod, OwnMetric
 from faithbook.models.load import load_model
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Quantity
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.tokenise import split_words
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Estimate
+from faithbook.together import reasons
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, count_rows, evaluate, explain, shuffled, soft_scores
@@ -185,7 +185,7 @@ def device() -> str:
 
 def means(
     frame: pd.DataFrame, over: Sequence[str], bounds: tuple[float, float], **fixed: object
-) -> dict[tuple[str, ...], Quantity]:
+) -> dict[tuple[str, ...], Estimate]:
     """The mean of every combination of labels, as quantities with common draws; inputs count within their modality.
 
     `fixed`: labels that all have, one or several.
@@ -195,7 +195,9 @@ def means(
         frame = frame[frame[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
     if frame.empty:
         return {}
-    cells = Cells.of(frame, over=over, unit=["modality", "id"], stratum="modality", bounds=bounds, n_resamples=1999)
+    cells = Conditions.of(
+        frame, over=over, unit=["modality", "id"], stratum="modality", bounds=bounds, n_resamples=1999
+    )
     keys = frame[list(over)].drop_duplicates().itertuples(index=False, name=None)
     # A label may stand in several cells: a mean over these weighs each alike.
     return {tuple(map(str, key)): cells.mean(**dict(zip(over, key, strict=True))) for key in keys}

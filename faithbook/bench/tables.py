@@ -1,7 +1,7 @@
 """What a metric's values say of it: the questions of the last chapter, with one row more.
 
 Every share and correlation has a 95 % interval over inputs and their number; every yes and no is the answer of the rule
-`above` (`faithbook.results.rules`), unsure where it gives neither.
+`above` (`faithbook.stats.rules`), unsure where it gives neither.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import pandas as pd
 
 from faithbook.bench.measure import means
 from faithbook.bench.user_metric import OwnMetric
-from faithbook.results import rules
-from faithbook.results.advice import PASSES, advice
-from faithbook.results.numbers import listed
-from faithbook.results.side_by_side import (
+from faithbook.show.numbers import listed
+from faithbook.stats import rules
+from faithbook.together.advice import PASSES, advice
+from faithbook.together.questions import (
     BOOK,
     CHANCE,
     FOLLOWS,

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithbook.sources.splits import Span, stable_hash
 from faithbook.sources.tokenise import Pair
@@ -198,7 +198,7 @@ def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]
 
 
 def _rwth() -> tuple[Gold, ...]:
-    ask("rwth")
+    require("rwth")
     folder = data_folder() / "rwth"
     texts, links = _lines(folder, "test.de-en"), _lines(folder, "deen.talp")
     if len(texts) != len(links):
@@ -210,7 +210,7 @@ def _rwth() -> tuple[Gold, ...]:
 
 
 def _xlwa() -> tuple[Gold, ...]:
-    ask("xlwa")
+    require("xlwa")
     folder = data_folder() / "xlwa"
     rows = [line.rstrip("\t").split("\t") for line in _lines(folder, "bg_test.tsv")]
     return tuple(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from faithbook.declared import CARDS, model_name
+from faithbook.access import CARDS, model_name
 from faithbook.engine.digests import digest, tree_digest
 from faithbook.engine.profiles import HubModel, Settings, listed_source, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root

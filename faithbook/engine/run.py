@@ -44,7 +44,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from faithbook.declared import ask, declare, opened
+from faithbook.access import declare, opened, require
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.machine import commit, device, most_memory, processor, versions
 from faithbook.engine.plan import (
@@ -337,7 +337,7 @@ def load_units(notebook: str, profile: str = "laptop", *, part: str = "", refere
     import pandas as pd
 
     if reference:
-        ask(f"{UNITS_DIR}/{notebook}")
+        require(f"{UNITS_DIR}/{notebook}")
     folders = [root() / UNITS_DIR / notebook] if reference else _folders_of(notebook, profile)
     name = f"*-{_units_file(part)}" if reference else _units_file(part)
     files = sorted(file for folder in folders for file in folder.glob(name))

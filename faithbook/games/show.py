@@ -16,7 +16,7 @@ import pandas as pd
 from IPython.display import HTML
 from numpy.typing import NDArray
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.paths import root
 from faithlib.errors import InputError, unknown
 
@@ -106,7 +106,7 @@ def cell_names(across: int) -> list[str]:
 def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
     """The data of a game of erasing on the images of `ERASED`; answers are base64 of numbers of two bytes, the lower
     first. `methods`: as for `erasing`."""
-    ask(ERASED)
+    require(ERASED)
     with np.load(root() / ERASED) as stored:
         kept = dict(stored)
     made = []
@@ -126,7 +126,7 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
 
 def erased_prompt() -> dict[str, Any]:
     """The data of a game of erasing on the prompt of `ERASED_PROMPT`."""
-    ask(ERASED_PROMPT)
+    require(ERASED_PROMPT)
     game: dict[str, Any] = json.loads((root() / ERASED_PROMPT).read_text(encoding="utf-8"))
     return game
 

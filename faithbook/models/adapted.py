@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import timm.data
 
-from faithbook.declared import ask_for_model
+from faithbook.access import require_model
 from faithbook.models import lite0, vit_s14
 from faithbook.models.cards import WHAT_TO_DO, read_json
 from faithbook.models.load import Classifier, load_model, merged
@@ -32,7 +32,7 @@ def load_classifier(spec: str, *, attention: str = "sdpa") -> Classifier:
     config = read_json(folder / "config.json") if kind == "local" and (folder / "config.json").exists() else {}
     if "adapter_of" not in config:
         return load_model(spec, attention=attention)
-    ask_for_model(spec)
+    require_model(spec)
     if config["adapter_of"] == lite0.NAME:
         names = timm.data.ImageNetInfo()
         labels = tuple(names.index_to_description(i) for i in range(names.num_classes()))

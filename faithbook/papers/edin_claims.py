@@ -22,7 +22,7 @@ import pandas as pd
 from faithbook.papers import edin_tables
 from faithbook.papers.edin_released import MODELS
 from faithbook.papers.edin_six import printed_bounds, printed_scores
-from faithbook.results.paired import Paired, combined
+from faithbook.stats.comparison import Comparison, combined
 
 OFF = 0.02
 APART = 0.05
@@ -88,13 +88,13 @@ def published_values() -> pd.DataFrame:
 
 
 def moved(
-    mean: Callable[..., Paired],
+    mean: Callable[..., Comparison],
     kind: str,
     methods: Sequence[str],
     models: Sequence[str],
     naopc: str = "naopc_{}",
     **labels: object,
-) -> Paired:
+) -> Comparison:
     """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
     `naopc`: which one is the normalised score of a kind."""
     means = [
@@ -106,7 +106,7 @@ def moved(
     return combined(partial(unlike, models=len(models)), means)
 
 
-def between_models(bounds: Sequence[Paired]) -> Paired:
+def between_models(bounds: Sequence[Comparison]) -> Comparison:
     """The standard deviation over models of their mean bounds on the same texts."""
     return combined(lambda means: means.std(axis=-1), bounds)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.paths import checked_root
 from faithlib.errors import DataError, unknown
 
@@ -58,7 +58,7 @@ def read_packed(name: str, model: str | None = None, folder: Path | None = None)
     if model is not None and model not in MODELS:
         raise unknown("model", model, MODELS)
     if folder is None:
-        ask(PLACE)
+        require(PLACE)
     files = {file: of for file, of in files_of(name).items() if of is None or model in (None, of)}
     tables = [_read_file((folder or packed_folder()) / file) for file in files]
     if model is not None or len(tables) == 1:

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from faithbook.judge import published
+from faithbook.judge.decide import SameNumber
 from faithbook.papers.edin_released import LONG, read_packed
-from faithbook.results import published
-from faithbook.results.agreement import tau_b
-from faithbook.results.judged import Printed
+from faithbook.stats.agreement import tau_b
 from faithlib.errors import DataError
 
 KINDS = ("comprehensiveness", "sufficiency")
@@ -70,13 +70,13 @@ def judged(table: pd.DataFrame, causes: Mapping[str, Sequence[str]]) -> pd.DataF
     return table.assign(match=near["ours"], cause=cause.mask(near["ours"], ""))
 
 
-def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
+def numbers(table: pd.DataFrame, *names: str) -> dict[str, SameNumber]:
     """Every row of a compared table as a number worked out twice, called by these columns; the ones that cannot be are
     left out."""
     known = table[table.ours.notna()]
     words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
     rows = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
-    return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in rows}
+    return {word: SameNumber(ours, text, cause=cause) for word, ours, text, cause in rows}
 
 
 def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot
 from faithlib.errors import DataError
 
 N = 4

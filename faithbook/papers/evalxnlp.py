@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Quantity
-from faithbook.results.numbers import ends_of, row_of
+from faithbook.show.numbers import ends_of, row_of
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Estimate
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
@@ -255,7 +255,7 @@ def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
     ]
 
 
-def curve_points(curves: Cells, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
+def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
     """Mean accuracy at every share, with intervals: cells over curve, method, share as a frame of points."""
     rows = []
     for metric, method in itertools.product(shares, methods):
@@ -265,14 +265,14 @@ def curve_points(curves: Cells, shares: Mapping[str, Sequence[float]], methods: 
     return pd.DataFrame(rows)
 
 
-def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Quantity, Quantity]:
+def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Estimate, Estimate]:
     """ERASER's IOU-F1 over spans, and the share of texts whose IOU is at least one half, for top-k rationales."""
     rows = []
     for number, text in enumerate(texts):
         found = rationale(text.scores, k)
         rows.append({"text": number, "which": "spans", "value": span_f1(found, text.marks)})
         rows.append({"text": number, "which": "texts", "value": float(overlap(found, text.marks) >= 0.5)})
-    cells = Cells.of(pd.DataFrame(rows), over=["which"], unit="text", bounds=(0, 1))
+    cells = Conditions.of(pd.DataFrame(rows), over=["which"], unit="text", bounds=(0, 1))
     return cells.mean(which="spans"), cells.mean(which="texts")
 
 
@@ -300,7 +300,7 @@ def as_released(
 def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """`as_released` as a table, one row per metric and step: the example (text 0), the mean over the other texts, the
     interval of the difference, and whether the released code is higher, lower or undecided."""
-    cells = Cells.of(values[values.text > 0], over=["metric", "change"], unit="text", value="moved")
+    cells = Conditions.of(values[values.text > 0], over=["metric", "change"], unit="text", value="moved")
     rows = []
     for metric in metrics:
         for change, part in values[values.metric == metric].groupby("change", sort=False):

@@ -15,18 +15,19 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
+from faithbook.judge import published
+from faithbook.judge.decide import OnlyIf, Parts
 from faithbook.models.cards import cards
-from faithbook.results import paired, published
-from faithbook.results.agreement import KENDALL, SPEARMAN, Pairs, rank_agreement
-from faithbook.results.judged import Parts, Provided
-from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of, listed
-from faithbook.results.p_values import wilson_ends
-from faithbook.results.paired import Paired
-from faithbook.results.quantities import against_random
+from faithbook.show.labels import label, short
+from faithbook.show.numbers import ends_of, listed
+from faithbook.stats import comparison
+from faithbook.stats.agreement import KENDALL, SPEARMAN, Pairs, rank_agreement
+from faithbook.stats.chance import against_random
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.p_values import wilson_ends
 
-At = Callable[..., Paired]
-Correlated = Mapping[tuple[str, str, str], Paired]
+At = Callable[..., Comparison]
+Correlated = Mapping[tuple[str, str, str], Comparison]
 """Rank correlations by (`SPEARMAN` or `KENDALL`, first metric, second metric)."""
 
 FAMILIES = {
@@ -174,11 +175,13 @@ def transformers(datasets: Collection[str]) -> pd.DataFrame:
 
 
 # --------------------------------------------------------------------------------------------------------------- claims
-def bars(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> tuple[dict[str, Paired], Paired]:
+def bars(
+    pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()
+) -> tuple[dict[str, Comparison], Comparison]:
     """Figure 2, the metrics in `back` turned back: SaCo with each existing metric, and the mean among those."""
     sign = {name: -1 if name in back else 1 for name in SIGN}
     four = {name: sign[name] * pairs[kind, "saco", name] for name in EXISTING}
-    return four, paired.mean([sign[a] * sign[b] * pairs[kind, a, b] for a, b in combinations(EXISTING, 2)])
+    return four, comparison.mean([sign[a] * sign[b] * pairs[kind, a, b] for a, b in combinations(EXISTING, 2)])
 
 
 def bar_table(pairs: Correlated) -> pd.DataFrame:
@@ -215,7 +218,7 @@ def differently(pairs: Correlated) -> Parts:
 def more_among_four(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> Parts:
     """saco_c02: existing metrics agree more with one another than with SaCo."""
     four, among = bars(pairs, kind, back)
-    return {"mean among the four minus mean with SaCo": among - paired.mean(list(four.values()))}
+    return {"mean among the four minus mean with SaCo": among - comparison.mean(list(four.values()))}
 
 
 def competes(share: At, **labels: object) -> Parts:
@@ -236,14 +239,14 @@ def integrated_gradients_lead(mean: At) -> Parts:
     return parts
 
 
-def about_twice(at: At) -> Provided:
+def about_twice(at: At) -> OnlyIf:
     """saco_c03: gradients about double SaCo, of the last layer's attention and of that of all layers: by a factor that
     rounds to two."""
     parts = {}
     for where, with_, without in (("last layer", LAST, RAW), ("all layers", ALL, ROLLOUT)):
         parts[f"with gradients minus 1.5 times without, {where}"] = at(with_) - 1.5 * at(without)
         parts[f"2.5 times without gradients minus with, {where}"] = 2.5 * at(without) - at(with_)
-    return Provided(parts, {"SaCo of raw attention": at(RAW), "SaCo of rollout": at(ROLLOUT)})
+    return OnlyIf(parts, {"SaCo of raw attention": at(RAW), "SaCo of rollout": at(ROLLOUT)})
 
 
 def layers_too(at: At) -> Parts:
@@ -255,7 +258,7 @@ def layers_too(at: At) -> Parts:
     }
 
 
-def falls(at: At) -> dict[str, Paired]:
+def falls(at: At) -> dict[str, Comparison]:
     """By method what SaCo loses from 5 groups to 20 (`at` with `k`)."""
     return {method: at(method, k=KS[0]) - at(method, k=KS[-1]) for method in METHODS}
 
@@ -284,7 +287,7 @@ def two_are_steady(at: At) -> Parts:
 
 def attention_leads(at: At) -> Parts:
     """saco_c11: methods made of attention are the more faithful family, raw attention its weakest member."""
-    family = {name: paired.mean([at(method) for method in members]) for name, members in FAMILIES.items()}
+    family = {name: comparison.mean([at(method) for method in members]) for name, members in FAMILIES.items()}
     return {
         "attention-based minus gradient-based": family["attention"] - family["gradient"],
         "attention-based minus attribution-based": family["attention"] - family["attribution"],
@@ -310,10 +313,10 @@ def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
     return {"saco_c01": differently(pairs), "saco_c02": more_among_four(pairs), "saco_c05": random_is_zero(at)}
 
 
-def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:
+def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | OnlyIf]:
     """The parts of every claim, by id: `at` of SaCo, `mean` of all metrics turned (metric, method), `ahead` how often
     random scores do better, minus one half (metric, method), `pairs` the metrics' rank correlations."""
-    of_saco: dict[str, Callable[[At], Parts | Provided]] = {
+    of_saco: dict[str, Callable[[At], Parts | OnlyIf]] = {
         "saco_c03": about_twice,
         "saco_c04": layers_too,
         "saco_c05": random_is_zero,

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from faithbook.papers.wu import CHANCE, KS, METHODS, RAW, SIGN, TA
-from faithbook.results import figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.labels import label, short
-from faithbook.results.numbers import ENDS, ends_of, printed
-from faithbook.results.paired import Paired
-from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PALETTE, PUBLISHED
+from faithbook.show.labels import label, short
+from faithbook.show.numbers import ENDS, ends_of, printed
+from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.stats.comparison import Comparison
 
 RED = "#CC0000"
 MARKS = (1, 2, 3, 5, 10)
@@ -198,7 +198,7 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     )
 
 
-def by_groups(pairs: Mapping[str, Sequence[Paired]]) -> Drawn:
+def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
     """Table 2 as images: SaCo of each method with 5, 10 and 20 groups, published and ours."""
     rows = [
         {"method": method, "groups": k, "series": series, **value}

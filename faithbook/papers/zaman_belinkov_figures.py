@@ -12,19 +12,19 @@ import pandas as pd
 
 from faithbook.papers.zaman_belinkov import THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import Row
-from faithbook.results import figures
-from faithbook.results.figures import OURS, PALETTE
-from faithbook.results.labels import row_label
-from faithbook.results.numbers import listed
-from faithbook.results.paired import Paired
-from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
-from faithbook.results.tables import rounded
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PALETTE
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import listed
+from faithbook.show.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
+from faithbook.show.tables import rounded
+from faithbook.stats.comparison import Comparison
 
 BY_CHANCE = 0.05
 """The share of pairs that would be separated if all were equal."""
 
 
-def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], printed: pd.DataFrame) -> Drawn:
+def read_and_explained(read: Mapping[str, Comparison], rhos: Mapping[str, Comparison], printed: pd.DataFrame) -> Drawn:
     """Table 2 as points: accuracy and rho of each language, the best read first, ours and the `printed` ones (accuracy,
     rho)."""
     order = sorted(rhos, key=lambda language: -read[language].ours.point)

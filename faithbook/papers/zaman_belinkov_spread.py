@@ -21,9 +21,9 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import Drawn, Quantity
-from faithbook.results.p_values import defined_mean
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import Drawn, Estimate
+from faithbook.stats.p_values import defined_mean
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
@@ -36,8 +36,8 @@ class Signal:
     its variance in the whole of a text; `seen`, the deviation of the rows' means, and by `noise` alone; n texts.
     """
 
-    between: Quantity
-    share: Quantity
+    between: Estimate
+    share: Estimate
     seen: float
     noise: float
     n: int
@@ -91,15 +91,15 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
     of_share = slope / whole - shared / whole**2 * slope_whole
     seen = float(values.mean(axis=0).std())
     return Signal(
-        Quantity(between, np.nan_to_num(deviations), slope / reach, drawn, clusters, n),
-        Quantity(shared / whole, np.nan_to_num(drawn_shared / drawn_whole), of_share, drawn, clusters, n, (-1.0, 1.0)),
+        Estimate(between, np.nan_to_num(deviations), slope / reach, drawn, clusters, n),
+        Estimate(shared / whole, np.nan_to_num(drawn_shared / drawn_whole), of_share, drawn, clusters, n, (-1.0, 1.0)),
         seen,
         math.sqrt(max(seen**2 - shared, 0.0)),
         n,
     )
 
 
-def matrix(cells: Cells, rows: list[dict[str, Any]]) -> tuple[Array, NDArray[np.int64]]:
+def matrix(cells: Conditions, rows: list[dict[str, Any]]) -> tuple[Array, NDArray[np.int64]]:
     """Values [M, R] of texts that have all rows, and their clusters [M]; a row is the mean over the cells with its
     labels, on each text (over those that are defined).
 

@@ -20,19 +20,20 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
+from faithbook.judge import analysis_plan
+from faithbook.judge.decide import Ordered, Parts
+from faithbook.judge.published import table
+from faithbook.judge.report import Page
+from faithbook.judge.scores import Scores
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
-from faithbook.results import rulebook, tables
-from faithbook.results.agreement import tau_b, tau_of
-from faithbook.results.cells import Cells
-from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
-from faithbook.results.judged import Ordered, Parts
-from faithbook.results.labels import row_label, short
-from faithbook.results.measured import Measured
-from faithbook.results.numbers import row_of
-from faithbook.results.paired import Paired, mean
-from faithbook.results.published import table
-from faithbook.results.report import Page
+from faithbook.show import tables
+from faithbook.show.labels import row_label, short
+from faithbook.show.numbers import row_of
+from faithbook.stats.agreement import tau_b, tau_of
+from faithbook.stats.comparison import Comparison, mean
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
 from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]
@@ -105,7 +106,7 @@ def with_every_row(units: pd.DataFrame) -> pd.DataFrame:
     return units[pd.MultiIndex.from_frame(units[text]).isin(pd.MultiIndex.from_frame(slow[text]))]
 
 
-def on_more_texts(parts: Mapping[str, Paired], more: Mapping[str, Paired]) -> dict[str, Paired]:
+def on_more_texts(parts: Mapping[str, Comparison], more: Mapping[str, Comparison]) -> dict[str, Comparison]:
     """Each part of a claim on as many texts as have all its rows: that of `more` where it rests on more of them."""
     return {part: more[part] if more[part].ours.n > pair.ours.n else pair for part, pair in parts.items()}
 
@@ -126,7 +127,7 @@ def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) 
 
 def means_of(
     table: pd.DataFrame, columns: Sequence[str], *, over: Sequence[str] = (), n_resamples: int = 1999
-) -> Callable[..., Paired]:
+) -> Callable[..., Comparison]:
     """Means of columns of a table with one row per text (`input`) and cell: a function of the column, and of labels of
     the cells in `over`. For what is counted on texts and kept beside the values of single inputs.
 
@@ -136,11 +137,11 @@ def means_of(
     """
     long = table.melt(["input", *over], list(columns), "quantity", "value").dropna(subset=["value"])
     long["value"] = long["value"].astype(float)
-    cells = Cells.of(long, over=["quantity", *over], unit="input", n_resamples=n_resamples)
-    return lambda quantity, **labels: Paired(cells.mean(quantity=quantity, **labels))
+    cells = Conditions.of(long, over=["quantity", *over], unit="input", n_resamples=n_resamples)
+    return lambda quantity, **labels: Comparison(cells.mean(quantity=quantity, **labels))
 
 
-def of_texts(page: Page) -> Measured:
+def of_texts(page: Page) -> Scores:
     """What is counted on the texts of study 3 (words, pieces, links), on the data that its tables are about."""
     over = ["metric", "language"]
     return page.measure(
@@ -156,13 +157,13 @@ class Rows:
     """
 
     def __init__(
-        self, measured: Measured, printed: pd.DataFrame | None = None, *, better: int = 1, **fixed: object
+        self, measured: Scores, printed: pd.DataFrame | None = None, *, better: int = 1, **fixed: object
     ) -> None:
         self.fixed, self.better = fixed, better
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
         self.measured = replace(measured, printed=self.printed, _means={})
 
-    def __call__(self, row: Row, output: str, **labels: object) -> Paired:
+    def __call__(self, row: Row, output: str, **labels: object) -> Comparison:
         """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
         has a value. Raises UnknownNameError for a label that the cells do not have.
         """
@@ -172,20 +173,20 @@ class Rows:
         except UnknownNameError:
             raise
         except InputError:
-            return Paired(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
+            return Comparison(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
 
-    def cell(self, row: Mapping[str, str]) -> Paired:
+    def cell(self, row: Mapping[str, str]) -> Comparison:
         """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
         language) tells the printed values apart."""
         apart = [name for name in self.printed.columns if name not in (*KEYS, "value")]
         return self((row["method"], row["aggregation"]), row["output"], **{name: row[name] for name in apart})
 
-    def if_defined(self, row: Row, output: str, **labels: object) -> Paired | None:
+    def if_defined(self, row: Row, output: str, **labels: object) -> Comparison | None:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
         pair = self(row, output, **labels)
         return pair if pair.ours.n else None
 
-    def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Paired:
+    def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Comparison:
         """The mean of several rows, each as often as it is printed: activation for every output."""
         return mean([self(row, output, **labels) for output in outputs for row in rows])
 
@@ -247,7 +248,7 @@ class Rows:
         )
         return first, second
 
-    def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Paired]:
+    def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Comparison]:
         """Each of these rows minus every row that is not one of them (turned where smaller is better)."""
         return {
             f"{row_label(*row)} minus {row_label(*rival)}, {self._where(output)}": self.better
@@ -257,11 +258,11 @@ class Rows:
             if rival not in leaders
         }
 
-    def l2_over_mean(self, claim: str, level: Callable[[str, str], bool], **labels: object) -> dict[str, Paired]:
+    def l2_over_mean(self, claim: str, level: Callable[[str, str], bool], **labels: object) -> dict[str, Comparison]:
         """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
         worse than the margin of the claim's rule."""
-        parts: dict[str, Paired] = {}
-        rule = rulebook.rule(claim)
+        parts: dict[str, Comparison] = {}
+        rule = analysis_plan.rule(claim)
         margin = rule.margin or 0.0
         for method in AGGREGATED:
             for output in OUTPUT_NAMES:
@@ -292,7 +293,7 @@ class Rows:
         return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
 
 
-def leaders(rows: Rows, output: str, of: Callable[[Paired], float]) -> str:
+def leaders(rows: Rows, output: str, of: Callable[[Comparison], float]) -> str:
     """The rows with the highest value, all that tie; "none" where nothing has one."""
     values = {row: of(rows(row, output)) for row in THIRTEEN}
     return ", ".join(row_label(*row) for row, value in values.items() if value == max(values.values())) or "none"
@@ -318,7 +319,7 @@ def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str
     return [{**fixed, "method": m, "aggregation": how, "output": [output, "none"]} for (m, how), output in rows]
 
 
-def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
+def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
     """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where
     fewer than two have a value of every row."""
     try:
@@ -328,15 +329,15 @@ def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) ->
 
 
 def spread_beside(
-    measured: Measured,
-    take: Callable[[Signal], Quantity],
+    measured: Scores,
+    take: Callable[[Signal], Estimate],
     rows: Iterable[tuple[Row, str]],
     *,
     printed: float,
     **fixed: object,
-) -> Paired:
+) -> Comparison:
     """One of the quantities of a spread, beside the printed one."""
-    return Paired(take(signal_of(measured.cells, rows, **fixed)), printed, measured.evidence())
+    return Comparison(take(signal_of(measured.cells, rows, **fixed)), printed, measured.evidence())
 
 
 def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:

@@ -11,38 +11,38 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from faithbook.judge.decide import Parts
 from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, METHODS, Reading, at_length
-from faithbook.results import paired
-from faithbook.results.judged import Parts
-from faithbook.results.labels import label, short
-from faithbook.results.paired import Paired
+from faithbook.show.labels import label, short
+from faithbook.stats import comparison
+from faithbook.stats.comparison import Comparison
 
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 SCORE = "score"
-Power = Callable[..., Paired]
+Power = Callable[..., Comparison]
 
 
 def eighteen(power: Power, tasks: Sequence[str], reading: Reading = AS_OURS) -> Parts:
     """soft_c02: soft minus hard for each method and each task."""
     groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
-    parts: dict[str, Paired] = {}
+    parts: dict[str, Comparison] = {}
     for group, cells in groups.items():
         both = reading.gains(power, PAIRS, **cells)
         parts |= {f"{name}, {group}": gain for name, gain in both.items()}
     return parts
 
 
-def variance(power: Power, metric: str, by: str, over: Sequence[str]) -> Paired:
+def variance(power: Power, metric: str, by: str, over: Sequence[str]) -> Comparison:
     """The variance of a metric between methods or tasks, in squared points."""
-    return 1e4 * paired.variance_between([power(metric, **{by: one}) for one in over])
+    return 1e4 * comparison.variance_between([power(metric, **{by: one}) for one in over])
 
 
 def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
     """The parts of the claims that need no data set by name, by id."""
     by_method = {short(m): power("soft_nc", method=m) for m in METHODS}
     leads = by_method["DeepLIFT"]
-    others = paired.mean([power("nc", method=m) for m in METHODS if m != "deeplift"])
+    others = comparison.mean([power("nc", method=m) for m in METHODS if m != "deeplift"])
     return {
         "soft_c01": AS_OURS.gains(power, PAIRS),
         "soft_c02": eighteen(power, tasks),
@@ -73,11 +73,11 @@ def limited(scores: pd.DataFrame) -> pd.DataFrame:
     return hard.assign(shows=SCORE, value=hard["value"].clip(0, 1))
 
 
-def slope(power: Power, metric: str, ratios: Sequence[float], **cells: object) -> Paired:
+def slope(power: Power, metric: str, ratios: Sequence[float], **cells: object) -> Comparison:
     """Least-squares change of a hard metric per doubling of the rationale."""
     centred = np.log2(ratios) - np.log2(ratios).mean()
     weights = centred / (centred**2).sum()
-    return paired.combined(lambda values: values @ weights, [power(at_length(metric, r), **cells) for r in ratios])
+    return comparison.combined(lambda values: values @ weights, [power(at_length(metric, r), **cells) for r in ratios])
 
 
 def rises(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> Parts:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from faithbook.results.labels import label
-from faithbook.results.paired import Paired
-from faithbook.results.quantities import against_random, outside_unit
+from faithbook.show.labels import label
+from faithbook.stats.chance import against_random, outside_unit
+from faithbook.stats.comparison import Comparison
 from faithlib.errors import InputError, unknown
 
 WIN, TIE, LIMIT = "win", "tie", "tie at the limit"
@@ -162,7 +162,7 @@ class Reading:
             return name if self.ratio is None else at_length(name, self.ratio)
         return f"{name}_one_draw" if self.one_draw else name
 
-    def share(self, of: Callable[..., Paired], metric: str, **labels: object) -> Paired:
+    def share(self, of: Callable[..., Comparison], metric: str, **labels: object) -> Comparison:
         """How often a metric prefers the real attribution: its wins and, of its ties, what counts as a win.
 
         `of`: the mean of a metric over the cells with some labels, of wins unless they say what it `shows`.
@@ -170,7 +170,7 @@ class Reading:
         wins = of(self.metric(metric), **labels)
         return wins + self.tied * of(self.metric(metric), **(labels | {"shows": TIE})) if self.tied else wins
 
-    def gains(self, of: Callable[..., Paired], hard: Iterable[str], **labels: object) -> dict[str, Paired]:
+    def gains(self, of: Callable[..., Comparison], hard: Iterable[str], **labels: object) -> dict[str, Comparison]:
         """Of each of these hard metrics, its soft counterpart minus itself, by their names for people."""
         return {
             f"{label(soft)} minus {label(one)}": self.share(of, soft, **labels) - self.share(of, one, **labels)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from faithbook.results.figures import OURS, PUBLISHED
-from faithbook.results.labels import labels
-from faithbook.results.numbers import ENDS
-from faithbook.results.plots import Drawn, Layout, dot_plot
+from faithbook.show.figures import OURS, PUBLISHED
+from faithbook.show.labels import labels
+from faithbook.show.numbers import ENDS
+from faithbook.show.plots import Drawn, Layout, dot_plot
 
 
 def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:

@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from faithbook.judge import materials
+from faithbook.judge.published import table
+from faithbook.judge.scores import Scores
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, replay_name, subsets
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_sizes import ALL_WEIGHTS, SIZES, of_largest
-from faithbook.results import evidence
-from faithbook.results.labels import label
-from faithbook.results.measured import Measured
-from faithbook.results.numbers import ends_of, listed, row_of
-from faithbook.results.paired import Paired
-from faithbook.results.published import table
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, listed, row_of
+from faithbook.stats import grounds
+from faithbook.stats.comparison import Comparison
 
 METRICS = ("nc", "ns", "soft_nc", "soft_ns")
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
@@ -47,7 +48,7 @@ def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
 def printed(metric: str, datasets: Collection[str]) -> float:
     """What the paper prints of a metric, mean over these data sets or those that they stand for."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
-    substitutes = evidence.stands_for("zhao_aletras_2023")
+    substitutes = materials.stands_for("zhao_aletras_2023")
     return float(np.mean([values[metric, substitutes.get(name, name)] for name in datasets]))
 
 
@@ -55,7 +56,7 @@ def printed(metric: str, datasets: Collection[str]) -> float:
 class Replayed:
     """What was measured under every subset of choices, read with wins and ties (`wins_and_ties`)."""
 
-    measured: Measured
+    measured: Scores
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -63,11 +64,11 @@ class Replayed:
         by_kind: dict[str, list[str]] = {}
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
-            kind, length = (evidence.DATA if name in OWN else evidence.STAND_INS), "long" if name in LONG else "short"
+            kind, length = (grounds.DATA if name in OWN else grounds.STAND_INS), "long" if name in LONG else "short"
             by_kind.setdefault(f"{kind}, {length} texts", []).append(name)
         return by_kind
 
-    def power(self, metric: str, released: Collection[str], datasets: Collection[str]) -> Paired:
+    def power(self, metric: str, released: Collection[str], datasets: Collection[str]) -> Comparison:
         """Diagnosticity, mean over methods, with these choices as the released code makes them.
 
         Over the inputs that are defined under these choices: which they are depends on "empty text".
@@ -127,8 +128,8 @@ CHANGES = {
 
 
 def levels(
-    of_model: Callable[..., Paired], models: Iterable[str], replayed: Replayed, dataset: str
-) -> dict[tuple[str, str], Paired]:
+    of_model: Callable[..., Comparison], models: Iterable[str], replayed: Replayed, dataset: str
+) -> dict[tuple[str, str], Comparison]:
     """Diagnosticity on a data set by step and metric: of each model as the text has it, then with the larger one from
     the text's choices to the released code's.
 
@@ -140,7 +141,9 @@ def levels(
     return by_step
 
 
-def explained(level: Mapping[tuple[str, str], Paired], theirs: Mapping[str, float]) -> dict[tuple[str, str], Paired]:
+def explained(
+    level: Mapping[tuple[str, str], Comparison], theirs: Mapping[str, float]
+) -> dict[tuple[str, str], Comparison]:
     """By metric and step what it changes, and what remains to the published value (`theirs`) after all of them."""
     changes = {}
     for metric in METRICS:

@@ -16,11 +16,11 @@ import pandas as pd
 
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
+from faithbook.judge.materials import stands_for
+from faithbook.judge.published import table
+from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras_sizes import SIZES
-from faithbook.results.evidence import stands_for
-from faithbook.results.measured import REFERENCE, Measured
-from faithbook.results.published import table
 from faithbook.sources import datasets
 from faithbook.timing import of_reference
 from faithlib.errors import DataError, InputError
@@ -117,7 +117,7 @@ def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:
     }
 
 
-def precision_of(run: Run, measured: Measured) -> str:
+def precision_of(run: Run, measured: Scores) -> str:
     """In which precision the runs behind the numbers computed, as their manifests tell; several are joined.
 
     The setting `auto` is settled where a run is planned, which need not be the machine that draws its page.

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faithbook.declared import ask, remembered
+from faithbook.access import remembered, require
 from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.near_duplicates import near_duplicates
@@ -167,7 +167,7 @@ def _folder_of(name: str) -> Path:
     if name == "nli" and partial_sets.is_read_in_parts(name):
         return fetch("xnli-archive")
     source = _READ_FROM.get(name, (name,))[-1]
-    ask(source)
+    require(source)
     return data_folder() / source
 
 
@@ -402,7 +402,7 @@ def _paper_set(name: str, split: str) -> Dataset:
     if partial_sets.is_read_in_parts(name):
         return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
-        ask(*_READ_FROM.get(name, (name,)))
+        require(*_READ_FROM.get(name, (name,)))
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]

@@ -28,7 +28,7 @@ from typing import BinaryIO
 from tqdm.auto import tqdm
 
 from faithbook import disk
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.paths import checked_root, raw_dir
 from faithlib.errors import DataError, DigestError, unknown
 
@@ -95,7 +95,7 @@ def files_of(name: str) -> list[Source]:
 
 def is_here(name: str) -> bool:
     """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
-    ask(name.partition(":")[0])
+    require(name.partition(":")[0])
     return all(source.path.exists() for source in files_of(name))
 
 
@@ -108,7 +108,7 @@ def fetch(source_id: str) -> Path:
     if source_id not in sources():
         raise unknown("source", source_id, sources())
     source = sources()[source_id]
-    ask(source_id.partition(":")[0])
+    require(source_id.partition(":")[0])
     if source.path.exists():
         verify(source, source.path)
         return source.path

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
-from faithbook.declared import ask, remembered
+from faithbook.access import remembered, require
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
@@ -138,7 +138,7 @@ _ANIMALS = ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse",
 
 def _fashion(split: str) -> Pictures:
     if split == "test":
-        ask(SHIPPED)
+        require(SHIPPED)
         with np.load(shipped_pictures(), allow_pickle=False) as shipped:
             return _made("fashion", split, shipped["pixels"], shipped["labels"], _FASHION)
     part = "t10k" if split == "held_out" else "train"
@@ -311,7 +311,7 @@ def _imagenet(name: str, split: str) -> Pictures:
     """Validation images, or some: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
     if split not in ("test", "held_out"):
         raise DataError(f"{name} is read for evaluation only: split 'test'")
-    ask(name)
+    require(name)
     folder = data_folder() / name
     table = folder / "labels.csv"
     if not table.exists():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.sources import nli_sets, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, files_of
 from faithbook.sources.splits import split_groups
@@ -77,7 +77,7 @@ _MULTIRC = {
 def _multirc(split: str) -> dict[str, Any]:
     file, digest = _MULTIRC[split]
     folder = data_folder() / "multirc-docs"
-    ask("multirc-docs")
+    require("multirc-docs")
     columns = zhao_aletras_sets.multirc(_fetched("multirc-part"), file, folder)
     if (found := zhao_aletras_sets.documents_digest(columns["texts"])) != digest:
         raise DataError(

@@ -28,9 +28,9 @@ from faithbook.bench.user_metric import find_method
 from faithbook.engine.run import start_run
 from faithbook.own import pages
 from faithbook.own.pages import listed
-from faithbook.results import figures, numbers
-from faithbook.results.side_by_side import answer, not_worse_misled
-from faithbook.results.tables import table
+from faithbook.show import figures, numbers
+from faithbook.show.tables import table
+from faithbook.together.questions import answer, not_worse_misled
 from faithlib.evaluation import shuffled
 from faithlib.metrics import auprc, crosslingual_rho
 

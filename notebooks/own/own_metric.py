@@ -23,17 +23,17 @@ modalities = "text, vision"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook import reasons
 from faithbook.bench import measure, tables
 from faithbook.bench.checks import check_metric
 from faithbook.bench.user_metric import find_metric
 from faithbook.engine.run import start_run
 from faithbook.own.pages import listed
-from faithbook.results import figures
-from faithbook.results.advice import QUESTIONS
-from faithbook.results.labels import label
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.tables import table
+from faithbook.show import figures
+from faithbook.show.labels import label
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.show.tables import table
+from faithbook.together import reasons
+from faithbook.together.advice import QUESTIONS
 
 run = start_run("own_metric", profile=profile, what=what, modalities=modalities)
 settings = run.settings

@@ -48,8 +48,8 @@ from faithbook.own import pages
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.load import load_texts, open_model
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import figures, tables
-from faithbook.results.labels import label
+from faithbook.show import figures, tables
+from faithbook.show.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
 

@@ -24,9 +24,10 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.results import calibration, published
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.stats import calibration
 
 page = start_page("calibration", profile, paper=published.OUR_OWN)
 table, made = calibration.measured()

@@ -34,14 +34,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook import timing
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import table
-from faithbook.results import findings, published
-from faithbook.results.report import start_page
+from faithbook.judge import published, summary
+from faithbook.judge.report import start_page
 
 page = start_page("cost", profile, paper=published.OUR_OWN)
-ask("data/reference/full/manifest.json")
+require("data/reference/full/manifest.json")
 runs = timing.of_reference()
 runs += [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in page.run.upstream]
 full = [run for run in runs if run["profile"] == "full" and run["device"] == "cpu"]
@@ -134,7 +134,7 @@ exhibits = exhibits.groupby(about, sort=False)[[*SUMS, "unknown"]].sum(min_count
 page.run.save(exhibits, "cost_exhibits", format="csv")
 page.findable(
     shown(
-        exhibits.assign(paper=exhibits.paper.map(findings.cited)),
+        exhibits.assign(paper=exhibits.paper.map(summary.cited)),
         exhibit="table or figure", paper="paper", title="shows", unknown="computations not known",
     ),
     "cost_exhibits",

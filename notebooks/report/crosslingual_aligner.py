@@ -23,15 +23,15 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
-from faithbook.results import rules
-from faithbook.results.alignment import EVERY, found_batches, score
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed, row_of, spoken
-from faithbook.results.page import badge
-from faithbook.results.plots import Layout, dot_plot, line_plot
-from faithbook.results.report import start_page
-from faithbook.results.tables import every
+from faithbook.judge.report import start_page
+from faithbook.papers.zaman_belinkov_alignment import EVERY, found_batches, score
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, listed, row_of, spoken
+from faithbook.show.page import badge
+from faithbook.show.plots import Layout, dot_plot, line_plot
+from faithbook.show.tables import every
 from faithbook.sources.files import sources
+from faithbook.stats import rules
 
 page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses

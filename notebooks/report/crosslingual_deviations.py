@@ -21,14 +21,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
-from faithbook.results import published
-from faithbook.results.labels import label, row_label
-from faithbook.results.numbers import row_of, spoken
-from faithbook.results.report import start_page
+from faithbook.show.labels import label, row_label
+from faithbook.show.numbers import row_of, spoken
 
 page = start_page("crosslingual_deviations", profile, paper="zaman_belinkov_2022")
 

@@ -32,16 +32,16 @@ from operator import attrgetter
 import pandas as pd
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import matrix, told_apart_by_size
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
-from faithbook.results import published
-from faithbook.results.agreement import tau_b
-from faithbook.results.numbers import ends_of
-from faithbook.results.report import start_page
+from faithbook.show.numbers import ends_of
+from faithbook.stats.agreement import tau_b
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
 METRICS = {"comprehensiveness": 1, "sufficiency": -1}  # 1: higher is better

@@ -22,10 +22,10 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge.report import start_page
 from faithbook.papers.zaman_belinkov_pair import crossings, most_crossed, ranked, rho
-from faithbook.results.figures import OURS, PUBLISHED
-from faithbook.results.labels import label
-from faithbook.results.report import start_page
+from faithbook.show.figures import OURS, PUBLISHED
+from faithbook.show.labels import label
 
 page = start_page("crosslingual_example", profile, paper="zaman_belinkov_2022")
 LANGUAGE, NAME = "de", "German"

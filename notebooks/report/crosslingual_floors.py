@@ -32,16 +32,16 @@ from dataclasses import replace
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
-from faithbook.results import published
-from faithbook.results.agreement import tau_of
-from faithbook.results.labels import row_label
-from faithbook.results.numbers import ends_of, spoken
-from faithbook.results.plots import beside_plot
-from faithbook.results.report import start_page
-from faithbook.results.tables import every
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import ends_of, spoken
+from faithbook.show.plots import beside_plot
+from faithbook.show.tables import every
+from faithbook.stats.agreement import tau_of
 
 page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
 SETTINGS = {

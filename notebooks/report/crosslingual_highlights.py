@@ -28,15 +28,15 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, MARKED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, defined, on_more_texts, shown, words
-from faithbook.results import published
-from faithbook.results.figures import PALETTE
-from faithbook.results.labels import label, row_label
-from faithbook.results.numbers import row_of, spoken
-from faithbook.results.report import start_page
-from faithbook.results.tables import every
+from faithbook.show.figures import PALETTE
+from faithbook.show.labels import label, row_label
+from faithbook.show.numbers import row_of, spoken
+from faithbook.show.tables import every
 
 page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
 

@@ -29,15 +29,16 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.judge import published
+from faithbook.judge.decide import OnlyIf, Trend
+from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures, zaman_belinkov_tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
-from faithbook.results import paired, published
-from faithbook.results.judged import Along, Provided
-from faithbook.results.labels import row_label
-from faithbook.results.numbers import spoken
-from faithbook.results.report import start_page
-from faithbook.results.tables import every
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import spoken
+from faithbook.show.tables import every
+from faithbook.stats import comparison
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
@@ -251,7 +252,7 @@ def orders_in(language):
     if language not in languages:
         return None
     orders = [by_language.order(output, model=model, language=language) for model in models for output in OUTPUT_NAMES]
-    return Provided(orders, {f"accuracy in {language}, minus chance,": accuracy(language) - GUESSED})
+    return OnlyIf(orders, {f"accuracy in {language}, minus chance,": accuracy(language) - GUESSED})
 
 
 second = page.test(
@@ -281,7 +282,7 @@ def rho_in(language):
     """The mean of the thirteen rows and both outputs in a language, beside Table 2."""
     all_rows = [by_language(row, output, language=language) for output in OUTPUT_NAMES for row in THIRTEEN]
     there = printed2.get((language, "rho"), np.nan)
-    return paired.combined(lambda values: values.mean(axis=-1), all_rows, published=there)
+    return comparison.combined(lambda values: values.mean(axis=-1), all_rows, published=there)
 
 
 rhos = {language: rho_in(language) for language in order}
@@ -337,7 +338,7 @@ if {*PAPER_LANGUAGES, *WORST} <= set(order):
         for language in PAPER_LANGUAGES
         for other in WORST
     }
-along = Along(read, rhos, name="accuracy and rho, correlation")
+along = Trend(read, rhos, name="accuracy and rho, correlation")
 third = page.test(
     {"xl_c05": along, "crosslingual_table2": along, "xl_c06": better_read, "crosslingual_table7": better_read}
 )

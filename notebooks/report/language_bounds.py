@@ -19,10 +19,11 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown, display
 
-from faithbook.results import prompted, published
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.together import prompted
 
 page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")

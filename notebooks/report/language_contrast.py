@@ -20,11 +20,12 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown, display
 
-from faithbook.results import prompted, published
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.together import prompted
+from faithbook.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
 FILES = ["language_agreement", "language_agreement_outputs"]

@@ -23,12 +23,12 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.results import published
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed, spoken
-from faithbook.results.plots import Layout, dot_plot, line_plot
-from faithbook.results.prompted import WITHOUT_MODEL
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, spoken
+from faithbook.show.plots import Layout, dot_plot, line_plot
+from faithbook.together.prompted import WITHOUT_MODEL
 
 METHODS = (
     "attention",

@@ -23,13 +23,14 @@ from itertools import product
 
 from IPython.display import Markdown, display
 
-from faithbook.results import figures, published
-from faithbook.results.figures import PALETTE
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed, spoken
-from faithbook.results.paired import mean
-from faithbook.results.prompted import WITHOUT_MODEL
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show import figures
+from faithbook.show.figures import PALETTE
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, spoken
+from faithbook.stats.comparison import mean
+from faithbook.together.prompted import WITHOUT_MODEL
 
 METHODS = ("attention", "rollout_dropped", "input_x_gradient", "integrated_gradients", "occlusion")
 ERASURES = {"delete": "deleted", "pad": "padding token", "zero": "set to zero", "infill": "other texts' words"}

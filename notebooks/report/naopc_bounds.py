@@ -26,13 +26,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import edin_bounds, edin_claims, edin_figures
-from faithbook.results import paired, published
-from faithbook.results.agreement import tau_of
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed, row_of, spoken
-from faithbook.results.page import badge
-from faithbook.results.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, row_of, spoken
+from faithbook.show.page import badge
+from faithbook.stats import comparison
+from faithbook.stats.agreement import tau_of
 
 page = start_page("naopc_bounds", profile, paper="edin_2025")
 measured = page.measure(
@@ -136,7 +137,7 @@ def taus(dataset, length, kind, ranked):
         return tau_of(*both)
 
     of_groups = [tau(group) for group in groups]
-    return paired.Paired(sum(of_groups[1:], of_groups[0]) / len(of_groups))
+    return comparison.Comparison(sum(of_groups[1:], of_groups[0]) / len(of_groups))
 
 
 theirs = published.table("naopc_released_taus")
@@ -165,7 +166,7 @@ def moved(kind, length):
     for names_of, sets in together:
         names = [*edin_bounds.common(methods, names_of), "random"]
         of_groups.append(edin_claims.moved(mean, kind, names, names_of, length=length, dataset=sets))
-    return paired.mean(of_groups)
+    return comparison.mean(of_groups)
 
 
 Markdown(

@@ -28,16 +28,16 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, load_units
+from faithbook.judge.analysis_plan import rule
+from faithbook.judge.decide import SameNumber
+from faithbook.judge.report import start_page
 from faithbook.papers import edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
-from faithbook.results.judged import Printed
-from faithbook.results.numbers import listed
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
-from faithbook.results.rulebook import rule
-from faithbook.results.rules import ALPHA
-from faithbook.results.tables import pipe_table
+from faithbook.show.numbers import listed
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.show.tables import pipe_table
+from faithbook.stats.rules import ALPHA
 
 page = start_page("naopc_released_outputs", profile, paper="edin_2025")
 KINDS = edin_tables.KINDS
@@ -183,7 +183,7 @@ gaps = {
 def apart(bound):
     """The largest difference between a released bound and ours, by data set and model."""
     far = (both[bound] - both[f"{bound}_released"]).abs().groupby([both.dataset, both.model]).max()
-    return {f"largest difference, {SETS[d]} by {NAMES[m]}": Printed(far[d, m], "0.0000") for d, m in far.index}
+    return {f"largest difference, {SETS[d]} by {NAMES[m]}": SameNumber(far[d, m], "0.0000") for d, m in far.index}
 
 
 page.quote("naopc_bounds", {"furthest pair": max(gaps.values(), key=lambda gap: gap.ours.point)})
@@ -403,7 +403,7 @@ for kind in KINDS:
     theirs = edin_tables.ranks(sst2, kind, AOPC=sst2.aopc_files, **filed)
     panels[f"SST-2 short, {kind}"] = mine
     again[kind] = {
-        f"{NAMES[model]}, {method}, {score}": Printed(
+        f"{NAMES[model]}, {method}, {score}": SameNumber(
             mine.loc[(model, method), score], f"{theirs.loc[(model, method), score]:.0f}"
         )
         for model, method in mine.index

@@ -39,11 +39,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.judge.report import start_page
 from faithbook.papers import edin_bounds, edin_figures
-from faithbook.results import evidence, rules
-from faithbook.results.numbers import ends_of, spoken
-from faithbook.results.page import badge
-from faithbook.results.report import start_page
+from faithbook.show.numbers import ends_of, spoken
+from faithbook.show.page import badge
+from faithbook.stats import grounds, rules
 
 page = start_page("naopc_search_cost", profile, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]
@@ -132,7 +132,7 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
     rows[-1] |= ends(fewer, "times fewer", "fewer low", "fewer high")
     rows[-1] |= ends(short, "short of", "short low", "short high")
-    rows[-1] |= {"reached": evidence.worded(answers[-1].decision, evidence.OUR_QUESTION)}
+    rows[-1] |= {"reached": grounds.worded(answers[-1].decision, grounds.OUR_QUESTION)}
 aims = pd.DataFrame(rows)
 page.listing(
     aims,
@@ -153,8 +153,8 @@ else:
     if tested:  # by one search at least, after the correction for all that were tried
         fewest = int(aims.n[aims.reached != rules.NOT_TESTED].min())
         answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest)
-        word = evidence.worded(answer.decision, evidence.OUR_QUESTION)
-    reached = aims[aims.reached == evidence.worded(rules.REPRODUCED, evidence.OUR_QUESTION)]
+        word = grounds.worded(answer.decision, grounds.OUR_QUESTION)
+    reached = aims[aims.reached == grounds.worded(rules.REPRODUCED, grounds.OUR_QUESTION)]
     note = (
         f"Whether at least one search reaches the aim, corrected for the number of searches. On their own, {len(reached)} of "
         f"{len(aims)} lines of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."

@@ -24,9 +24,9 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown, display
 
+from faithbook.judge.report import start_page
 from faithbook.papers import edin_six
-from faithbook.results.numbers import row_of, spoken
-from faithbook.results.report import start_page
+from faithbook.show.numbers import row_of, spoken
 
 page = start_page("naopc_six_models", profile, paper="edin_2025")
 ran = bool(page.run.upstream)  # whether this profile asks the six models

@@ -22,10 +22,10 @@ import pandas as pd
 
 from faithbook.engine.run import load
 from faithbook.games import show as games
-from faithbook.results import published
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.labels import label
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.figures import OURS, PALETTE, PUBLISHED
+from faithbook.show.labels import label
 
 page = start_page("play", profile, paper=published.OUR_OWN)
 words = load("play_words", profile)

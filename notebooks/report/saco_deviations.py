@@ -24,13 +24,13 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import LAST, METHODS
-from faithbook.results import paired
-from faithbook.results.agreement import tau_of
-from faithbook.results.labels import label
-from faithbook.results.numbers import ENDS, ends_of, listed, spoken
-from faithbook.results.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import ENDS, ends_of, listed, spoken
+from faithbook.stats import comparison
+from faithbook.stats.agreement import tau_of
 
 page = start_page("saco_deviations", profile, paper="wu_2024")
 NAMES = {
@@ -101,7 +101,7 @@ rows, by_method = [], []
 for setting in asked:
     for metric in wu.SIGN if "groups" not in setting else ["saco"]:
         single, labels = changes(setting, metric), {"setting": setting, "metric": metric}
-        mean = paired.mean([single[method] for method in METHODS]).ours
+        mean = comparison.mean([single[method] for method in METHODS]).ours
         ranked = [[value(one, metric, method).ours for method in METHODS] for one in (setting, BASE[setting])]
         rows.append(labels | {"n": mean.n, "main": float(np.mean([one.point for one in ranked[1]]))})
         rows[-1] |= ends_of(mean) | ends_of(tau_of(*ranked), "tau")
@@ -192,7 +192,7 @@ shown("saco_s3", "S3, equal scores: other choice minus main setting", "random ti
 
 # %%
 pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) for m in METHODS]
-shuffled = paired.mean(pairs).ours
+shuffled = comparison.mean(pairs).ours
 Markdown(
     f"Shuffling alone, with nearest-neighbour upsampling on both sides: {spoken(shuffled, '+.3f')} (n = {shuffled.n} in the "
     "smallest cell)."

@@ -29,12 +29,13 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import METHODS, SIGN
-from faithbook.results import paired, published
-from faithbook.results.agreement import KENDALL, SPEARMAN
-from faithbook.results.labels import label
-from faithbook.results.report import start_page
+from faithbook.show.labels import label
+from faithbook.stats import comparison
+from faithbook.stats.agreement import KENDALL, SPEARMAN
 
 page = start_page("saco_figures", profile, paper="wu_2024")
 table2 = published.table("saco_table2").query("k == '10'")
@@ -164,11 +165,11 @@ Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with 
 
 # %%
 four, rest = wu.bars(measured.each(wu.agreement("random")))
-alone = paired.mean(list(four.values()))
+alone = comparison.mean(list(four.values()))
 Markdown(
     f"On random scores the four existing metrics still agree with {rest.ours.point:.2f} on average, SaCo with them "
     f"{alone.ours.point:.2f}; over the paper's ten methods it is {among.ours.point:.2f} and "
-    f"{paired.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest cell)."
+    f"{comparison.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest cell)."
 )
 
 # %% [markdown]

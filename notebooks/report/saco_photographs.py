@@ -20,11 +20,11 @@ import matplotlib.pyplot as plt
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge.report import start_page
 from faithbook.papers import wu_figures
 from faithbook.papers.wu import METHODS, SIGN, short
-from faithbook.results import figures
-from faithbook.results.labels import label
-from faithbook.results.report import start_page
+from faithbook.show import figures
+from faithbook.show.labels import label
 
 page = start_page("saco_photographs", profile, paper="wu_2024")
 SHOWN = [*METHODS, "random"]

@@ -25,14 +25,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import wu
 from faithbook.papers.wu import METHODS, PICTURE, SIGN
-from faithbook.results import needed, published
-from faithbook.results.figures import OURS
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
+from faithbook.show.figures import OURS
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.stats import needed
 
 page = start_page("saco_random", profile, paper="wu_2024")
 

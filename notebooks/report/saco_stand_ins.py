@@ -28,14 +28,15 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown, display
 
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import FAMILIES, METHODS, short
-from faithbook.results import evidence, paired, published
-from faithbook.results.agreement import tau_of
-from faithbook.results.figures import OURS, PALETTE
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed, spoken
-from faithbook.results.report import start_page
+from faithbook.show.figures import OURS, PALETTE
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, listed, spoken
+from faithbook.stats import comparison, grounds
+from faithbook.stats.agreement import tau_of
 
 page = start_page("saco_stand_ins", profile, paper="wu_2024")
 PHOTOGRAPHS, SMALL = "photographs", "small pictures"
@@ -52,7 +53,7 @@ measured = page.measure(
     bounds=(-1, 1),
 )
 ON = {
-    (SMALL if ground == evidence.STAND_INS else PHOTOGRAPHS): datasets for ground, datasets in measured.grounds.items()
+    (SMALL if ground == grounds.STAND_INS else PHOTOGRAPHS): datasets for ground, datasets in measured.grounds.items()
 }
 saco = {name: page.quantity("method", k=10, dataset=datasets) for name, datasets in ON.items()}
 missing = [name for name in COLOURS if name not in ON]
@@ -249,7 +250,7 @@ for name, datasets in ON.items():
     for setting in [one for one in SETTINGS if one in set(there.setting)]:
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
-            mean_change = paired.mean([at[method] for method in members]).ours
+            mean_change = comparison.mean([at[method] for method in members]).ours
             labels = {"pictures": name, "data sets": ", ".join(map(label, have)), "change": SETTINGS[setting]}
             labels |= {"family": f"{family}-based", "n": mean_change.n}
             rows.append(labels | ends_of(mean_change))

@@ -31,13 +31,14 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.decide import Ordered
+from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
-from faithbook.results import published, rules
-from faithbook.results.judged import Ordered
-from faithbook.results.numbers import listed
-from faithbook.results.plots import beside_plot
-from faithbook.results.report import start_page
+from faithbook.show.numbers import listed
+from faithbook.show.plots import beside_plot
+from faithbook.stats import rules
 
 page = start_page("saco_tables", profile, paper="wu_2024")
 

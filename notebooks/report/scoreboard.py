@@ -18,8 +18,8 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 
 from faithbook.engine.run import load
-from faithbook.results import findings, published, scoreboard
-from faithbook.results.report import start_page
+from faithbook.judge import published, scoreboard, summary
+from faithbook.judge.report import start_page
 
 page = start_page("scoreboard", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
@@ -29,7 +29,7 @@ caption = (
     "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "
     "intervals; the decision is by our rule. All estimates are in the file"
 )
-page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
+page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 
 # %% [markdown]
 # ## In numbers
@@ -38,11 +38,11 @@ page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, dat
 # paper's own repeats disagree are not counted: they leave nothing to test.
 
 # %%
-counts = findings.counts(board)
-names = [f"{findings.NAMES[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
+counts = summary.counts(board)
+names = [f"{summary.NAMES[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
 fig, ax = plt.subplots(figsize=(8.5, 0.42 * len(counts) + 1.3))
 places, left = range(len(counts))[::-1], 0 * counts.sum(axis=1)
-for side, colour in findings.COLOURS.items():
+for side, colour in summary.COLOURS.items():
     bars = ax.barh(places, counts[side], left=left, color=colour, edgecolor="#888888", lw=0.5, label=side)
     ax.bar_label(bars, [str(n) if n else "" for n in counts[side]], label_type="center", color="black")
     left = left + counts[side]

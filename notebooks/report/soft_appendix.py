@@ -20,14 +20,16 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.judge.report import start_page
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import evidence, quantities, rules
-from faithbook.results.figures import PALETTE
-from faithbook.results.labels import label
-from faithbook.results.numbers import row_of
-from faithbook.results.page import badge
-from faithbook.results.plots import Layout, dot_plot, line_plot
-from faithbook.results.report import start_page
+from faithbook.show.figures import PALETTE
+from faithbook.show.labels import label
+from faithbook.show.numbers import row_of
+from faithbook.show.page import badge
+from faithbook.show.plots import Layout, dot_plot, line_plot
+from faithbook.stats import rules
+from faithbook.stats.chance import against_random, outside_unit
+from faithbook.stats.grounds import worded
 
 page = start_page("soft_appendix", profile, paper="zhao_aletras_2023")
 METRICS = ("soft_ns", "soft_nc")
@@ -45,12 +47,12 @@ def prepared(units):
     moved it."""
     units = of_largest(units)
     soft = units[units.metric.isin(METRICS)]
-    wins = quantities.against_random(soft, on=["dataset", "seed", "id", "metric", "perturbation", "variance"])
+    wins = against_random(soft, on=["dataset", "seed", "id", "metric", "perturbation", "variance"])
     real = soft[soft.method != "random"]
     shown = {
         POWER: wins.assign(value=wins.win),
         SCORE: real.assign(value=real.value.clip(0, 1)),
-        OUTSIDE: real.assign(value=quantities.outside_unit(real.value)),
+        OUTSIDE: real.assign(value=outside_unit(real.value)),
     }
     return pd.concat([frame.assign(shows=name) for name, frame in shown.items()], ignore_index=True)
 
@@ -149,7 +151,7 @@ page.figure(
 decision = rules.k_of([lead.ours for lead in leads.values()], "all")
 worst = min(leads, key=lambda says: leads[says].ours.point)
 Markdown(
-    f"{badge(evidence.worded(decision.decision, measured.evidence()))} ({measured.evidence()}) Dropout is clearly ahead of "
+    f"{badge(worded(decision.decision, measured.evidence()))} ({measured.evidence()}) Dropout is clearly ahead of "
     f"{decision.passed} of {decision.parts} alternatives. Its smallest lead: {worst}, {leads[worst].ours.point:.3f}."
 )
 

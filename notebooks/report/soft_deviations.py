@@ -26,16 +26,19 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_figures
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import evidence, published, quantities, rules
-from faithbook.results.estimates import FEWEST_CLUSTERS
-from faithbook.results.labels import label, labels
-from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
-from faithbook.results.page import badge
-from faithbook.results.report import start_page
+from faithbook.show.labels import label, labels
+from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
+from faithbook.show.page import badge
+from faithbook.stats import rules
+from faithbook.stats.chance import kept_shares
+from faithbook.stats.estimates import FEWEST_CLUSTERS
+from faithbook.stats.grounds import worded
 
 page = start_page("soft_deviations", profile, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
@@ -122,7 +125,7 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 
 # %%
 examples = load("soft_examples", profile)
-kept = listed(quantities.kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
+kept = listed(kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
 page.listing(
     kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
     "soft_amount",
@@ -172,7 +175,7 @@ alone = {
 }
 decision = rules.k_of([gain.ours for gain in gains.values()], "all")
 Markdown(
-    f"{badge(evidence.worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{badge(worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "

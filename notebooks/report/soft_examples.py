@@ -21,13 +21,15 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge import materials, published
+from faithbook.judge.report import start_page
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import evidence, figures, published, quantities
-from faithbook.results.figures import OURS, PUBLISHED
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PUBLISHED
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.stats.chance import against_random
 
 page = start_page("soft_examples", profile, paper="zhao_aletras_2023")
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
@@ -46,7 +48,7 @@ def prepared(units):
     kinds of metric disagree."""
     asked = of_largest(units)
     scores = over_lengths(asked[asked.metric.isin(METRICS)], ["dataset", "id", "cluster", "seed"])
-    wins = quantities.against_random(scores, on=["dataset", "seed", "id", "metric"])
+    wins = against_random(scores, on=["dataset", "seed", "id", "metric"])
     keys = ["dataset", "id", "cluster", "seed", "method"]
     wide = wins.set_index([*keys, "metric"])[["win", "gap"]].unstack("metric")
     parts = [wins.assign(value=wins.win, shows=WIN)]
@@ -172,7 +174,7 @@ examples = load("soft_examples", profile)
 values = over_lengths(load("soft_scores", profile), ["dataset", "model_seed", "input"])
 printed = published.table("soft_table4_examples")
 paper_method = printed[printed.method != "random"].groupby("dataset", sort=False).method.first()
-substitutes = evidence.stands_for("zhao_aletras_2023")
+substitutes = materials.stands_for("zhao_aletras_2023")
 own_last = sorted(dict.fromkeys(examples.dataset), key=lambda name: name not in substitutes)  # the paper's own data win
 stands_in = {substitutes.get(name, name): name for name in own_last}
 shown = []

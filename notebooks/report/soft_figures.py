@@ -24,16 +24,18 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.judge import materials, published
+from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import SCORE, limited, rises, slope
 from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.results import evidence, paired, published, quantities
-from faithbook.results.figures import PALETTE
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed
-from faithbook.results.plots import Layout, line_plot
-from faithbook.results.report import start_page
+from faithbook.show.figures import PALETTE
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, listed
+from faithbook.show.plots import Layout, line_plot
+from faithbook.stats import comparison
+from faithbook.stats.chance import outside_unit
 
 page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
 PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}
@@ -49,7 +51,7 @@ def prepared(units):
     """Wins and ties against the random attribution, hard scores at each length, and which of them the limits move."""
     scores = diagnosticity.with_lengths(units[units.method != "none"])
     hard = scores[scores.metric.str.contains(" at ")]
-    moved = hard.assign(shows=OUTSIDE, value=quantities.outside_unit(hard.value))
+    moved = hard.assign(shows=OUTSIDE, value=outside_unit(hard.value))
     return pd.concat([diagnosticity.counted(scores), limited(scores), moved], ignore_index=True)
 
 
@@ -63,7 +65,7 @@ measured = page.measure(
     bounds=(0, 1),
     n_resamples=DRAWS,
 )
-stands = evidence.stands_for(page.paper)
+stands = materials.stands_for(page.paper)
 order = list(dict.fromkeys(table3.dataset))
 tasks = sorted(measured.comparable(), key=lambda name: order.index(stands.get(name, name)))
 models = shared(measured.frame, tasks)
@@ -99,7 +101,7 @@ rows = pd.concat(
 rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.metric, strict=True)]
 layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
 fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
-outside = paired.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
+outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
 page.figure(
     fig,
     "soft_figure2",

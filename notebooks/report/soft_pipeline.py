@@ -23,17 +23,17 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.judge import decide, published
+from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import claims, limited, rises
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_figures import from_theirs
 from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed, wins_and_ties
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each, shared
-from faithbook.results import judged, published
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.report import start_page
-from faithbook.results.tables import in_words
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.show.tables import in_words
 
 
 @of_each
@@ -145,7 +145,7 @@ for row in published.claims("claim").itertuples() if both else ():
         if row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
             words[model] = "not tested: it names data sets or models that we lack"
         elif row.id.startswith("soft_"):
-            words[model] = judged.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word
+            words[model] = decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word
         else:
             words[model] = "authors' outputs: no model of ours"
     if row.id.startswith(("soft_", "naopc_")):

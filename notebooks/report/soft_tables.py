@@ -32,16 +32,16 @@ import scipy.stats
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.judge import materials, published
+from faithbook.judge.decide import SameNumber
+from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
 from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
-from faithbook.results import evidence, published
-from faithbook.results.judged import Printed
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of
-from faithbook.results.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of
 
 page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts
@@ -57,7 +57,7 @@ table6 = published.table("soft_table6")
 READ = {"parts": ["", "lengths"], "prepare": counted, "bounds": (0, 1), "n_resamples": DRAWS}
 CELL = ["shows", "model", "dataset", "method", "metric"]
 measured = page.measure("soft_metrics", over=CELL, printed=table6.assign(shows=WIN), **READ)
-stands = evidence.stands_for(page.paper)
+stands = materials.stands_for(page.paper)
 tasks = sorted(measured.comparable(), key=lambda name: list(table6.dataset.unique()).index(stands.get(name, name)))
 WHOLE = {stands.get(name, name) for name in tasks} == set(table6.dataset)  # all of the paper's data sets, or stand-ins
 task_of = {stands.get(name, name): name for name in tasks}  # by the paper's data set, the one of ours
@@ -101,7 +101,7 @@ page.listing(table1, "soft_table1", caption=caption)
 papers_own = [name for name in tasks if name not in stands]
 theirs = published.table("soft_table1").set_index(["dataset", "metric", "split"]).value
 parts1 = {
-    f"{name}, {split}": Printed(sizes[name, split], f"{theirs[name, 'size', split]:.0f}", measured.evidence([name]))
+    f"{name}, {split}": SameNumber(sizes[name, split], f"{theirs[name, 'size', split]:.0f}", measured.evidence([name]))
     for name, split in product(papers_own, SPLITS)
 }
 first = page.test({"soft_table1": parts1})

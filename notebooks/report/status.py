@@ -21,9 +21,9 @@ from IPython.display import Markdown
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load_manifests
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.paths import reference_dir
-from faithbook.results import published
-from faithbook.results.report import start_page
 
 page = start_page("status", profile, paper=published.OUR_OWN)
 NOTED = ["dataset", "seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "dtype", "peak_bytes"]

@@ -20,12 +20,12 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.judge import lessons, published, scoreboard, summary
+from faithbook.judge.report import start_page
+from faithbook.judge.sentences import Results, values
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, WIN
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each
-from faithbook.results import findings, published, scoreboard, taught
-from faithbook.results.report import start_page
-from faithbook.results.sentences import Results, values
 
 page = start_page("taught", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
@@ -49,7 +49,7 @@ def soft_and_plain():
     )
     power = measured.quantity("model", "metric", shows=WIN, method=METHODS, dataset=DATASETS)
     models = [one for one in SIZES.values() if one in measured.levels("model")]
-    return {model: {metric: power(model, metric) for metric in taught.ROWS} for model in models}
+    return {model: {metric: power(model, metric) for metric in lessons.ROWS} for model in models}
 
 
 # %% [markdown]
@@ -65,27 +65,27 @@ if soft:
         "How often a metric scores a real explanation above a random one: published for SST-2 and AG News, and ours on "
         f"the same data sets (mean over five methods and all training seeds; n = {n} texts in the smallest cell; black: 95 % interval)"
     )
-    alt = taught.bars_in_words(soft[largest])
-    shown = page.figure(taught.bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption)
+    alt = lessons.bars_in_words(soft[largest])
+    shown = page.figure(lessons.bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption)
     picture = f"![{alt}](executed/taught/soft_against_plain.svg)\n\n*{caption}.*"
 shown
 
 # %% tags=["remove-input"]
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 extra = [
-    values("counts", findings.in_numbers(board)),
+    values("counts", summary.in_numbers(board)),
     values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
 ]
 for model, by_metric in soft.items():
-    named = {f"{model.partition(',')[0]}: {taught.ROWS[metric][0]}": one for metric, one in by_metric.items()}
+    named = {f"{model.partition(',')[0]}: {lessons.ROWS[metric][0]}": one for metric, one in by_metric.items()}
     ours, theirs = ({name: getattr(one, of) for name, one in named.items()} for of in ("ours", "published"))
     extra.append(values("soft_models", {name: one.point for name, one in ours.items()}, theirs))
 results = Results(board, pd.concat([load("quotable", profile), *extra], ignore_index=True))
-page.run.save(taught.table(results), "taught", format="csv")
-page.run.path("landing.md").write_text(f"{taught.landing(results, picture)}\n", encoding="utf-8")
-for overview, box in taught.in_short(results, picture).items():  # the overviews include these files
+page.run.save(lessons.table(results), "taught", format="csv")
+page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n", encoding="utf-8")
+for overview, box in lessons.in_short(results, picture).items():  # the overviews include these files
     page.run.path(f"in_short_{overview}.md").write_text(box, encoding="utf-8")
-Markdown(taught.page(results))
+Markdown(lessons.page(results))
 
 # %%
 page.finish()

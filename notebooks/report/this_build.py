@@ -18,11 +18,11 @@ profile = "laptop"
 # %%
 import pandas as pd
 
-from faithbook.declared import ask
+from faithbook.access import require
 from faithbook.engine.run import load
-from faithbook.results import builds, published
-from faithbook.results.reference import committed_board
-from faithbook.results.report import start_page
+from faithbook.judge import builds, published
+from faithbook.judge.reference import committed_board
+from faithbook.judge.report import start_page
 
 page = start_page("this_build", profile, paper=published.OUR_OWN)
 pairs = builds.pairs_of_units(page.run)
@@ -60,7 +60,7 @@ page.listing(
 # values of the full run and shows those of this build, or if rules or published values have changed since.
 
 # %%
-ask("data/reference/full/scoreboard.csv")
+require("data/reference/full/scoreboard.csv")
 boards = [frame.set_index("id").decision for frame in (load("scoreboard", profile), committed_board())]
 both = pd.concat(boards, axis=1, keys=["this build", "full run"]).dropna().rename_axis("id").reset_index()
 changed = both[both["this build"] != both["full run"]]

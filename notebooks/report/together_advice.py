@@ -17,9 +17,9 @@ profile = "laptop"
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import published
-from faithbook.results.advice import PASSES, advice, decisions, quotable
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.together.advice import PASSES, advice, decisions, quotable
 
 page = start_page("together_advice", profile, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")

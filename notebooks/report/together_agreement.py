@@ -26,18 +26,20 @@ import numpy as np
 import seaborn as sns
 from IPython.display import Markdown, display
 
-from faithbook.results import pointed, published, side_by_side
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.report import start_page
-from faithbook.results.side_by_side import REST, Clusters, agreements, by_cell, correlations
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show import hover
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.together import questions
+from faithbook.together.questions import REST, Clusters, agreements, by_cell, correlations
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
 page = start_page("together_agreement", profile, paper=published.OUR_OWN)
 PAIR = ["modality", "first", "second"]
 measured = page.measure("together_matrix", over=PAIR, prepare=agreements, rows=correlations, bounds=(-1, 1))
 contrasts = page.measure(
-    "together_matrix", over=PAIR[:2], prepare=agreements, rows=side_by_side.pair_contrasts, bounds=(-2, 2)
+    "together_matrix", over=PAIR[:2], prepare=agreements, rows=questions.pair_contrasts, bounds=(-2, 2)
 )
 modalities = measured.levels("modality")
 asking = [name for name in FAITHFULNESS if name in set(measured.levels("first"))]
@@ -54,7 +56,7 @@ page.speaks()
 # %%
 LABELS = ["modality", "dataset", "method", "metric"]
 scores = page.measure(
-    "together_matrix", over=LABELS, prepare=lambda units: side_by_side.turned(units).dropna(subset=["value"])
+    "together_matrix", over=LABELS, prepare=lambda units: questions.turned(units).dropna(subset=["value"])
 )
 matrix = listed(by_cell(scores, LABELS), LABELS)
 # Turned back: what is shown is the metric as it is defined.
@@ -69,7 +71,7 @@ def means_of(modality):
     """Means over the data sets of a modality, one row per method, one column per metric."""
     part = matrix[matrix.modality == modality]
     wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
-    order = [name for name in side_by_side.FAMILY_OF if name in wide.columns]
+    order = [name for name in questions.FAMILY_OF if name in wide.columns]
     arrows = {name: f"{label(name)} {'↓' if METRICS[name] == 'lower' else '↑'}" for name in order}
     n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
     fewest = ", ".join(label(name) for name in n.index[n == n.min()]) if n.min() < n.max() else ""
@@ -123,7 +125,7 @@ def map_of(modality):
     style = {"vmin": -1, "vmax": 1, "cmap": "PuOr_r", "annot": True, "fmt": ".1f", "annot_kws": {"size": 7}}
     shown = shown.reindex(index=rows, columns=rows)
     sns.heatmap(shown, ax=ax, square=True, cbar_kws=bar, xticklabels=names, yticklabels=names, **style)
-    pointed.say_cells(ax, spoken.reindex(index=rows, columns=rows), names, names)
+    hover.say_cells(ax, spoken.reindex(index=rows, columns=rows), names, names)
     for above, line in ((CLOSE, {"lw": 2.5}), (CLOSER, {"lw": 1.2, "ls": "--"})):
         ends = np.cumsum([0, *(len(group) for group in clusters.above(above))])
         for start, size in zip(ends, np.diff(ends), strict=False):
@@ -170,9 +172,9 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # Photographs are in the tables only.
 
 # %%
-asked_of = [modality for modality in modalities if modality != side_by_side.PHOTOGRAPHS]
+asked_of = [modality for modality in modalities if modality != questions.PHOTOGRAPHS]
 q1 = {
-    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=side_by_side.INSIDE)
+    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=questions.INSIDE)
     for modality in asked_of
 }
 q2 = {
@@ -181,7 +183,7 @@ q2 = {
     if name != "saco" and modality in asked_of and (modality, "saco") in rest
 }
 q10 = {
-    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=side_by_side.ALIKE)
+    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=questions.ALIKE)
     for modality in asked_of
 }
 tested = page.test({"together_q1": q1, "together_q2": q2, "together_q10": q10})

@@ -25,13 +25,15 @@ import numpy as np
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import wu
-from faithbook.results import published, rules, side_by_side
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
-from faithbook.results.side_by_side import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, answer, by_cell
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.stats import rules
+from faithbook.together import questions
+from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
@@ -39,7 +41,7 @@ measured = page.measure(
     "together_matrix",
     parts=["", "controls"],
     over=["modality", "against", "method", "metric"],
-    prepare=side_by_side.preferred_to_chance,
+    prepare=questions.preferred_to_chance,
     bounds=(0, 1),
 )
 mirrored = page.measure(
@@ -64,12 +66,12 @@ EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 preferred = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
 of_what = ["what", "methods", "dataset", "modality"]
 prices = load("together_costs", profile).groupby(of_what, sort=False).sum(min_count=1, numeric_only=True).reset_index()
-rows_of = side_by_side.prices_of(measured, prices)
+rows_of = questions.prices_of(measured, prices)
 table = listed(preferred, BOTH)
 table["family"] = table.metric.map(FAMILY_OF)
-table["ties"] = [measured.mean(modality=a, metric=b, against=side_by_side.TIES).ours.point for a, b in preferred]
+table["ties"] = [measured.mean(modality=a, metric=b, against=questions.TIES).ours.point for a, b in preferred]
 table["above chance"] = [answer(pair.ours, 0.5) for pair in preferred.values()]
-table["inputs needed"] = [side_by_side.inputs_needed(pair.ours, 0.5) for pair in preferred.values()]
+table["inputs needed"] = [questions.inputs_needed(pair.ours, 0.5) for pair in preferred.values()]
 table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in preferred.values()]
 table["model calls per input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in preferred]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
@@ -124,7 +126,7 @@ if page.has("saco_imagenet"):
     )
     of_network = {(metric,): network.mean(metric=metric) for metric in network.levels("metric")}
     net_table = listed(of_network, ["metric"]).drop(columns="published", errors="ignore")
-    for modality in (one for one in modalities if one != side_by_side.TEXT):
+    for modality in (one for one in modalities if one != questions.TEXT):
         there = {metric for kind, metric in preferred if kind == modality}
         net_table[modality] = [
             preferred[modality, one].ours.point if one in there else np.nan for one in net_table.metric
@@ -148,7 +150,7 @@ else:
 
 # %%
 AGAINST = ["modality", "metric", "against"]
-freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, side_by_side.RANKS])
+freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, questions.RANKS])
 control = listed(freed, AGAINST).assign(answer=[answer(pair.ours, 0.5) for pair in freed.values()])
 page.run.save(control, "amounts_controlled")
 page.listing(

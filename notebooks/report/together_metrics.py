@@ -40,14 +40,15 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import evalxnlp
 from faithbook.papers.evalxnlp import rationale, span_f1, spans
-from faithbook.results import figures, published
-from faithbook.results.cells import Cells
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed, spoken
-from faithbook.results.report import start_page
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PALETTE, PUBLISHED
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, spoken
+from faithbook.stats.conditions import Conditions
 
 page = start_page("together_metrics", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
@@ -215,7 +216,7 @@ Markdown(
 
 # %%
 accuracy = load("by_hand_accuracy", profile).query("text > 0")  # the example counts in no mean
-curves = Cells.of(accuracy, over=["curve", "method", "share"], unit="text", value="y", bounds=(0, 1))
+curves = Conditions.of(accuracy, over=["curve", "method", "share"], unit="text", value="y", bounds=(0, 1))
 points = evalxnlp.curve_points(curves, SHARES, METHODS)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):

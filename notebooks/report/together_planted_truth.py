@@ -36,20 +36,22 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import pointed, published, side_by_side
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
-from faithbook.results.side_by_side import RUNGS, SHUFFLED, answer, by_cell
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show import hover
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed
+from faithbook.show.plots import Layout, dot_plot
+from faithbook.together import questions
+from faithbook.together.questions import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
 
 page = start_page("together_planted_truth", profile, paper=published.OUR_OWN)
 CELLS = ["modality", "model", "erase", "metric", "against"]
 # A claim of 495 parts is refuted by its lowest p-value times 495, which has to be small enough to count.
 more = {"bounds": (0, 1), "n_resamples": 19_999}
-measured = page.measure("together_planted", over=CELLS, prepare=side_by_side.preferred_truth, **more)
-followed = page.measure("together_planted", over=["asked", *CELLS], prepare=side_by_side.followed_truth, bounds=(-1, 1))
+measured = page.measure("together_planted", over=CELLS, prepare=questions.preferred_truth, **more)
+followed = page.measure("together_planted", over=["asked", *CELLS], prepare=questions.followed_truth, bounds=(-1, 1))
 modalities, models = measured.levels("modality"), measured.levels("model")
 KNOWN = ["linear", "detector"]
 TRAINED = [name for name in models if name not in KNOWN]
@@ -105,7 +107,7 @@ sns.heatmap(
     cbar_kws={"label": "prefers the truth to itself shuffled"}, xticklabels=columns,
     yticklabels=[label(name) for name in shares.index],
 )  # fmt: skip
-pointed.say_cells(ax, shares, [label(name) for name in shares.index], columns)
+hover.say_cells(ax, shares, [label(name) for name in shares.index], columns)
 ax.set(xlabel="", ylabel="")
 ax.set_xticklabels(columns, rotation=30, ha="right")
 spoken = "; ".join(f"{label(name)} " + ", ".join(f"{x:.2f}" for x in row) for name, *row in shares.itertuples())
@@ -136,7 +138,7 @@ page.listing(listed(ways, ["modality", "model", "erase"]), "together_by_erasure"
 # them well gains a little. How true a method is, we measure by the AUPRC of its scores against what was planted.
 
 # %%
-how_true = by_cell(followed, ["modality", "model", "against"], asked=side_by_side.TRUE, model=TRAINED)
+how_true = by_cell(followed, ["modality", "model", "against"], asked=questions.TRUE, model=TRAINED)
 true = listed(how_true, ["modality", "model", "method"])
 true = true.sort_values(["modality", "model", "estimate"], ascending=[True, True, False])
 caption = "How true explanations are: AUPRC against what was planted, with 95 % intervals over n inputs"
@@ -151,7 +153,7 @@ FOLLOWING = ["modality", "model", "metric"]
 follows = {
     (modality, model, metric): pair
     for (modality, model, erase, metric), pair in by_cell(
-        followed, ["modality", "model", "erase", "metric"], asked=side_by_side.FOLLOWS, model=TRAINED
+        followed, ["modality", "model", "erase", "metric"], asked=questions.FOLLOWS, model=TRAINED
     ).items()
     if erase == MAIN[modality]
 }
@@ -190,7 +192,7 @@ page.overview(
 q5 = {
     f"{label(metric)}, {modality}, {model}, truth against {rung}": pair
     for (modality, model, erase, metric, rung), pair in to_rungs.items()
-    if model in KNOWN and rung in (SHUFFLED, side_by_side.OPPOSITE) and erase == MAIN[modality]
+    if model in KNOWN and rung in (SHUFFLED, questions.OPPOSITE) and erase == MAIN[modality]
 }
 q6 = {
     f"{label(metric)}, {modality}, {model}, truth against {label(method)}, minus one half": pair - 0.5
@@ -224,7 +226,7 @@ known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] a
 right = listed({(modality, model, metric): pair for (modality, model, _, metric, _), pair in known.items()}, FOLLOWING)
 page.run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
 lost_table = listed(lost, ["modality", "metric"]).assign(
-    answer=[side_by_side.not_worse_misled(pair.ours) for pair in lost.values()]
+    answer=[questions.not_worse_misled(pair.ours) for pair in lost.values()]
 )
 page.run.save(lost_table, "truth_lost")
 page.listing(

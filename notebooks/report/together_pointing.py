@@ -23,10 +23,10 @@ profile = "laptop"
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.results import published
-from faithbook.results.labels import label
-from faithbook.results.pointing import OBJECTS, by_method, game, wide
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.labels import label
+from faithbook.together.pointing_game import OBJECTS, by_method, game, wide
 from faithlib.catalogue import FAMILIES
 
 page = start_page("together_pointing", profile, paper=published.OUR_OWN)

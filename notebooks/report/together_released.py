@@ -20,10 +20,10 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.judge import published
+from faithbook.judge.report import start_page
 from faithbook.papers import evalxnlp
 from faithbook.papers.evalxnlp import TOGETHER
-from faithbook.results import published
-from faithbook.results.report import start_page
 
 page = start_page("together_released", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]

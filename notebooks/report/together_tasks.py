@@ -23,11 +23,11 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
-from faithbook.results import published
-from faithbook.results.labels import label
-from faithbook.results.numbers import listed, spoken
-from faithbook.results.plots import Layout, dot_plot
-from faithbook.results.report import start_page
+from faithbook.judge import published
+from faithbook.judge.report import start_page
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, spoken
+from faithbook.show.plots import Layout, dot_plot
 from faithlib.catalogue import METRICS
 
 page = start_page("together_tasks", profile, paper=published.OUR_OWN)

@@ -1,0 +1,94 @@
+"""What the present run has said it reads: whatever opens a source, a checkpoint or a committed table asks here.
+
+The name of a run is a digest of what it declares (`loads` in notebooks/profiles.yaml). What it opened beside that could
+change and the run would still be served as done; so inside a run the undeclared is refused. Outside a run nothing is.
+
+Names: `local:text/movie-seed0`, `hf:<hub id>` and `timm:<name>` for models, a folder for one that lies in it, `cards`
+for the cards of all checkpoints, ids of `data/sources.toml`, and files of the repository by their path from its root.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+from faithbook.paths import root
+from faithlib.errors import InputError
+
+CARDS = "cards"
+_TABLES = ("data", "data/published")
+_declared: frozenset[str] | None = None
+_opened: set[str] = set()
+_listening: list[set[str]] = []  # what calls that are being remembered have asked so far
+
+
+def declare(names: Iterable[str] | None) -> None:
+    """Begin a run that may open these, and of folders what lies in them, and nothing else; None: end it, nothing is
+    refused."""
+    global _declared
+    _declared = None if names is None else frozenset(names)
+    _opened.clear()
+
+
+def require(*names: str) -> None:
+    """Take note that these are opened; InputError inside a run that has not declared one of them."""
+    for heard in _listening:
+        heard.update(names)
+    if _declared is None:
+        return
+    for name in names:
+        if not {name, name.rpartition("/")[0]} & _declared:
+            raise InputError(
+                f"this run opens {name!r}, which its notebook does not declare: name it, or what holds it, under "
+                f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_told()) or 'nothing'}"
+            )
+    _opened.update(names)
+
+
+def remembered(load: Callable[..., Any]) -> Callable[..., Any]:
+    """`functools.cache` for what opens something: an answer given again is asked for again, as if it were read."""
+    kept: dict[Hashable, tuple[Any, set[str]]] = {}
+
+    @functools.wraps(load)
+    def loaded(*which: Hashable) -> Any:
+        if which in kept:
+            require(*sorted(kept[which][1]))
+        else:
+            _listening.append(set())
+            try:
+                found = load(*which)
+            finally:
+                heard = _listening.pop()
+            kept[which] = (found, heard)
+        return kept[which][0]
+
+    loaded.cache_clear = kept.clear  # type: ignore[attr-defined]
+    return loaded
+
+
+def opened() -> list[str]:
+    """What the present run has opened so far."""
+    return sorted(_opened)
+
+
+def require_model(spec: str) -> None:
+    """`require` for a model by the name that `load_model` takes; what a notebook wrote itself needs no declaration."""
+    name = model_name(spec)
+    if not Path(name).is_relative_to(Path(tempfile.gettempdir()).resolve()):
+        require(name)
+
+
+def model_name(spec: str) -> str:
+    """How a model is declared: by its spec, or by the folder that `hf:` or `timm:` names."""
+    kind, _, rest = spec.partition(":")
+    name = rest if kind in ("hf", "timm") else spec
+    folder = next((place for place in (Path(name), root() / name) if name and place.is_dir()), None)
+    return spec if folder is None else str(folder.resolve())
+
+
+def _told() -> list[str]:
+    """The declared names fit for a message: models and sources, not the tables that every report may open."""
+    return sorted(name for name in _declared or () if not name.startswith("data/reference/") and name not in _TABLES)

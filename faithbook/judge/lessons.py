@@ -1,0 +1,174 @@
+"""What the book found, in sentences that people wrote (`sentences`): the landing page's findings, and ten answers with
+their evidence.
+
+`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer;
+`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as
+its source words it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from faithbook.judge import published, summary
+from faithbook.judge.sentences import Results
+from faithbook.show import figures
+from faithbook.show.page import badge
+from faithbook.stats import grounds
+from faithbook.stats.comparison import Comparison
+
+MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
+ROWS = {
+    "nc": ("NC", "Comprehens.,\nplain (NC)"),
+    "soft_nc": ("Soft-NC", "Comprehens.,\nsoft (Soft-NC)"),
+    "ns": ("NS", "Sufficiency,\nplain (NS)"),
+    "soft_ns": ("Soft-NS", "Sufficiency,\nsoft (Soft-NS)"),
+}
+"""The metrics of the landing page's figure: short and long name."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question that the book answers: the answer, the decisions that it was written for, and its evidence, the
+    weightiest first: rows with an `id` that the answer rests on and the sentence of what was measured (`found`)."""
+
+    number: int
+    asks: str
+    answer: str
+    when: str
+    rests_on: tuple[Any, ...]
+
+
+def lessons() -> tuple[Lesson, ...]:
+    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and
+    their place in it (`6.2`)."""
+    claims = published.claims()
+    read = []
+    for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
+        answering = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
+        rests_on = tuple(answering[["id", "found"]].itertuples(index=False))
+        read.append(Lesson(int(number), asks, answer, when, rests_on))
+    return tuple(read)
+
+
+def landing_page() -> tuple[Any, ...]:
+    """The paragraphs of the landing page: the rows of `data/findings.csv`, with their `kind` (a numbered finding, or
+    what follows the findings), `title`, `text`, and the decisions that they were written for (`when`)."""
+    return tuple(published.beside("findings").itertuples(index=False))
+
+
+def landing(results: Results, figure: str) -> str:
+    """What the landing page includes: a figure, numbered findings, and the paragraphs that follow them."""
+    pieces, number = [figure], 0
+    for one in landing_page():
+        number += one.kind == "finding"
+        head = f"{number}. " if one.kind == "finding" else ""
+        pieces.append(f"{head}**{one.title}** {results.shown(one.text, one.when)}")
+    return "\n\n".join(filter(None, pieces))
+
+
+def in_short(results: Results, figure: str = "") -> dict[str, str]:
+    """The box at the top of each overview, from `data/in_short.csv`, by overview; `figure`: the first study's."""
+    boxes = {}
+    for overview, rows in published.beside("in_short").groupby("overview", sort=False):
+        lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
+        sentences = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
+        boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(sentences) + "\n:::\n"
+    boxes["paper1"] += f"\n{figure.replace('(executed/', '(../executed/')}\n"
+    return boxes
+
+
+def paragraph(lesson: Lesson, results: Results) -> str:
+    """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
+    supports = [
+        f'{sentence(one, results)}\n<span class="verdict-note">{_claim(results, one.id)}</span>'
+        for one in lesson.rests_on
+    ]
+    return "\n\n".join([results.shown(lesson.answer, lesson.when), *supports])
+
+
+def sentence(support: Any, results: Results) -> str:
+    """What was measured for a claim, or that it was not tested here."""
+    if results.decision(support.id) not in MEASURED:
+        return "Not tested on the data of this copy."
+    return f"{results.shown(support.found, of=support.id)}."
+
+
+def _claim(results: Results, name: str) -> str:
+    """The claim as its source words it, and after it the decision with its evidence."""
+    decision, verdict = results.decision(name), results.board.loc[name]
+    page = str(verdict["page"])
+    source = published.sources()[name]
+    kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
+    whose = "Our question" if source == published.OUR_OWN else f"{kind} {summary.cited(source)}"
+    measured = decision in MEASURED
+    size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
+    pieces = [
+        str(verdict["evidence"]) if measured else "",
+        size,
+        str(verdict["reason"]),
+        f"`{name}`",
+        f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
+    ]
+    words = published.column("claim")[name].rstrip(".")
+    decided = badge(grounds.worded(decision, str(verdict["evidence"])))
+    return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
+
+
+def table(results: Results) -> pd.DataFrame:
+    """Every sentence with its verdict as data: lesson, question, id, source, decision, evidence, n, sentence."""
+    source = published.sources()
+    rows = [
+        {
+            "lesson": lesson.number,
+            "asks": lesson.asks,
+            "source": source[one.id],
+            **{name: results.board.loc[one.id, name] for name in ("id", "decision", "evidence", "n")},
+            "sentence": sentence(one, results),
+        }
+        for lesson in lessons()
+        for one in lesson.rests_on
+    ]
+    return pd.DataFrame(rows)
+
+
+def page(results: Results) -> str:
+    """All lessons, a heading and a paragraph each."""
+    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, results)}" for one in lessons())
+
+
+def bars(pairs: Mapping[str, Comparison], model: str) -> Any:
+    """Published diagnosticity beside ours, two bars per metric (`ROWS`)."""
+    fig, ax = plt.subplots(figsize=(5.2, 4.6))
+    looks = {"published (Zhao & Aletras 2023)": figures.PUBLISHED, f"ours ({model.partition(',')[0]})": figures.OURS}
+    for place, metric in enumerate(ROWS):
+        for shift, value, colour in zip((-0.2, 0.2), _both(pairs[metric]), looks.values(), strict=True):
+            ax.barh(place + shift, value, height=0.38, color=colour)
+            ax.text(2, place + shift, f"{value:.0f} %", va="center", fontsize=13, color="white", weight="bold")
+        ends = pairs[metric].ours.interval()
+        ax.plot((100 * ends.low, 100 * ends.high), (place + 0.2, place + 0.2), color="black", lw=2)
+    ax.axvline(50, color="black", lw=1.2, ls="--")
+    ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=13)
+    ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=13)
+    ax.set(ylim=(3.5, -0.5), xlim=(0, 100), xlabel="real explanation scored higher, %")
+    ax.grid(visible=False)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in looks.values()]
+    fig.legend(handles, list(looks), loc="outside upper left", ncols=1, fontsize=13)
+    return fig
+
+
+def bars_in_words(pairs: Mapping[str, Comparison]) -> str:
+    """The figure's values, for its alt text."""
+    each = ("{}: published {:.0f} %, ours {:.0f} %".format(ROWS[name][0], *_both(pairs[name])) for name in ROWS)
+    return (
+        f"Bars of how often a metric scores a real explanation above a random one. {'; '.join(each)}. Chance is 50 %."
+    )
+
+
+def _both(pair: Comparison) -> tuple[float, float]:
+    return 100 * pair.published, 100 * pair.ours.point

@@ -1,0 +1,70 @@
+"""On which ground (`faithbook.stats.grounds`) the values of a computation rest: what is a paper's own and what is not.
+
+Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
+a run has read and is never typed beside a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+from faithbook.access import remembered
+from faithbook.judge import published
+from faithbook.stats.grounds import AUTHORS, DATA, OUR_QUESTION, PAPER, STAND_INS
+
+
+def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
+    """On what values of a compute notebook rest, from the data sets they are of and the models that were loaded.
+
+    `models`: as `loads` of notebooks/profiles.yaml names them (`local:…`, `hf:…`, `timm:…`, or a folder). Without a
+    known data set or model it is the weaker ground.
+    """
+    if paper == published.OUR_OWN:
+        return OUR_QUESTION
+    of_paper = _materials(paper).of_paper
+    if notebook in of_paper["outputs"]:
+        return AUTHORS
+    named = list(datasets)
+    if not named or any(name not in of_paper["data"] for name in named):
+        return STAND_INS
+    asked = list(models)
+    return PAPER if asked and all(any(fnmatch(one, known) for known in of_paper["model"]) for one in asked) else DATA
+
+
+def stands_for(paper: str) -> dict[str, str]:
+    """By substitute of a paper's data set, the data set that it stands for.
+
+    >>> stands_for("wu_2024")["animals"]
+    'imagenet'
+    """
+    return dict(_materials(paper).stands_for)
+
+
+def published_n(paper: str, datasets: Iterable[str]) -> int | None:
+    """The smallest number of inputs that the paper measured one of its data sets on; None where one has none stated."""
+    counts = _materials(paper).n
+    sizes = [counts.get(name, "") for name in datasets]
+    return min(map(int, sizes)) if sizes and all(sizes) else None
+
+
+@dataclass(frozen=True)
+class _Materials:
+    """A paper's rows of `data/materials.csv`: by kind what is its own, by substitute what it stands for, by name n."""
+
+    of_paper: dict[str, set[str]]
+    stands_for: dict[str, str]
+    n: dict[str, str]
+
+
+@remembered
+def _materials(paper: str) -> _Materials:
+    rows = published.beside("materials")
+    rows = rows[rows["paper"] == paper]
+    of_paper = rows[rows["own"] == "yes"]
+    return _Materials(
+        {kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")},
+        {name: other for name, other in zip(rows["name"], rows["stands_for"], strict=True) if other},
+        dict(zip(rows["name"], rows["n"], strict=True)),
+    )

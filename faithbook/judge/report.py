@@ -1,0 +1,346 @@
+"""What a report page is written on: measured values, claims judged by the rule book, the papers' tables, verdicts.
+
+page = start_page("saco_tables", profile, paper="wu_2024")
+measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"], prepare=prepared, printed=table)
+saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
+CLAIMS = {"saco_c11": {"attention minus gradient": family["attention"] - family["gradient"]}}
+tested = page.test(CLAIMS)
+page.verdicts(tested)                                # one line per claim: the verdict, its ground, the numbers
+page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])
+page.plot(tested, "saco_table1_claims")
+page.finish()                                        # what ran where; refuses where an id of the page has no verdict
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.engine.run import Run, start_run
+from faithbook.judge import analysis_plan, decide, published, scoreboard
+from faithbook.judge.decide import Claim, Verdict
+from faithbook.judge.multiverse import Curve, multiverse
+from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
+from faithbook.show import figures, plots, tables
+from faithbook.show.numbers import listed, row_of
+from faithbook.show.page import badge
+from faithbook.stats import grounds
+from faithbook.stats.comparison import Comparison
+from faithlib.errors import DataError, InputError, unknown
+
+_QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
+RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
+
+
+class Tested:
+    """Judged claims of one section: `frame`, every part as data; `claims`, by id."""
+
+    def __init__(self, claims: Sequence[Verdict]) -> None:
+        self.claims: dict[str, Verdict] = {one.id: one for one in claims}
+        frames = [one.rows for one in claims if not one.rows.empty]
+        self.frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
+
+    def __getitem__(self, name: str) -> Verdict:
+        if name not in self.claims:
+            raise unknown("judged id", name, self.claims)
+        return self.claims[name]
+
+
+def start_page(notebook: str, profile: str, *, paper: str) -> Page:
+    """Begin a report, from inside its notebook: its run (`page.run`), how figures look, and the page."""
+    figures.theme()
+    return Page(start_run(notebook, profile=profile), paper=paper)
+
+
+class Page:
+    """A report on its run: what it has measured, and the verdicts it has drawn so far."""
+
+    def __init__(self, run: Run, *, paper: str) -> None:
+        if paper not in (*published.PAPERS, published.OUR_OWN):
+            raise unknown("paper", paper, (*published.PAPERS, published.OUR_OWN))
+        self.run, self.paper, self.notebook = run, paper, run.job.notebook
+        self._measured: list[Scores] = []
+        self._prepared: dict[Hashable, pd.DataFrame] = {}
+        self._entries: dict[str, scoreboard.Entry] = {}
+        self._quotable: list[pd.DataFrame] = []
+        self._curves: dict[str, Curve] = {}
+        self._said = published.column("claim")
+        self._source = published.sources()
+
+    # ------------------------------------------------------------------------------------------------------- measured
+    def measure(
+        self,
+        notebook: str,
+        *,
+        over: Sequence[str],
+        parts: Sequence[str] = ("",),
+        prepare: Prepare | None = None,
+        printed: pd.DataFrame | None = None,
+        **more: Any,
+    ) -> Scores:
+        """Values of single inputs of a compute notebook, as `Scores.read` takes them; the first of a page are those
+        that `quantity` asks. What one function prepares for several of them it prepares once."""
+        more |= {"prepare": prepare, "printed": printed, "known": self._prepared}
+        measured = Scores.read(self.run, notebook, paper=self.paper, over=over, parts=parts, **more)
+        self._measured.append(measured)
+        return measured
+
+    def has(self, notebook: str) -> bool:
+        """Whether there is something to measure of a compute notebook that runs only where its data lie."""
+        return has_values(self.run, notebook)
+
+    def quantity(self, *names: str, **fixed: object) -> Callable[..., Comparison]:
+        """`Scores.quantity` of what was measured first. Raises InputError before `measure`."""
+        if not self._measured:
+            raise InputError("nothing is measured yet: call page.measure(...) first")
+        return self._measured[0].quantity(*names, **fixed)
+
+    @property
+    def have(self) -> frozenset[str]:
+        """The data sets, models and languages of everything that was measured."""
+        return frozenset().union(*(one.have for one in self._measured))
+
+    def speaks(self) -> Markdown:
+        """The data used on this page, in a sentence."""
+        sources = []
+        for one in self._measured:
+            n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
+            sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
+            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
+        rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
+        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
+
+    # --------------------------------------------------------------------------------------------------------- claims
+    def test(self, claims: Mapping[str, Claim]) -> Tested:
+        """Judge each claim by the rule of its id and keep its verdict.
+
+        Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
+        its rule is about.
+        """
+        decided = [decide.judge(name, one, have=self.have, turned_by=self._turns(name)) for name, one in claims.items()]
+        self._quotable += [one.rows for one in decided]
+        for one in decided:
+            if one.id in self._entries:
+                raise InputError(f"{one.id} is judged twice on this page")
+            self._entries[one.id] = self._entry(one)
+        return Tested(decided)
+
+    def _turns(self, name: str) -> tuple[str, ...]:
+        """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
+        curve = self._curves.get(name) or self._curves.get(analysis_plan.rule(name).same_as)
+        return tuple(curve.turned_by) if curve else ()
+
+    def quote(self, name: str, values: Mapping[str, Comparison]) -> None:
+        """Keep values that belong to no claim for sentences of other pages, which call them by `name` and part."""
+        rows = [
+            {"claim": name, "part": part, "published": pair.published, **row_of(pair, "ours", "low", "high")}
+            for part, pair in values.items()
+        ]
+        self._quotable.append(pd.DataFrame(rows, columns=list(decide.COLUMNS)))
+
+    def _entry(self, one: Verdict) -> scoreboard.Entry:
+        unmeasured = one.decision.answer in grounds.UNMEASURED
+        curve = self._curves.get(one.id)
+        return scoreboard.Entry(
+            id=one.id,
+            decision=one.decision.decision,
+            page=f"executed/{self.notebook}",
+            evidence="" if unmeasured else one.evidence,
+            same_as=one.rule.same_as,
+            post_hoc=one.rule.post_hoc,
+            **one.columns,
+            **(curve.columns if curve else {}),
+        )
+
+    def verdicts(self, tested: Tested) -> Markdown:
+        """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
+        rule."""
+        lines = []
+        for name, one in tested.claims.items():
+            ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
+            words = self._said.get(name, "").rstrip(".")
+            words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
+            shown = scoreboard.in_cells(self._entries[name])
+            shown["rule of"] = f"{one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
+            columns = "; ".join(f"{label}: {value}" for label, value in shown.items())
+            lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{columns}</span>')
+        return Markdown("\n".join(lines))
+
+    # ------------------------------------------------------------------------------------------------------- exhibits
+    def table(
+        self,
+        name: str,
+        of: tables.CellOf,
+        *,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        caption: str = "",
+        digits: int = 2,
+        words: Mapping[str, str] | None = None,
+        printed: pd.DataFrame | None = None,
+    ) -> Markdown:
+        """A table of the paper in its own rows and columns, ours with the published value in the same cell.
+
+        `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has.
+        """
+        theirs = published.table(name) if printed is None else printed
+        wide, long = tables.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
+        title = caption or self._said.get(name, name)
+        brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
+        legend = f"ours, {brackets if long['published'].notna().any() else 'intervals in the texts of the cells'}"
+        return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
+
+    def listing(
+        self,
+        frame: pd.DataFrame,
+        name: str,
+        *,
+        caption: str,
+        digits: int = 3,
+        empty: str | None = None,
+        wide: pd.DataFrame | None = None,
+    ) -> Markdown:
+        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows.
+
+        `empty`: what is shown if it has no rows; without it such a table is refused (InputError). `wide`: what is shown
+        instead of it, as it is.
+        """
+        if empty is not None and frame.empty:
+            return Markdown(empty)
+        line = tables.slim_line(self.run, self.notebook, f"{name}.csv")
+        return tables.table(frame, self.run, name, caption=caption, digits=digits, wide=wide, line=line)
+
+    def stand_ins(
+        self, cells: Mapping[tuple[str, ...], Comparison], columns: Sequence[str], name: str, *, caption: str
+    ) -> Markdown:
+        """Quantities of substitutes by their labels, each beside the published value of what it stands for, where the
+        paper's own data stands in the tables before; a sentence where there are none."""
+        frame = listed(cells, columns).assign(published=[pair.published for pair in cells.values()])
+        everything = "*All data sets that were measured are in the tables above.*"
+        return self.listing(frame, name, caption=caption, empty=everything)
+
+    def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
+        """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
+        the run to download."""
+        text = tables.markdown_table(frame, name, caption, findable=True)
+        return Markdown(f"{text}\n\n{tables.slim_line(self.run, self.notebook, data)}")
+
+    def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
+        """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
+        claim that repeats another of the section has no rows of its own.
+
+        `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
+        """
+        repeats = [one.id for one in tested.claims.values() if one.rule.same_as in tested.claims]
+        every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
+        if answers is not None:
+            frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
+        wide = pd.DataFrame(
+            {
+                "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
+                "part": frame["part"],
+                "published": [tables.short(float(x), 3) for x in frame["published"]],
+                "ours": [tables.short(float(x), 3) for x in frame["ours"]],
+                "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
+                "apart": [tables.apart(x) for x in frame["away"]],
+                "n": frame["n"].astype(str).fillna("–"),
+                "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
+            }
+        )
+        if not wide["apart"].any():  # questions of our own have no published value
+            wide = wide.drop(columns="apart")
+        if wide.empty and answers:
+            wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
+        nothing = "*No part of these claims can be compared.*"
+        return self.listing(every.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide)
+
+    def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
+        """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
+        rows = tested.frame.dropna(subset=["low"])
+        rows = rows[rows["claim"].isin(list(only or tested.claims))]
+        if rows.empty:
+            return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
+        chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
+        titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
+        fig = plots.claims_plot(rows, titles, lines={one.id: decide.lines(one.rule) for one in chosen})
+        return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
+
+    def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
+        """The claim of an id under every open choice (`results.multiverse`); to be drawn before it is judged."""
+        self._curves[name] = multiverse(name, over, specifications, have=self.have)
+        return self._curves[name]
+
+    def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
+        """A specification curve as a figure, with its data."""
+        text = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=text, data=curve.frame)
+
+    def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
+        """A figure with its line; `data`: what it is drawn from, to download."""
+        files = [f"{name}.svg", f"{name}.png"]
+        if data is not None:
+            self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
+            files.append(f"{name}.csv")
+        line = tables.slim_line(self.run, self.notebook, *files)
+        return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
+
+    def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:
+        """The figure of a study's overview, drawn on this page: `NAME.md`, which the overview includes, shows it."""
+        fig, alt = drawn
+        line = f'<span class="exhibit-line">Made on {{doc}}`../executed/{self.notebook}`</span>'
+        text = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
+        shown = self.run.link(f"{name}.svg")
+        text = text.replace(shown, f"../executed/{shown}", 1)
+        self.run.path(f"{name}.md").write_text(f"{text}\n", encoding="utf-8")
+
+    # ------------------------------------------------------------------------------------------------------ the end
+    def provenance(self, *, note: str = "") -> Markdown:
+        """What ran where, once a page: every exhibit's line leads here."""
+        n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
+        name = f"provenance-{self.notebook.replace('_', '-')}"
+        return Markdown(str(self.run.provenance(n=n or None, note=note, name=name)))
+
+    def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
+        """Save the verdicts, end the run and say where it ran (`provenance`).
+
+        `of_its_run`: tables of the page depend on its own run, whichever run the single values are of, so that the
+        reference does not take them from it. Raises DataError where an id of this page has none, or one of another page
+        has one (`data/claims.csv` says which page an id belongs to).
+        """
+        of_page = [name for name, place in published.column("page").items() if place == self.notebook]
+        if stray := sorted(set(self._entries) - set(of_page)):
+            raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
+        if missing := [name for name in of_page if name not in self._entries]:
+            raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
+        if self._entries:
+            self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
+        if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
+            self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
+        if self._measured:
+            sources = {one.speaks for one in self._measured}
+            self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
+        shown = self.provenance(note=note)
+        self.run.finish()
+        return shown
+
+
+def _told(measured: Scores) -> str:
+    """The ground of what was measured; where data sets rest on different ones, each with its data sets."""
+    grounds = measured.grounds if "dataset" in measured.frame.columns else {}
+    if len(grounds) < 2:
+        return measured.evidence()
+    return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
+
+
+def _alone(answer: object, why: object) -> str:
+    """What a part would say on its own, and why not where its interval seems to say more."""
+    word = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
+    return f"{word}: {why}" if isinstance(why, str) and why else word
+
+
+def _ends(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"{tables.short(low, 3)} to {tables.short(high, 3)}"

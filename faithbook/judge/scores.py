@@ -1,0 +1,320 @@
+"""Values of single inputs as a page uses them: the reference's or the present run's, beside what is published.
+
+    measured = Scores.read(run, "saco_metrics", paper="wu_2024", over=["dataset", "method", "k"], prepare=prepared)
+    saco = measured.quantity("method", k=10)
+    saco("rollout"), saco("rollout", k=5)
+
+*One voice.* Where `data/reference/full/units` has the values of the compute notebook, ours are those; where it has none
+yet, ours are those of the run that built this copy. One page has the two side by side (`faithbook.judge.builds`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from faithbook.engine.inputs import UNITS_DIR
+from faithbook.engine.plan import MANIFEST
+from faithbook.engine.profiles import settings_of
+from faithbook.engine.run import Run, load_units
+from faithbook.judge import materials
+from faithbook.paths import reference_dir, root
+from faithbook.stats import grounds
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions, Labels
+from faithbook.stats.estimates import Array, Estimate
+from faithlib.errors import InputError, unknown
+
+REFERENCE, RUN = "the reference", "this run"
+PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
+RESAMPLES = 9999
+_MODELS = ("local:", "hf:", "timm:")
+
+Key = TypeVar("Key")
+Prepare = Callable[[pd.DataFrame], pd.DataFrame]
+"""What a page makes of the values of single inputs before they are averaged: wins, ratios, other names."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Values of single inputs from one `source` (`REFERENCE` or `RUN`), their data sets and the models behind them."""
+
+    source: str
+    profile: str
+    units: pd.DataFrame
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+
+    def ground(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
+        """The ground on which values of these data sets (default: all that are there) rest."""
+        named = self.datasets if datasets is None else datasets
+        return materials.ground(paper, notebook=notebook, datasets=named, models=self.models)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was measured, ready to be averaged.
+
+    `frame`: the values, prepared; `material`: their source; `cells`: their cells; `printed`: the paper's values, whose
+    columns other than `value` are labels of our cells. A cell without any defined value is none, but where no cell has
+    one they are all there.
+    """
+
+    paper: str
+    notebook: str
+    frame: pd.DataFrame
+    material: Material
+    cells: Conditions
+    printed: pd.DataFrame
+    _means: dict[str, Comparison] = field(default_factory=dict, repr=False)
+    _levels: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        run: Run,
+        notebook: str,
+        *,
+        paper: str,
+        over: Sequence[str],
+        parts: Sequence[str] = ("",),
+        prepare: Prepare | None = None,
+        rows: Prepare | None = None,
+        known: dict[Hashable, pd.DataFrame] | None = None,
+        unit: Sequence[str] = ("dataset", "id"),
+        cluster: str = "cluster",
+        stratum: str | None = "dataset",
+        value: str = "value",
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        printed: pd.DataFrame | None = None,
+        firmest: bool = False,
+        n_resamples: int | None = None,
+    ) -> Scores:
+        """The values that a compute notebook keeps (its `parts` one below the other), from the reference or the run.
+
+        `over`: the columns whose combinations are cells; the rest as `cells.Conditions.of` takes it. A column `dataset`
+        that the values lack is the data set of the notebook's settings. `rows`: which of the prepared values, if not
+        all; what was prepared is kept in `known`, for whoever asks for other rows of it. `firmest`: of data sets on
+        different grounds only those on the firmest, the paper's own where there are some beside substitutes. Raises
+        DataError where there are no values at all.
+        """
+        theirs = _of_reference(notebook, parts)
+        if theirs is not None and not has_run(run, notebook) and _is_beside(run.job.profile, theirs.profile):
+            ours = theirs  # of what this machine has no data for
+        else:
+            mine = _of_run(run, notebook, parts)
+            ours = _speaking(mine, theirs, lambda one: one.ground(paper, notebook), run.job.profile)
+        key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
+        if key not in prepared:
+            prepared[key] = ours.units if prepare is None else prepare(ours.units)
+        frame = prepared[key] if rows is None else rows(prepared[key])
+        if firmest:
+            kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
+            ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
+        defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
+        cells = Conditions.of(
+            frame if defined.empty else defined,
+            over=over,
+            unit=unit,
+            cluster=cluster,
+            stratum=stratum,
+            value=value,
+            bounds=bounds,
+            n_resamples=n_resamples or RESAMPLES,
+        )
+        none = pd.DataFrame({"value": pd.Series(dtype=float)})
+        return cls(paper, notebook, frame, ours, cells, none if printed is None else printed)
+
+    @property
+    def speaks(self) -> str:
+        """Whose values ours are."""
+        return self.material.source
+
+    def levels(self, column: str) -> list[Any]:
+        """The different values of a column of the frame, in the order in which they come first."""
+        if column not in self.frame.columns:
+            raise unknown("column", column, self.frame.columns)
+        if column not in self._levels:  # asked for with each quantity, of frames of many rows
+            self._levels[column] = list(self.frame[column].unique().tolist())
+        return list(self._levels[column])
+
+    def comparable(self) -> list[Any]:
+        """The data sets whose values are compared with the paper's: those that it prints values of; where it prints
+        none of them those on the firmest ground.
+
+        On the paper's own data its table is compared with that data alone, whatever substitutes there are; substitutes
+        are pooled where there is nothing else.
+        """
+        levels = self.levels("dataset")
+        printed = set(self.printed["dataset"]) if "dataset" in self.printed.columns else set()
+        if with_print := [level for level in levels if level in printed]:
+            return with_print
+        return next(iter(self.grounds.values()), levels)
+
+    @cached_property
+    def grounds(self) -> dict[str, list[str]]:
+        """The data sets that are there by the ground on which their values rest, the firmest first."""
+        return _by_ground(self.paper, self.notebook, self.material, self.levels("dataset"))
+
+    @cached_property
+    def have(self) -> frozenset[str]:
+        """The data sets, models and languages that are there, for the rules of claims about named ones."""
+        columns = [name for name in ("dataset", "model", "language") if name in self.frame.columns]
+        return frozenset(self.material.datasets).union(*(map(str, self.levels(name)) for name in columns))
+
+    def on_its_data(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Rows of a table that the present run saved, on the data sets that are measured here; of a run that has read
+        none of these all rows, which are about what it has read."""
+        on_these = table[table["dataset"].isin(self.material.datasets)]
+        return table if on_these.empty else on_these
+
+    def quantity(self, *names: str, **fixed: object) -> Callable[..., Comparison]:
+        """A function of labels: `quantity("method", k=10)("rollout")` is the mean over the cells that have them.
+
+        Labels that a call gives by name take the place of the fixed ones. A label may be a list of several.
+        """
+
+        def mean(*labels: object, **more: object) -> Comparison:
+            if len(labels) != len(names):
+                raise InputError(f"{len(labels)} labels for {', '.join(names) or 'nothing'}: expected one for each")
+            return self.mean(**{**fixed, **dict(zip(names, labels, strict=True)), **more})
+
+        return mean
+
+    def mean(self, **labels: object) -> Comparison:
+        """The mean over the cells with these labels, beside the mean of the printed values that have them."""
+        if (known := self._means.get(key := repr(sorted(labels.items())))) is not None:
+            return known
+        datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
+        self._means[key] = Comparison(
+            self.cells.mean(**labels),
+            self.published(**labels),
+            self.evidence(datasets),
+            materials.published_n(self.paper, datasets),
+        )
+        return self._means[key]
+
+    def each(
+        self, function: Callable[[pd.DataFrame], Mapping[Key, Estimate]], printed: Mapping[Key, float] | None = None
+    ) -> dict[Key, Comparison]:
+        """Quantities that are no means over cells (correlations, say): `function` makes them of a prepared frame, by
+        name. `printed`: the paper's value by name."""
+        n = materials.published_n(self.paper, self.material.datasets)
+        theirs = printed or {}
+        ours = function(self.frame)
+        return {key: Comparison(one, theirs.get(key, math.nan), self.evidence(), n) for key, one in ours.items()}
+
+    def published(self, **labels: object) -> float:
+        """The mean of the printed values with these labels, NaN where there is none.
+
+        A substitute has the value of the data set that it stands for. All data sets together have all printed values,
+        and so have all that are compared with the paper (`comparable`), unless they are some of the paper's own.
+        """
+        chosen = np.ones(len(self._values), dtype=bool)
+        stands = materials.stands_for(self.paper)
+        for name in [label for label in labels if label in self.printed.columns]:
+            named = set(_listed(labels[name]))
+            of_paper = name != "dataset" or named <= set(self.printed[name])
+            if not of_paper and named in (set(self.levels(name)), set(self.comparable())):
+                continue
+            chosen &= self._labels[name].among({stands.get(one, one) for one in named})
+        values = self._values[chosen]
+        return float(values.mean()) if len(values) else math.nan
+
+    @cached_property
+    def _labels(self) -> dict[str, Labels]:
+        """The labels of the printed values as text, by column."""
+        rows = self.printed[self.printed["value"].notna()]
+        return {str(name): Labels(pd.Index(rows[name].astype(str))) for name in rows.columns if name != "value"}
+
+    @cached_property
+    def _values(self) -> Array:
+        """The printed values, without those that are missing."""
+        return self.printed["value"].dropna().to_numpy(dtype=float)
+
+    def evidence(self, datasets: Iterable[str] | None = None) -> str:
+        """The ground on which values of these data sets (default: all that are there) rest."""
+        return self.material.ground(self.paper, self.notebook, datasets)
+
+
+def _listed(label: object) -> list[str]:
+    return [str(label)] if isinstance(label, str | int | float) else [str(one) for one in label]  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------------------ materials
+def _speaking(mine: Material, theirs: Material | None, ground: Callable[[Material], str], profile: str) -> Material:
+    """Whose values are ours.
+
+    The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
+    size, or rests on firmer ground (the paper's own models, say).
+    """
+    if theirs is None or not _is_beside(profile, theirs.profile):
+        return mine
+    firmer = ground(mine) != ground(theirs) and grounds.weakest([ground(mine), ground(theirs)]) == ground(theirs)
+    return mine if firmer else theirs
+
+
+def _is_beside(profile: str, of_reference: str) -> bool:
+    """Whether the reference, of that profile, may be shown at another: not at its own, nor at the papers' size."""
+    return profile not in (of_reference, PAPERS_SIZE)
+
+
+def has_run(run: Run, notebook: str) -> bool:
+    """Whether the present run reads one of a compute notebook."""
+    return any(folder.parent.name == notebook for folder in run.upstream)
+
+
+def has_values(run: Run, notebook: str) -> bool:
+    """Whether there are values of a compute notebook to show: of the present run's, or of the reference."""
+    committed = (root() / UNITS_DIR / notebook).is_dir()
+    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _reference_manifest()["profile"]))
+
+
+def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
+    """Data sets by the ground on which their values rest, the firmest first."""
+    by_ground: dict[str, list[str]] = {}
+    for name in datasets:
+        by_ground.setdefault(one.ground(paper, notebook, [name]), []).append(name)
+    return {ground: by_ground[ground] for ground in grounds.GROUNDS if ground in by_ground}
+
+
+def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:
+    """What the present run reads of a compute notebook, with the models that its manifests declare."""
+    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
+    of_notebook = [one for one in manifests if one["notebook"] == notebook]
+    frames = [load_units(notebook, run.job.profile, part=part) for part in parts]
+    return _material(RUN, frames, of_notebook, run.job.profile, notebook)
+
+
+def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
+    """The committed values of a compute notebook, None where the reference has none yet."""
+    if not (root() / UNITS_DIR / notebook).is_dir():
+        return None
+    manifest = _reference_manifest()
+    of_notebook = [one for one in manifest["runs"] if one["notebook"] == notebook]
+    frames = [load_units(notebook, part=part, reference=True) for part in parts]
+    return _material(REFERENCE, frames, of_notebook, manifest["profile"], notebook)
+
+
+def _reference_manifest() -> dict[str, Any]:
+    """The manifest of the committed reference."""
+    manifest: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    return manifest
+
+
+def _material(
+    source: str, frames: list[pd.DataFrame], manifests: list[dict[str, Any]], profile: str, notebook: str
+) -> Material:
+    units = pd.concat(frames, ignore_index=True)
+    if "dataset" not in units.columns:
+        units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
+    declared = {name for one in manifests for name in one.get("declared", ())}
+    models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
+    return Material(source, profile, units, tuple(units["dataset"].unique()), tuple(models))

@@ -1,0 +1,143 @@
+"""The scoreboard for people: the decision on every finding, counts of distinct findings by evidence, and the table of
+all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from faithbook.judge import published
+from faithbook.judge.scoreboard import WAITS, distinct
+from faithbook.show.page import badge
+from faithbook.stats import grounds
+from faithbook.stats.rules import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
+
+COLOURS = {
+    REPRODUCED: "#56B4E9",
+    MIXED: "#CC79A7",
+    NOT_REPRODUCED: "#E8905A",
+    UNDECIDED: "#DDDDDD",
+    NOT_TESTED: "#FFFFFF",
+}
+"""The decisions that findings have, in their order, with the colour of each."""
+DECIDED = tuple(COLOURS)
+
+GROUNDS = (*grounds.GROUNDS, NOT_TESTED)
+OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
+"""Grounds that are the papers' own, at least in part: they come first."""
+
+NAMES: Mapping[str, str] = {
+    "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
+    "wu_2024": "Wu et al. 2024 (SaCo)",
+    "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
+    "edin_2025": "Edin et al. 2025 (NAOPC)",
+    published.REVIEW: "A review page of Edin et al. 2025",
+    published.OUR_OWN: "Our own questions",
+}
+"""Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
+
+SMALLEST = "n (smallest cell)"
+"""The head of a column of n: independent inputs in the smallest cell that a verdict averages."""
+
+
+def cited(paper: str) -> str:
+    """A paper, or a review page of one, as it is cited.
+
+    >>> cited("wu_2024"), cited(published.REVIEW)
+    ('Wu et al. 2024', 'a review page of Edin et al. 2025')
+    """
+    name = NAMES[paper].partition(" (")[0]
+    return f"{name[0].lower()}{name[1:]}" if paper == published.REVIEW else name
+
+
+def facts(board: pd.DataFrame) -> pd.DataFrame:
+    """The distinct findings of a board with the `ground` each rests on, the firmest first.
+
+    A fact that several ids state counts once (`same_as`). `paper` is whose words they are: those of a review page
+    are not its paper's.
+    """
+    rows = distinct(board)
+    ground = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
+    rows = rows.assign(ground=ground, paper=_whose(rows))[rows["decision"] != NOTHING]
+    return rows.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
+
+
+def _whose(board: pd.DataFrame) -> pd.Series:
+    """Whose words the rows of a board are (`published.sources`)."""
+    return board["id"].map(published.sources())
+
+
+def counts(board: pd.DataFrame) -> pd.DataFrame:
+    """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
+    rows = facts(board)
+    table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
+    known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
+    return table.reindex(
+        index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
+    )
+
+
+def in_numbers(board: pd.DataFrame) -> dict[str, int]:
+    """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
+    what only a review page says; and of these how many have each decision (`own reproduced`)."""
+    rows = facts(board)
+    of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
+    decided = of_papers["decision"].value_counts()
+    return {"all": len(rows), "own": len(of_papers)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+
+
+def every(board: pd.DataFrame) -> pd.DataFrame:
+    """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
+    link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page.
+
+    *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
+    an interval: another standard than the verdict's, so that the two may differ.
+    """
+    ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
+    rows = board.assign(ground=ground, paper=_whose(board))
+    order = [*GROUNDS, NOTHING].index
+    rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+    claims = published.claims().set_index("id").loc[rows["id"]]
+    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    status = claims["status_in_published_tables"]
+    return pd.DataFrame(
+        {
+            "claim": [
+                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}"
+                for name, text in zip(rows["id"], words, strict=True)
+            ],
+            "decision": [badge(grounds.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
+            "evidence": rows["ground"],
+            "comparisons": [_counted(row) for row in rows.to_dict("records")],
+            SMALLEST: rows["n"].astype(str).fillna(""),
+            "why": [_why(row) for row in rows.to_dict("records")],
+            "source": [cited(paper) for paper in rows["paper"]],
+            "printed numbers": status.mask(status.str.startswith("not_testable"), "").to_numpy(),
+            "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
+        }
+    )
+
+
+def _counted(row: Mapping[Any, Any]) -> str:
+    """How many comparisons of several support a claim; nothing where nothing was decided, which zero would deny."""
+    undecided = row["ground"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2
+    return "" if undecided else f"{row['passed']} of {row['parts']}"
+
+
+def anchor(name: str) -> str:
+    """The place of a verdict on the scoreboard, to be cited.
+
+    >>> anchor("soft_c01")
+    'verdict-soft-c01'
+    """
+    return f"verdict-{name.replace('_', '-')}"
+
+
+def _why(row: Mapping[Any, Any]) -> str:
+    """The reason for a decision where the rule says more, what it waits for, and which finding it repeats."""
+    repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
+    waits = f"waits for {WAITS[row['waits_for']]}" if row["waits_for"] else ""
+    return "; ".join(filter(None, (row["reason"], waits, repeats)))

@@ -1,0 +1,59 @@
+"""Quantities as numbers: in the rows of tables, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.estimates import Estimate, Interval95
+
+ENDS = ("estimate", "low", "high")
+
+
+def ends_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
+    """A quantity (of a pair: ours) and the ends of its 95 % interval under three names, `ENDS` by default; a single
+    name stands for itself, itself low and itself high."""
+    if len(names) == 1:
+        names = (names[0], f"{names[0]} low", f"{names[0]} high")
+    interval = _interval(of)
+    return dict(zip(names or ENDS, (interval.estimate, interval.low, interval.high), strict=True))
+
+
+def printed(pair: Comparison) -> dict[str, float]:
+    """The published value of a pair under the same names, without an interval."""
+    return dict(zip(ENDS, (pair.published, math.nan, math.nan), strict=True))
+
+
+def row_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
+    """The same, and `n`: how many units it is of."""
+    return ends_of(of, *names) | {"n": _ours(of).n}
+
+
+def listed(cells: Mapping[Any, Comparison | Estimate], columns: Sequence[str]) -> pd.DataFrame:
+    """Quantities by their labels as a frame: the labels, estimate, low, high, n."""
+    rows = [dict(zip(columns, labels, strict=True)) | row_of(one) for labels, one in cells.items()]
+    return pd.DataFrame(rows, columns=[*columns, *ENDS, "n"])
+
+
+def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
+    """A quantity, or what else has an estimate, low and high (an interval, a row of a frame), in words; `form`: the
+    format of each number; `n`: whether to say how many units a quantity is of.
+
+    >>> spoken(Interval95(0.5, 0.25, 0.75), ".2f"), spoken(Interval95(0.5, 0.25, 0.75), "+.0%")
+    ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
+    """
+    interval = _interval(of) if isinstance(of, Comparison | Estimate) else of
+    text = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+    return f"{text} (n = {_ours(of).n})" if n else text
+
+
+def _ours(of: Comparison | Estimate) -> Estimate:
+    return of.ours if isinstance(of, Comparison) else of
+
+
+def _interval(of: Comparison | Estimate) -> Interval95:
+    return _ours(of).interval()

@@ -1,0 +1,228 @@
+"""Tables of a page: data in full precision to download, what is shown rounded and with names for people; and the
+papers' own tables, ours with the published value in the same cell.
+
+Such a cell reads `.82 (.40)`: ours, and the published value in brackets. Its sign says how they lie to one another
+(colour says it again): `≈` the published value is within the 95 % interval of ours, `↑` ours is above it, `↓` below.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.show.labels import label, row_label
+from faithbook.show.numbers import row_of
+from faithbook.show.numbers import spoken as with_interval
+from faithbook.show.page import Folder, downloads, write
+from faithbook.stats.comparison import Comparison
+from faithlib.errors import InputError
+
+NAMED = (
+    *("dataset", "gold", "method", "metric", "output", "model", "classifier"),
+    *("search", "search_variant", "subset", "statistic", "ranking", "bounds", "comparison"),
+)
+"""Columns that hold names of ours, shown as those for people."""
+MOST_ROWS = 20
+"""A table with more rows is folded."""
+
+CellOf = Callable[[Mapping[str, str]], Comparison | None]
+"""From a row of a published table to what we have for it, None where there is nothing."""
+
+_SIGNS = {"agrees": "≈", "higher": "↑", "lower": "↓"}
+
+
+def table(
+    frame: pd.DataFrame,
+    run: Folder,
+    name: str,
+    *,
+    caption: str,
+    digits: int = 3,
+    shown: bool = True,
+    wide: pd.DataFrame | None = None,
+    line: str | None = None,
+) -> Markdown:
+    """Write a table as CSV in full precision and show it rounded and numbered, with a download; folded where it has
+    more than 20 rows.
+
+    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
+    method's aggregation with its name. `wide`: another table that is shown instead, as it is. `shown=False` writes the
+    data and shows only the download. `line`: what stands under the table, the download where nothing else is said.
+    """
+    if frame.empty:
+        raise InputError(f"table {name} has no rows")
+    write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
+    link = downloads(run, f"{name}.csv") if line is None else line
+    if not shown:
+        return Markdown(link)
+    cells = in_names(frame, digits) if wide is None else wide
+    return Markdown(f"{markdown_table(cells, name, caption)}\n\n{link}")
+
+
+def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """A table as it is shown: rounded to so many digits (columns of counts to none), with names for people."""
+    shown = frame.copy()
+    if {"method", "aggregation"} <= set(frame.columns):
+        shown["method"] = [row_label(*row) for row in frame[["method", "aggregation"]].itertuples(index=False)]
+        shown = shown.drop(columns="aggregation")
+    for column in [known for known in NAMED if known in shown.columns]:
+        shown[column] = [label(cell).replace("_", " ") if isinstance(cell, str) else cell for cell in shown[column]]
+    for column in shown.select_dtypes(["float"]).columns.astype(str):
+        finite = shown[column][np.isfinite(shown[column])]
+        counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
+        shown[column] = [rounded(x, 0 if counts else digits) for x in shown[column]]
+    shown.columns = [label(str(column)).replace("_", " ") for column in shown.columns]
+    return shown
+
+
+def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bool = False) -> str:
+    """A numbered table of MyST text; folded where it has more than 20 rows, unless it sorts and filters in the page
+    (`findable`; `book/_static/tables.js`)."""
+    # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
+    options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
+    text = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
+    return text if findable else folded(text, len(frame), caption)
+
+
+def pipe_table(frame: pd.DataFrame) -> str:
+    """A table of MyST text without a number, its cells as they are; what is missing is left empty."""
+    head = "| " + " | ".join(map(str, frame.columns)) + " |"
+    rule = "| " + " | ".join("---" for _ in frame.columns) + " |"
+    rows = [["" if pd.isna(x) else _in_cell(x) for x in row] for row in frame.itertuples(index=False)]
+    return "\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _in_cell(x: object) -> str:
+    return str(x).replace("|", "\\|").replace("\n", " ")
+
+
+def folded(text: str, rows: int, caption: str) -> str:
+    """A table's text, in a box that opens where it has more than 20 rows; the box says what its caption says first."""
+    if rows <= MOST_ROWS:
+        return text
+    about = re.split(r"[;:(]|, ", caption, maxsplit=1)[0].strip().rstrip(".")
+    return f"::::{{admonition}} {about}: all {rows} rows\n:class: dropdown note\n\n{text}\n::::"
+
+
+def rounded(x: float, digits: int) -> str:
+    """A number with so many digits, a dash where there is none."""
+    text = "–" if math.isnan(x) else f"{x:.{digits}f}"
+    return text.lstrip("-") if text.strip("-0.") == "" else text  # no minus before a zero
+
+
+# ----------------------------------------------------------------------------------------------- the papers' own tables
+def short(x: float, digits: int = 2) -> str:
+    """A number as the papers print it, without the zero before the point.
+
+    >>> short(0.824), short(-0.3), short(1.5), short(float("nan"))
+    ('.82', '-.30', '1.50', '–')
+    """
+    return re.sub(r"^(-?)0\.", r"\1.", rounded(x, digits))
+
+
+def apart(away: float) -> str:
+    """How far ours lies from the published value, in standard errors; nothing where none is printed.
+
+    >>> apart(-2.345), apart(float("nan"))
+    ('-2.3 SE', '')
+    """
+    return "" if math.isnan(away) else f"{away:+.1f} SE"
+
+
+def cell(pair: Comparison | None, digits: int = 2) -> str:
+    """One cell as inline HTML: ours (a dash where nothing is defined), the published value in brackets, the sign; the
+    interval on hover."""
+    if pair is None or math.isnan(pair.ours.point):
+        return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
+    interval = pair.ours.interval()
+    hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
+    text = short(interval.estimate, digits)
+    if math.isnan(pair.published):
+        return f'<span class="pair" title="{html.escape(hint)}">{text}</span>'
+    side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
+    return (
+        f'<span class="pair pair-{side}" title="{html.escape(hint)}">{text} '
+        f"({short(pair.published, digits)}) {_SIGNS[side]}</span>"
+    )
+
+
+def long_form(rows: Sequence[tuple[Mapping[Any, str], Comparison]]) -> pd.DataFrame:
+    """The cells of a table one below the other: their labels, published, estimate with its interval, n, clusters."""
+    return pd.DataFrame(
+        [
+            {**labels, "published": pair.published, **row_of(pair), "clusters": pair.ours.clusters}
+            for labels, pair in rows
+        ]
+    )
+
+
+def grid(
+    printed: pd.DataFrame,
+    of: CellOf,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    digits: int = 2,
+    words: Mapping[str, str] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A published table in its own rows and columns with ours in its cells; and its cells in long form.
+
+    `printed`: its rows in the order of the paper; `rows`, `columns`: which of its columns are the labels of either;
+    `words`: names for labels that `labels` does not have. Raises InputError where two rows are one cell, or where we
+    have none of the cells.
+    """
+    keys = printed[[*rows, *columns]].astype(str)
+    if keys.duplicated().any():
+        raise InputError(f"rows {', '.join(rows)} and columns {', '.join(columns)} do not tell all cells apart")
+
+    def named(name: str) -> str:
+        return words[name] if words and name in words else label(name).replace("_", " ")
+
+    pairs = [of({str(key): str(value) for key, value in row.items()}) for row in printed.to_dict("records")]
+    long = [(key, pair) for key, pair in zip(keys.to_dict("records"), pairs, strict=True) if pair is not None]
+    if not long:
+        raise InputError("we have none of the cells of this table")
+    shown = keys.map(named)
+    shown["column"] = shown[[*columns]].agg(", ".join, axis=1)
+    shown["cell"] = [cell(pair, digits) for pair in pairs]
+    shown["n"] = [pair.ours.n or np.nan if pair else np.nan for pair in pairs]
+    wide = shown.pivot(index=[*rows], columns="column", values="cell")[list(dict.fromkeys(shown["column"]))]
+    wide["n"] = [f"{n:.0f}" if n > 0 else "–" for n in shown.groupby([*rows])["n"].min()]
+    ordered = shown[[*rows]].drop_duplicates().merge(wide.fillna("–").reset_index(), on=[*rows])
+    return ordered.rename(columns={name: named(name) for name in rows}), long_form(long)
+
+
+def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
+    """A long table of quantities as a wide one, each with its interval in a cell, in the order of the long one."""
+    cells = [with_interval(row, form) for row in long.itertuples()]
+    wide = long.assign(cell=cells).pivot(index=[*rows], columns=column, values="cell").fillna("–")
+    order = long[[*rows]].drop_duplicates().itertuples(index=False, name=None)
+    ordered = wide.reindex([*order])[list(dict.fromkeys(long[column]))].reset_index()
+    return ordered.assign(**{name: ordered[name].map(label) for name in rows}).rename_axis(columns=None)
+
+
+def every(**labels: Iterable[object]) -> pd.DataFrame:
+    """All combinations of these labels, a row each: the cells of a table that no paper has.
+
+    >>> every(language=["de", "fr"], metric=["rho"]).to_dict("records")
+    [{'language': 'de', 'metric': 'rho'}, {'language': 'fr', 'metric': 'rho'}]
+    """
+    return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])
+
+
+def slim_line(run: Folder, notebook: str, *names: str) -> str:
+    """The line under an exhibit: code, data, image, provenance."""
+    by_ending = {name.rpartition(".")[2]: f"<{run.link(name)}>`" for name in names}
+    links = [f"{{download}}`code <{notebook}.ipynb>`"]
+    links += [f"{{download}}`data {place}" for ending, place in by_ending.items() if ending == "csv"]
+    links += [f"{{download}}`{ending} {place}" for ending, place in by_ending.items() if ending != "csv"]
+    links.append(f"{{ref}}`provenance <provenance-{notebook.replace('_', '-')}>`")
+    return f'<span class="exhibit-line">{" · ".join(links)}</span>'
