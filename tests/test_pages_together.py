@@ -268,7 +268,7 @@ def matrix(store: Store, world: Callable[[np.random.Generator, int], dict[str, n
 def test_families_directions_and_an_outsider_are_found(store: Store) -> None:
     found = matrix(store, agreeing)
     assert {found.verdict(f"together_q{k}") for k in (1, 2, 10)} == {"reproduced"}, found.verdicts.part.tolist()
-    assert set(found.verdicts.evidence) - {""} == {"no paper (our own question)"}
+    assert set(found.verdicts.evidence) - {""} == {"our own question"}
     rest = pd.read_csv(found.folder / "together_rest.csv")
     assert len(rest) == 3 * len(ASKED) and set(rest.n) == {N}
     assert set(rest.modality) == set(KINDS.values())

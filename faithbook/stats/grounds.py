@@ -11,7 +11,7 @@ from faithbook.stats import rules
 
 AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "substitute data, our models"
 DATA = "paper's data, our models"
-OUR_QUESTION = "no paper (our own question)"
+OUR_QUESTION = "our own question"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 
