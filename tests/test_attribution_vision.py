@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import timm
 import torch
+from refusals import refused
 from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import ParallelScalingBlock, VisionTransformer
 from torch import Tensor, nn
@@ -244,8 +245,7 @@ def test_grad_cam_needs_features_with_places_at_the_end() -> None:
     tokens = [timm.create_model(n, **sizes).eval() for n in ("beit_base_patch16_224", "xcit_nano_12_p16_224")]
     images = ImageInputs.from_pixels(torch.rand(1, 3, 32, 32), patch=8)
     for model, given in ((flat, inputs), (channels_last, images), *((one, images) for one in tokens)):
-        with pytest.raises(ModelError, match="does not end in convolutions"):
-            attribute("grad_cam", model, given)
+        refused(ModelError, "does not end in convolutions", attribute, "grad_cam", model, given)
 
 
 def test_grad_cam_by_hand(hand: Any) -> None:
@@ -503,12 +503,15 @@ def test_models_whose_prediction_is_not_read_from_a_class_token(options: dict[st
     for name in WITHOUT_CLASS_TOKEN:
         assert scores_of(name, model, inputs).shape == (3, 4)
     for name in set(NAMES) - set(WITHOUT_CLASS_TOKEN):
-        with pytest.raises(
-            ModelError, match=r"global_pool='avg'.* expected .*'token'.*: integrated_gradients, lrp, cons"
-        ):
-            scores_of(name, model, inputs)
-    with pytest.raises(ModelError, match="global_pool"):
-        attribute("attcat", model, inputs, queries="class")
+        refused(
+            ModelError,
+            r"global_pool='avg'.* expected .*'token'.*: integrated_gradients, lrp, cons",
+            scores_of,
+            name,
+            model,
+            inputs,
+        )
+    refused(ModelError, "global_pool", attribute, "attcat", model, inputs, queries="class")
 
 
 @pytest.mark.parametrize("name", NEEDS_MODEL)
@@ -606,12 +609,10 @@ def test_models_and_inputs_of_different_kinds(model: VisionTransformer) -> None:
     for name in ("lrp", "integrated_gradients", "occlusion"):
         with pytest.raises(ModelError, match=r"BertForSequenceClassification does not take images \[\d, 3, 8, 8\]"):
             attribute(name, bert, image_inputs())
-    with pytest.raises(ModelError, match="no timm VisionTransformer"):
-        attribute("rollout", bert, image_inputs(), check=False)
+    refused(ModelError, "no timm VisionTransformer", attribute, "rollout", bert, image_inputs(), check=False)
     with pytest.raises(UnknownNameError, match="'lrp' explains images, not TextInputs: known for these: activation"):
         attribute("lrp", bert, text_inputs(bert))
-    with pytest.raises(ModelError, match="Hugging Face"):
-        attribute("saliency", model, text_inputs(bert))
+    refused(ModelError, "Hugging Face", attribute, "saliency", model, text_inputs(bert))
     with pytest.raises(InputError, match="inputs are Tensor: expected TextInputs, ImageInputs or WordInputs"):
         attribute("lrp", model, image_inputs().pixels)  # type: ignore[arg-type]
 
@@ -620,10 +621,8 @@ def test_models_and_inputs_of_different_kinds(model: VisionTransformer) -> None:
 def test_images_of_the_wrong_size(model: VisionTransformer, channels: int, size: int) -> None:
     inputs = ImageInputs.from_pixels(torch.zeros(2, channels, size, size), patch=4)
     message = f"{channels} channels and {size}x{size} pixels: this VisionTransformer expects 3 channels and 8x8"
-    with pytest.raises(InputError, match=message):
-        attribute("rollout", model, inputs)
-    with pytest.raises(InputError, match=message):
-        Perturber(model, inputs)
+    refused(InputError, message, attribute, "rollout", model, inputs)
+    refused(InputError, message, Perturber, model, inputs)
 
 
 def test_start_layer_leaves_blocks_out(model: VisionTransformer) -> None:

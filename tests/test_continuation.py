@@ -11,6 +11,7 @@ import pytest
 import torch
 import transformers
 from families import TEXTS, masks, next_logits, opened, tokenizer
+from refusals import refused
 from torch import Tensor
 
 from faithbook.models.smollm2 import smollm2
@@ -114,8 +115,7 @@ def test_a_similarity_is_one_minus_the_hellinger_distance(
     perturber = Perturber(alike, inputs, erase=erase)
     assert torch.allclose(perturber.keep(keep).double(), 1 - distance, atol=1e-4)
     assert torch.allclose(perturber.full, torch.ones(len(inputs)), atol=1e-5)
-    with pytest.raises(ModelError, match="where it has no gradient"):
-        attribute("saliency", alike, inputs)
+    refused(ModelError, "where it has no gradient", attribute, "saliency", alike, inputs)
     table = evaluate(alike, TEXTS[:2], methods=["saliency", "occlusion"], metrics=["soft_nc", "saco"], erase=erase)
     assert set(table.method) == {"occlusion"}
 
@@ -333,8 +333,7 @@ def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, fold
             expected = holds[length - 1 : length + 3].mean(dim=0)[:length]
             owned = inputs.feature_of[b, :length] >= 0
             assert torch.allclose(found[b, : int(owned.sum())].double(), expected[owned], atol=1e-5)
-    with pytest.raises(UnknownNameError, match="sink of rollout"):
-        attribute("rollout", lm, inputs, sink="away")
+    refused(UnknownNameError, "sink of rollout", attribute, "rollout", lm, inputs, sink="away")
 
 
 # ------------------------------------------------------------------------------------------------- templates and units
@@ -377,10 +376,8 @@ def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
         assert lm.inputs([text], unit=unit).features[0] == expected, unit
     table = evaluate(lm, [text], unit="slot", methods=["occlusion", "random"], metrics=["aopc_morf"])
     assert len(table) == 2
-    with pytest.raises(InputError, match="expected one for each slot, who, review"):
-        lm.inputs([{"who": "a"}])
-    with pytest.raises(InputError, match="expected a mapping from the slots who, review"):
-        lm.inputs(["a film"])
+    refused(InputError, "expected one for each slot, who, review", lm.inputs, [{"who": "a"}])
+    refused(InputError, "expected a mapping from the slots who, review", lm.inputs, ["a film"])
 
 
 def test_the_lines_of_the_page_run(
@@ -433,16 +430,13 @@ def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> Non
         ),
     }
     for message, call in wrong.items():
-        with pytest.raises(FaithlibError, match=message):
-            call()
-    with pytest.raises(InputError, match="never less probable"):
-        PromptClassifier(model, reader, SHOTS, [" not", AFTER])
+        refused(FaithlibError, message, call)
+    refused(InputError, "never less probable", PromptClassifier, model, reader, SHOTS, [" not", AFTER])
     with torch.no_grad():
         silent = transformers.LlamaForCausalLM(model.config).eval()
         silent.lm_head.weight.zero_()  # all tokens equally probable: the first, which is made the end
         silent.config.eos_token_id = 0
-    with pytest.raises(InputError, match="the model answers nothing to"):
-        made(silent, reader, SHOTS)()
+    refused(InputError, "the model answers nothing to", made(silent, reader, SHOTS))
 
 
 # ---------------------------------------------------------------------------------------------- a model that can speak

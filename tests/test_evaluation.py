@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from bag_model import Bag
+from refusals import refused
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
 import faithlib
@@ -189,8 +190,7 @@ def test_explain_gives_the_scores_that_evaluate_evaluates():
     metrics = ["nc", "complexity", "saco"]
     direct = evaluate(model, inputs, methods=methods, metrics=metrics)
     pd.testing.assert_frame_equal(evaluate(model, inputs, methods=scores, metrics=metrics), direct, atol=1e-5)
-    with pytest.raises(UnknownNameError, match="saliency"):
-        explain(model, inputs, ["salience"])
+    refused(UnknownNameError, "saliency", explain, model, inputs, ["salience"])
 
 
 def test_shuffled_scores_are_the_same_numbers_elsewhere():
@@ -208,8 +208,7 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
     assert [int(found[0].sum()) <= share * int(present[0].sum()) for share, found in moved.items()] == [True] * 3
     assert int(moved[0.25][0].sum()) > 1 and int(moved[1.0][0].sum()) > int(moved[0.5][0].sum())
     assert not torch.equal(shuffled(scores, inputs, seed=1), shuffled(scores, inputs))
-    with pytest.raises(InputError, match="share 0"):
-        shuffled(scores, inputs, share=0)
+    refused(InputError, "share 0", shuffled, scores, inputs, share=0)
 
 
 @pytest.mark.parametrize(
@@ -231,8 +230,7 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
 )
 def test_what_does_not_go_together_is_refused(bag, given, error, message):
     model, inputs = bag
-    with pytest.raises(error, match=message):
-        evaluate(model, inputs, **({"methods": ["saliency"]} | given))
+    refused(error, message, evaluate, model, inputs, **{"methods": ["saliency"]} | given)
 
 
 def test_the_package_offers_it_without_importing_it_first():
@@ -259,5 +257,4 @@ def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
 def test_a_family_that_nothing_computes_is_refused_at_import(monkeypatch):
     newest = {**FAMILIES, "newest": catalogue.Family({"new": "higher"})}
     monkeypatch.setattr(catalogue, "FAMILIES", newest)
-    with pytest.raises(ImportError, match="in the catalogue or computed, but not both: newest"):
-        runpy.run_path(measures.__file__)
+    refused(ImportError, "in the catalogue or computed, but not both: newest", runpy.run_path, measures.__file__)

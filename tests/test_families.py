@@ -14,6 +14,7 @@ import pytest
 import timm
 import torch
 from families import FAMILIES, PAIRS, TEXTS, one_row, opened
+from refusals import refused
 from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
 from toy_models import quick_rows
@@ -145,29 +146,24 @@ def test_a_pad_token_that_ends_a_text_is_refused(folder: Callable[..., Path]) ->
     model, reader = opened(folder("llama"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     model.config.pad_token_id = int(inputs.input_ids[0, int(inputs.lengths[0]) - 1])
-    with pytest.raises(ModelError, match=r"row 0 ends with token .* takes for padding"):
-        Perturber(model, inputs)
+    refused(ModelError, r"row 0 ends with token .* takes for padding", Perturber, model, inputs)
     model.config.pad_token_id = None
     assert Perturber(model, inputs).full.shape == (4,)
     assert model.config.pad_token_id is None
     reader.pad_token = None
-    with pytest.raises(InputError, match="this tokenizer has no padding token"):
-        TextInputs.from_texts(TEXTS, reader)
+    refused(InputError, "this tokenizer has no padding token", TextInputs.from_texts, TEXTS, reader)
 
 
 def test_what_depends_on_padding_is_refused(folder: Callable[..., Path]) -> None:
     model, reader = opened(folder("big_bird"))
     long = TextInputs.from_texts(["a film " * 20], reader)
-    with pytest.raises(ModelError, match=r"more than 28 tokens .* block-sparse"):
-        Perturber(model, long)
+    refused(ModelError, r"more than 28 tokens .* block-sparse", Perturber, model, long)
     model, reader = opened(folder("xlnet"))
     model.config.summary_type = "mean"
-    with pytest.raises(ModelError, match="summary_type 'mean'"):
-        Perturber(model, TextInputs.from_texts(TEXTS, reader))
+    refused(ModelError, "summary_type 'mean'", Perturber, model, TextInputs.from_texts(TEXTS, reader))
     model, reader = opened(folder("t5"))
     inputs = TextInputs.from_texts(TEXTS, families.tokenizer("bos"))
-    with pytest.raises(ModelError, match="row 0 does not end with token 6"):
-        Perturber(model, inputs)
+    refused(ModelError, "row 0 does not end with token 6", Perturber, model, inputs)
     model, reader = opened(folder("gpt2"))
     with pytest.raises(InputError, match="protects no token of a text"):
         Perturber(model, TextInputs.from_texts(TEXTS, reader), erase="delete")
@@ -180,8 +176,7 @@ def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str
     perturber = Perturber(model, inputs, output="logit", target=0)
     keep = masks(inputs, 1)
     if not TextBackend(model, inputs).family.weighs:
-        with pytest.raises(ModelError, match="takes no weights"):
-            perturber.attention_mask(keep.float())
+        refused(ModelError, "takes no weights", perturber.attention_mask, keep.float())
         return
     found = perturber.attention_mask(keep.float())[:, 0]
     for b, length in enumerate(inputs.lengths.tolist()):
@@ -212,14 +207,10 @@ def test_a_causal_model_is_asked_by_prompt(folder: Callable[..., Path]) -> None:
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "random"], metrics=["nc", "soft_nc"], draws=1)
     assert set(table.metric) == {"nc", "soft_nc"}
     copy.deepcopy(prompt)
-    with pytest.raises(InputError, match="share a token"):
-        PromptClassifier(model, reader, "review : {text} . it is", ["n", " bad"])
-    with pytest.raises(InputError, match="expected one"):
-        PromptClassifier(model, reader, "review :", [" good", " bad"])
-    with pytest.raises(InputError, match="same token"):
-        PromptClassifier(model, reader, "{text} is", [" good", " good"])
-    with pytest.raises(InputError, match="does not fit with the template"):
-        prompt.inputs(["a film " * 40])
+    refused(InputError, "share a token", PromptClassifier, model, reader, "review : {text} . it is", ["n", " bad"])
+    refused(InputError, "expected one", PromptClassifier, model, reader, "review :", [" good", " bad"])
+    refused(InputError, "same token", PromptClassifier, model, reader, "{text} is", [" good", " good"])
+    refused(InputError, "does not fit with the template", prompt.inputs, ["a film " * 40])
 
 
 # ----------------------------------------------------------------------------------------------------------- pictures
@@ -246,10 +237,8 @@ def test_a_model_without_tokens_says_what_works() -> None:
     perturber = Perturber(seer("ResNet"), pictures())
     with pytest.raises(ModelError, match=r"ResNet is no timm VisionTransformer.*what works: lime, occlusion"):
         perturber.soft(torch.ones(2, 1, 4))
-    with pytest.raises(ModelError, match="ResNet is no timm VisionTransformer"):
-        attribute("rollout", seer("ResNet"), pictures())
-    with pytest.raises(ModelError, match=r"answered .* expected logits"):
-        Perturber(nn.Conv2d(3, 1, 1).eval(), pictures())
+    refused(ModelError, "ResNet is no timm VisionTransformer", attribute, "rollout", seer("ResNet"), pictures())
+    refused(ModelError, r"answered .* expected logits", Perturber, nn.Conv2d(3, 1, 1).eval(), pictures())
 
 
 # ---------------------------------------------------------------------------------------------------------- functions

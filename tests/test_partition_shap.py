@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 import torch
+from refusals import refused
 from toy_models import one_row, text_inputs, text_model
 
 from faithbook.papers.evalxnlp_methods import halves, partition_shap
@@ -138,8 +139,6 @@ def test_ties_hang_on_the_text_and_nobody_elses_draws_move() -> None:
 
 def test_what_it_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     perturber = Perturber(played(game(2)), text(2))
-    with pytest.raises(InputError, match="max_evals 1: expected at least 2"):
-        partition_shap(perturber, max_evals=1)
+    refused(InputError, "max_evals 1: expected at least 2", partition_shap, perturber, max_evals=1)
     monkeypatch.setitem(sys.modules, "shap", None)
-    with pytest.raises(MissingPackageError, match=r"shap is not installed: pip install 'faithlib\[book\]'"):
-        partition_shap(perturber)
+    refused(MissingPackageError, r"shap is not installed: pip install 'faithlib\[book\]'", partition_shap, perturber)

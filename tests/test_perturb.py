@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
@@ -144,8 +145,7 @@ def test_erased_values_leak_nowhere():
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
     torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
-    with pytest.raises(InputError, match="answered NaN or infinity for 1 rows"):
-        Perturber(model, inputs)
+    refused(InputError, "answered NaN or infinity for 1 rows", Perturber, model, inputs)
 
 
 def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog, inputs):
@@ -190,8 +190,7 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch, 
 
     monkeypatch.setattr(perturber.scheduler, "_forward", fails_later)
     keep = random_masks(inputs, 12)
-    with pytest.raises(OutOfMemoryError, match=r"one row of \d+ tokens"):
-        perturber.keep(keep)
+    refused(OutOfMemoryError, r"one row of \d+ tokens", perturber.keep, keep)
     answered = perturber.stats.rows_run
     assert answered > len(inputs)
     monkeypatch.setattr(perturber.scheduler, "_forward", forward)
@@ -205,8 +204,7 @@ def test_other_errors_are_not_swallowed(monkeypatch, inputs, perturber):
     monkeypatch.setattr(
         perturber.scheduler, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ"))
     )
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        perturber.keep(random_masks(inputs, 2))
+    refused(RuntimeError, "shapes differ", perturber.keep, random_masks(inputs, 2))
 
 
 def test_chunks_follow_measured_memory(monkeypatch, inputs, perturber):
@@ -345,7 +343,6 @@ def test_set_function_is_the_same_face_over_any_function():
     keep = torch.tensor([[[True, False, True], [True, False, True], [True, True, True]]])
     assert fn.keep(keep).tolist() == [[5.0, 5.0, 7.0]]
     assert (fn.stats.rows_asked, fn.stats.rows_run) == (5, 3)
-    with pytest.raises(InputError, match=r"bool \[1, S, 3\]"):
-        fn.keep(keep[..., :2])
+    refused(InputError, r"bool \[1, S, 3\]", fn.keep, keep[..., :2])
     with pytest.raises(InputError, match="fn returned shape"):
         SetFunction(lambda keep: keep.float(), 3).full  # noqa: B018

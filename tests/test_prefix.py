@@ -23,6 +23,7 @@ from families import (
     share_to_the_last,
     tokenizer,
 )
+from refusals import refused
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
@@ -89,8 +90,7 @@ def test_rows_that_share_get_the_answers_of_whole_ones(
     assert perturber.stats.tokens_shared > perturber.stats.tokens_run
     assert whole.stats.tokens_shared == 0
     assert whole.stats.rows_run == perturber.stats.rows_run
-    with pytest.raises(ModelError, match="takes no weights"):
-        perturber.attention_mask(amounts)
+    refused(ModelError, "takes no weights", perturber.attention_mask, amounts)
 
 
 @pytest.mark.parametrize("family", STATEFUL)

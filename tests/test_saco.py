@@ -12,6 +12,7 @@ import scipy.stats
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 from toy_models import text_inputs, text_model, vision_model
@@ -98,10 +99,8 @@ def test_the_coefficient_refuses_what_it_cannot_use():
         saco(torch.tensor([[1.0, torch.inf]]), torch.ones(1, 2))
     with pytest.raises(InputError, match=r"salience \(2, 3\) and drop \(2, 4\): expected the same shape \[B, K\]"):
         saco(torch.ones(2, 3), torch.ones(2, 4))
-    with pytest.raises(InputError, match=r"\[B, K\]"):
-        saco(torch.ones(3), torch.ones(3))
-    with pytest.raises(UnknownNameError, match="did you mean 'half'"):
-        saco(torch.ones(1, 3), torch.ones(1, 3), ties="halves")
+    refused(InputError, r"\[B, K\]", saco, torch.ones(3), torch.ones(3))
+    refused(UnknownNameError, "did you mean 'half'", saco, torch.ones(1, 3), torch.ones(1, 3), ties="halves")
 
 
 # --------------------------------------------------------------------------------------------------- random attribution
@@ -213,25 +212,18 @@ def test_unequal_groups_of_equal_scores_differ_in_sum_and_agree_in_mean():
 def test_groups_refuse_what_they_cannot_cut():
     scores = torch.rand(2, 5)
     present = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-    with pytest.raises(InputError, match="k 4: input 1 has only 3 features"):
-        salience_groups(scores, 4, present)
-    with pytest.raises(InputError, match="k 0: expected at least 1"):
-        salience_groups(scores, 0)
+    refused(InputError, "k 4: input 1 has only 3 features", salience_groups, scores, 4, present)
+    refused(InputError, "k 0: expected at least 1", salience_groups, scores, 0)
     with pytest.raises(UnknownNameError, match=r"did you mean 'last'\? known: drop, last, spread"):
         salience_groups(scores, 2, remainder="lost")
-    with pytest.raises(UnknownNameError, match="did you mean 'random'"):
-        salience_groups(scores, 2, ties="rand")
+    refused(UnknownNameError, "did you mean 'random'", salience_groups, scores, 2, ties="rand")
     with pytest.raises(InputError, match="scores of input 1 hold nan at feature 0"):
         salience_groups(torch.tensor([[1.0], [torch.nan]]), 1)
     groups = salience_groups(scores, 2)
-    with pytest.raises(InputError, match="expected -1 to 0"):
-        group_salience(scores, groups, 1)
-    with pytest.raises(InputError, match="group 2 of input 0 is empty"):
-        group_salience(scores, groups, 3, reduce="mean")
-    with pytest.raises(InputError, match="expected the same"):
-        group_salience(scores, groups[:, :4], 2)
-    with pytest.raises(UnknownNameError, match="reduce"):
-        group_salience(scores, groups, 2, reduce="median")
+    refused(InputError, "expected -1 to 0", group_salience, scores, groups, 1)
+    refused(InputError, "group 2 of input 0 is empty", group_salience, scores, groups, 3, reduce="mean")
+    refused(InputError, "expected the same", group_salience, scores, groups[:, :4], 2)
+    refused(UnknownNameError, "reduce", group_salience, scores, groups, 2, reduce="median")
 
 
 # --------------------------------------------------------------------------------------------------------- with a model
@@ -371,8 +363,7 @@ def test_texts_of_unequal_length_give_the_same_alone_and_together():
             alone = saco_scores(single, scores[b : b + 1, :n], k=3, remainder=remainder)
             for name in together:
                 torch.testing.assert_close(together[name][b : b + 1], alone[name], atol=1e-5, rtol=1e-5)
-    with pytest.raises(InputError, match="k 10: input 0 has only 7 features"):
-        saco_scores(Perturber(model, inputs), scores)
+    refused(InputError, "k 10: input 0 has only 7 features", saco_scores, Perturber(model, inputs), scores)
 
 
 def test_leftovers_of_remainder_drop_are_never_erased():
@@ -389,11 +380,9 @@ def test_leftovers_of_remainder_drop_are_never_erased():
 def test_scoring_refuses_what_it_cannot_use():
     inputs, (scores,) = pixels_and_scores()
     perturber = Perturber(vision_model(), inputs)
-    with pytest.raises(UnknownNameError, match="did you mean 'odds'"):
-        saco_scores(perturber, scores, lodds="odd")
+    refused(UnknownNameError, "did you mean 'odds'", saco_scores, perturber, scores, lodds="odd")
     for labels in (torch.zeros(3, dtype=torch.long), torch.zeros(4), torch.zeros(4, dtype=torch.bool)):
-        with pytest.raises(InputError, match=r"expected integers \[B\] = \[4\]"):
-            saco_steps(perturber, scores, labels=labels)
+        refused(InputError, r"expected integers \[B\] = \[4\]", saco_steps, perturber, scores, labels=labels)
 
 
 class LinearPatches:

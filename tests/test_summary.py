@@ -14,6 +14,7 @@ import pytest
 import torch
 from browser import browser
 from PIL import Image
+from refusals import refused
 from scipy import stats
 from toy_models import answers, image_inputs, text_model, tokenizer, vision_model
 
@@ -137,8 +138,7 @@ def test_it_stays_a_table_of_pandas(table, tmp_path) -> None:
     assert "saco" in table.pivot_table(index="metric", columns="method", values="value").to_string()
     twice = pd.concat([table, table])
     assert len(twice) == 2 * len(table)
-    with pytest.raises(InputError, match="some values are there twice: number the inputs"):
-        twice.summary()
+    refused(InputError, "some values are there twice: number the inputs", twice.summary)
     assert table.groupby("method").value.mean().notna().all()
     merged = table.merge(pd.DataFrame({"input": [0, 1, 2, 3], "label": list("abab")}))
     assert list(merged.columns) == [*COLUMNS, "label"]
@@ -151,10 +151,7 @@ def test_it_stays_a_table_of_pandas(table, tmp_path) -> None:
 def test_what_is_no_table_of_values_is_like_any_frame(table) -> None:
     wide = table.pivot_table(index="metric", columns="method", values="value")
     assert wide.to_html() == pd.DataFrame(wide).to_html() and wide._repr_html_() == pd.DataFrame(wide)._repr_html_()
-    with pytest.raises(
-        InputError, match="no column input, method, metric, value, direction: expected a table of evaluate"
-    ):
-        wide.summary()
+    refused(InputError, "no column input, method, metric, value, direction: expected a table of evaluate", wide.summary)
     assert table.to_html(index=False) == pd.DataFrame(table).to_html(index=False)
     assert table.head()._repr_html_() == pd.DataFrame(table.head())._repr_html_(), "rows asked for are shown as rows"
     assert "The first inputs" in table._repr_html_()

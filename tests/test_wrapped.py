@@ -12,6 +12,7 @@ import pytest
 import torch
 import transformers
 from families import TEXTS, opened, saved
+from refusals import refused
 from supported import checkpointed, compiled_forward, with_gradients_of_inputs, without_dicts
 from test_replica import state
 from torch import Tensor, nn
@@ -104,8 +105,7 @@ def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
         peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3),
     ).eval()
     prompt = PromptClassifier(virtual, reader, "review : {text} . it is", [" good", " bad"])
-    with pytest.raises(ModelError, match="reads 3 virtual tokens"):
-        evaluate(prompt, ["a film"])
+    refused(ModelError, "reads 3 virtual tokens", evaluate, prompt, ["a film"])
 
 
 # ------------------------------------------------------------------------------------------------------------- few bits
@@ -125,8 +125,7 @@ def test_four_bits_that_cannot_be_unpacked_are_refused_in_words(check: bool) -> 
     model.bert.pooler.dense = OfFourBits(16, 16)
     with pytest.raises(ModelError, match=r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"):
         Perturber(model, text_inputs(model), check=check)
-    with pytest.raises(ModelError, match="in 4 bits"):
-        attribute("occlusion", model, text_inputs(model), check=check)
+    refused(ModelError, "in 4 bits", attribute, "occlusion", model, text_inputs(model), check=check)
 
 
 @pytest.mark.filterwarnings("ignore:int8")
@@ -145,8 +144,7 @@ def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -
     assert set(table.method) == working
     assert set(table.attrs["left_out"]) == set(ROWS) - working
     assert all("quantised weights" in why for why in table.attrs["left_out"].values())
-    with pytest.raises(ModelError, match="saliency takes gradients, which quantised weights"):
-        attribute("saliency", model, inputs)
+    refused(ModelError, "saliency takes gradients, which quantised weights", attribute, "saliency", model, inputs)
 
 
 def test_one_method_that_fails_does_not_cost_the_others() -> None:
@@ -255,10 +253,13 @@ def test_numbers_beyond_a_models_tables_are_refused_before_it_runs() -> None:
         attribute("saliency", model, TextInputs(**{**vars(inputs), "token_type_ids": 0 * inputs.input_ids + 3}))
     for family, most in (("bert", 64), ("roberta", 62), ("distilbert", 64)):
         long = text_inputs(text_model(family), (most + 1, 5))
-        with pytest.raises(
-            InputError, match=rf"row 0 has {most + 1} tokens, .* places for {most}: .*max_length={most}"
-        ):
-            Perturber(text_model(family), long)
+        refused(
+            InputError,
+            rf"row 0 has {most + 1} tokens, .* places for {most}: .*max_length={most}",
+            Perturber,
+            text_model(family),
+            long,
+        )
         Perturber(text_model(family), text_inputs(text_model(family), (most, 5)))
 
 
