@@ -11,7 +11,7 @@ import pytest
 import torch
 from refusals import refused
 from torch import nn
-from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+from toy_models import image_inputs, model_and_texts, tokenizer, vision_model
 
 from faithbook.adapters import laid_over, scores_of
 from faithlib.attribution import attribute
@@ -103,8 +103,7 @@ def test_tokens_come_with_a_score_each() -> None:
 def test_captum_on_texts_gives_what_our_method_gives() -> None:
     from captum.attr import LayerGradientXActivation
 
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     target = model(input_ids=inputs.input_ids, attention_mask=inputs.attention_mask).logits.argmax(dim=1)
 
     def probability(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

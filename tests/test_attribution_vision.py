@@ -3,7 +3,6 @@ of other builds."""
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 from typing import Any
@@ -29,7 +28,6 @@ from faithlib.perturbations import replacement_pixels
 
 NAMES = methods("image")
 NEEDS_MODEL = [name for name in NAMES if IMAGE_METHODS[name].answers != "floor"]
-CLASSLESS = ("raw_attention", "rollout")
 PATCHES = [name for name in NAMES if IMAGE_METHODS[name].answers == "patches"]
 
 
@@ -354,12 +352,12 @@ def test_integrated_gradients_add_up(model: VisionTransformer, baseline: str, ou
     with torch.no_grad():
         ends = [model(inputs.pixels), model(replacement_pixels(inputs.pixels, baseline))]
     values = [(e.softmax(-1) if output == "probability" else e).gather(1, target[:, None])[:, 0] for e in ends]
-    scores = attribute("integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=100)
+    scores = attribute("integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=50)
     assert torch.allclose(scores.sum(dim=1), values[0] - values[1], atol=1e-4)
     if output == "probability":
-        default = attribute("integrated_gradients", model, inputs, baseline=baseline, n_steps=100)
+        default = attribute("integrated_gradients", model, inputs, baseline=baseline, n_steps=50)
         assert torch.allclose(default, scores, atol=1e-6)
-    given = {"baseline": baseline, "output": output, "n_steps": 100, "max_tokens": 9}
+    given = {"baseline": baseline, "output": output, "n_steps": 50, "max_tokens": 9}
     assert torch.allclose(attribute("integrated_gradients", model, inputs, **given), scores, atol=1e-5)
 
 
@@ -514,32 +512,6 @@ def test_models_whose_prediction_is_not_read_from_a_class_token(options: dict[st
     refused(ModelError, "global_pool", attribute, "attcat", model, inputs, queries="class")
 
 
-@pytest.mark.parametrize("name", NEEDS_MODEL)
-def test_registers_are_no_patches(name: str) -> None:
-    model, inputs = vit(reg_tokens=3), image_inputs()
-    scores = scores_of(name, model, inputs)
-    assert scores.shape == (3, 4)
-    if name == "raw_attention":
-        maps = last_maps(model, inputs.pixels)
-        assert maps.shape[-1] == 1 + 3 + 4
-        assert torch.allclose(scores, maps.mean(1)[:, 0, 4:], atol=1e-6)
-
-
-@pytest.mark.parametrize("name", NEEDS_MODEL)
-def test_distilled_models_are_read_at_both_tokens(name: str) -> None:
-    model, inputs = vit(VisionTransformerDistilled), image_inputs()
-    scores = scores_of(name, model, inputs)
-    assert scores.shape == (3, 4)
-    assert torch.isfinite(scores).all()
-    if name == "raw_attention":
-        assert torch.allclose(scores, last_maps(model, inputs.pixels).mean(1)[:, :2, 2:].mean(1), atol=1e-6)
-    if name == "transformer_mm":
-        # The head's half of the prediction is dead: what is left is the distillation token's row.
-        with torch.no_grad():
-            model.head.weight.zero_()
-        assert (scores_of(name, model, inputs, layers="last") > 0).any()
-
-
 def last_maps(model: VisionTransformer, pixels: Tensor) -> Tensor:
     kept: list[Tensor] = []
     handle = model.blocks[-1].attn.attn_drop.register_forward_hook(lambda m, i, o: kept.append(o))
@@ -549,17 +521,33 @@ def last_maps(model: VisionTransformer, pixels: Tensor) -> Tensor:
     return kept[0]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"init_values": 0.5}, {"qk_norm": True, "norm_layer": nn.LayerNorm}, {"pre_norm": True}, {"no_embed_class": True}],
-    ids=lambda options: next(iter(options)),
-)
-def test_other_builds_of_blocks(options: dict[str, Any]) -> None:
-    model, inputs = vit(**options), image_inputs()
+BUILDS: dict[str, dict[str, Any]] = {
+    "scaled": {"init_values": 0.5}, "normed queries": {"qk_norm": True, "norm_layer": nn.LayerNorm},
+    "normed before": {"pre_norm": True}, "class token apart": {"no_embed_class": True},
+    "registers": {"reg_tokens": 3}, "distilled": {"kind": VisionTransformerDistilled},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_other_builds_of_blocks(build: str) -> None:
+    model, inputs = vit(**BUILDS[build]), image_inputs()
     for name in NEEDS_MODEL:
         scores = scores_of(name, model, inputs)
-        assert torch.isfinite(scores).all(), name
+        assert scores.shape == (3, 4) and torch.isfinite(scores).all(), name
         assert (scores != 0).any() or name == "grad_cam", name
+
+
+def test_registers_are_no_patches_and_distilled_models_are_read_at_both_tokens() -> None:
+    inputs = image_inputs()
+    for build, count, rows in (("registers", 1 + 3, [0]), ("distilled", 2, [0, 1])):
+        model = vit(**BUILDS[build])
+        maps = last_maps(model, inputs.pixels).mean(1)
+        assert maps.shape[-1] == count + 4
+        assert torch.allclose(attribute("raw_attention", model, inputs), maps[:, rows, count:].mean(1), atol=1e-6)
+    # The head's half of the prediction is dead: what is left is the distillation token's row.
+    with torch.no_grad():
+        model.head.weight.zero_()
+    assert (attribute("transformer_mm", model, inputs, layers="last") > 0).any()
 
 
 def test_sizes_that_a_flexible_model_takes() -> None:
@@ -589,21 +577,6 @@ def test_blocks_without_readable_attention() -> None:
 
 
 # ------------------------------------------------------------ the door
-def test_every_image_method_is_documented() -> None:
-    table = inspect.getdoc(attribute) or ""
-    for name, method in IMAGE_METHODS.items():
-        answers = "features" if method.answers == "floor" else method.answers
-        line = next(line for line in table.splitlines() if line.startswith(f"| {name} | {answers} |"))
-        output = line.split(" | ")[2]
-        if name in CLASSLESS or method.answers == "floor":
-            assert output == "no effect"
-        else:
-            assert output == (method.outputs[0] if "probability" in method.outputs else "logit, no other")
-        own = {p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        assert all(option in line for option in own)
-        assert inspect.getdoc(method.run)
-
-
 def test_models_and_inputs_of_different_kinds(model: VisionTransformer) -> None:
     bert = text_model("bert")
     for name in ("lrp", "integrated_gradients", "occlusion"):

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from toy_models import text_inputs, text_model
+from toy_models import model_and_texts
 
 from faithlib.bounds import Bounds, adaptive_bounds, beam_bounds, exact_bounds, naopc, naopc_faults
 from faithlib.errors import InputError, UnknownNameError
@@ -165,8 +165,7 @@ def test_bounds_may_lie_below_zero():
 
 @pytest.mark.parametrize("erase", ["zero", "mask", "delete"])
 def test_a_batch_of_texts_of_different_lengths_equals_text_by_text(erase):
-    model = text_model("bert")
-    inputs = text_inputs(model, (8, 5, 3))
+    model, inputs = model_and_texts(lengths=(8, 5, 3))
     assert len(set(inputs.n_features.tolist())) == 3
     together = Perturber(model, inputs, erase=erase)
     for search in (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from families import TEXTS, masks, next_logits, opened, tokenizer
+from families import TEXTS, Folder, masks, next_logits, opened, tokenizer
 from refusals import refused
 from torch import Tensor
 
@@ -27,7 +27,7 @@ SHOTS = "a film : good . one film : bad . review : {text} . it is"
 AFTER, OTHER = " not bad at all", " fine film"
 
 
-def loaded(folder: Callable[..., Path], family: str = "llama") -> tuple[Any, Any]:
+def loaded(folder: Folder, family: str = "llama") -> tuple[Any, Any]:
     return opened(folder(family, True), causal=True)
 
 
@@ -46,9 +46,7 @@ def ids_of(reader: Any, text: str) -> list[int]:
     ("family", "erase"),
     [(family, "delete") for family in MODELS] + [("llama", erase) for erase in TEXT_ERASURES if erase != "delete"],
 )
-def test_values_are_those_of_a_slow_loop(
-    family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_values_are_those_of_a_slow_loop(family: str, erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, family)
     after, other = ids_of(reader, AFTER), ids_of(reader, OTHER)
     assert len(after) == 4
@@ -84,7 +82,7 @@ def test_values_are_those_of_a_slow_loop(
         assert torch.allclose(found, torch.tensor(wanted), atol=1e-4), name
 
 
-def test_the_whole_distribution_of_the_next_token(folder: Callable[..., Path], shared_to_the_last: None) -> None:
+def test_the_whole_distribution_of_the_next_token(folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, reading="distribution")
     inputs = lm.inputs(TEXTS)
@@ -102,9 +100,7 @@ def test_the_whole_distribution_of_the_next_token(folder: Callable[..., Path], s
 
 
 @pytest.mark.parametrize("erase", TEXT_ERASURES)
-def test_a_similarity_is_one_minus_the_hellinger_distance(
-    erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_a_similarity_is_one_minus_the_hellinger_distance(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, "gpt2")
     whole = Continuation(model, reader, SHOTS, reading="distribution")
     alike = Continuation(model, reader, SHOTS, reading="similarity")
@@ -122,7 +118,7 @@ def test_a_similarity_is_one_minus_the_hellinger_distance(
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
-    family: str, folder: Callable[..., Path], shared_to_the_last: None
+    family: str, folder: Folder, shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, family)
     labels = [AFTER, OTHER, " good"]
@@ -144,7 +140,7 @@ def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
     assert torch.equal(scores["occlusion"], explain(prompt, TEXTS[:2], ["occlusion"], target=1)["occlusion"])
 
 
-def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Callable[..., Path]) -> None:
+def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Folder) -> None:
     model, reader = loaded(folder)
     pair = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
     contrast = Continuation(model, reader, SHOTS, " good", against=" bad")
@@ -163,7 +159,7 @@ def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Calla
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_the_own_answer_is_what_the_model_generates(family: str, folder: Callable[..., Path]) -> None:
+def test_the_own_answer_is_what_the_model_generates(family: str, folder: Folder) -> None:
     model, reader = loaded(folder, family)
     lm = Continuation(model, reader, SHOTS, max_new_tokens=5)
     without_end = [text for text in TEXTS if generated(model, reader, SHOTS.replace("{text}", text))]
@@ -191,9 +187,7 @@ def generated(model: Any, reader: Any, text: str) -> list[int]:
 
 # ------------------------------------------------------------------------------------------- batches, order, sharing
 @pytest.mark.parametrize("erase", ["zero", "delete"])
-def test_batch_order_and_chunks_change_nothing(
-    erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_batch_order_and_chunks_change_nothing(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, "gemma3_text")
     lm = Continuation(model, reader, SHOTS)
     after = [" fine", AFTER, OTHER, " not bad"]
@@ -214,7 +208,7 @@ def test_batch_order_and_chunks_change_nothing(
         assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
 
 
-def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path]) -> None:
+def test_a_model_without_keys_and_values_runs_whole(folder: Folder) -> None:
     model, reader = loaded(folder, "mamba")
     lm = Continuation(model, reader, SHOTS, AFTER)
     inputs = lm.inputs(TEXTS[:2])
@@ -234,7 +228,7 @@ def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path])
 SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . a warm review ."
 
 
-def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[..., Path]) -> None:
+def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Folder) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, AFTER)
     inputs = lm.inputs([SENTENCES], unit="sentence")
@@ -257,7 +251,7 @@ def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[..., P
     assert float(beam.upper) == pytest.approx(max(found), abs=1e-4)
 
 
-def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Callable[..., Path]) -> None:
+def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Folder) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, AFTER)
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
@@ -276,7 +270,7 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder:
 
 @pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
 def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
-    given: dict[str, str], folder: Callable[..., Path]
+    given: dict[str, str], folder: Folder
 ) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, **given)
@@ -290,7 +284,7 @@ def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
     assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
 
 
-def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[..., Path]) -> None:
+def test_attention_is_read_from_every_token_that_is_asked_for(folder: Folder) -> None:
     model, reader = loaded(folder)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, SHOTS, AFTER)
@@ -309,7 +303,7 @@ def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[.
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[..., Path]) -> None:
+def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Folder) -> None:
     model, reader = loaded(folder, family)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, "{text} . it is", AFTER)
@@ -350,7 +344,7 @@ def chat(ends: str = "bos") -> Any:
 
 
 @pytest.mark.parametrize("ends", ["bos", ""])
-def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Callable[..., Path]) -> None:
+def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Folder) -> None:
     model, _ = loaded(folder)
     messages = [{"role": "film", "content": "it is fine"}, {"role": "who", "content": "is {text} bad"}]
     lm = Continuation(model, chat(ends), messages, " good")
@@ -362,7 +356,7 @@ def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str,
     assert Perturber(lm, inputs).full.isfinite().all()
 
 
-def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
+def test_slots_carry_the_features(folder: Folder) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, "{who} : {review} . it is", " good")
     text = {"who": "a unfunny one", "review": "not bad . it is fine"}
@@ -381,7 +375,7 @@ def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
 
 
 def test_the_lines_of_the_page_run(
-    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parents[1] / "book" / "foundations" / "models.md").read_text(encoding="utf-8")
     code = page.partition("(language-models)=")[2].partition("```{code-block} python\n")[2].partition("```")[0]
@@ -397,7 +391,7 @@ def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], o
     return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
 
 
-def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> None:
+def test_errors_say_what_came_and_what_to_do(folder: Folder) -> None:
     model, reader = loaded(folder)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=40, **sizes))

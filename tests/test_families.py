@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 import timm
 import torch
-from families import FAMILIES, PAIRS, TEXTS, one_row, opened
+from families import FAMILIES, PAIRS, TEXTS, Folder, one_row, opened
 from refusals import refused
 from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
@@ -67,7 +66,7 @@ def check_hard(family: str, model: nn.Module, inputs: TextInputs) -> None:
 
 # ------------------------------------------------------------------------------------------------------------- texts
 @pytest.mark.parametrize("family", FAMILIES)
-def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable[..., Path]) -> None:
+def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     check_hard(family, model, inputs)
@@ -75,7 +74,7 @@ def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder: Callable[..., Path]) -> None:
+def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     perturber = Perturber(model, inputs)
@@ -111,7 +110,7 @@ def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder
 
 
 @pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "llama", "t5"])
-def test_pairs_are_inputs_like_any_other(family: str, folder: Callable[..., Path]) -> None:
+def test_pairs_are_inputs_like_any_other(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(PAIRS, reader, unit="word")
     assert inputs.features[0] == ("a", "warm", "film", "it", "is", "fine")
@@ -124,7 +123,7 @@ def test_pairs_are_inputs_like_any_other(family: str, folder: Callable[..., Path
 
 
 @pytest.mark.parametrize("family", families.DECODERS)
-def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, folder: Callable[..., Path]) -> None:
+def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, folder: Folder) -> None:
     scores = []
     for side in ("left", "right"):
         model, reader = opened(folder(family, False, side))
@@ -142,7 +141,7 @@ def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, fold
     assert torch.allclose(*scores, atol=1e-5)
 
 
-def test_a_pad_token_that_ends_a_text_is_refused(folder: Callable[..., Path]) -> None:
+def test_a_pad_token_that_ends_a_text_is_refused(folder: Folder) -> None:
     model, reader = opened(folder("llama"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     model.config.pad_token_id = int(inputs.input_ids[0, int(inputs.lengths[0]) - 1])
@@ -154,7 +153,7 @@ def test_a_pad_token_that_ends_a_text_is_refused(folder: Callable[..., Path]) ->
     refused(InputError, "this tokenizer has no padding token", TextInputs.from_texts, TEXTS, reader)
 
 
-def test_what_depends_on_padding_is_refused(folder: Callable[..., Path]) -> None:
+def test_what_depends_on_padding_is_refused(folder: Folder) -> None:
     model, reader = opened(folder("big_bird"))
     long = TextInputs.from_texts(["a film " * 20], reader)
     refused(ModelError, r"more than 28 tokens .* block-sparse", Perturber, model, long)
@@ -170,7 +169,7 @@ def test_what_depends_on_padding_is_refused(folder: Callable[..., Path]) -> None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str, folder: Callable[..., Path]) -> None:
+def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     perturber = Perturber(model, inputs, output="logit", target=0)
@@ -187,7 +186,7 @@ def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str
         assert torch.allclose(found[b], expected[0, 0], atol=1e-4), b
 
 
-def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> None:
+def test_every_family_says_what_is_disturbed(folder: Folder) -> None:
     said = {family: acts_on(opened(folder(family))[0]) for family in FAMILIES}
     assert "before its projection" in said["electra"]
     assert said["gpt2"] == "token embeddings with positions added"
@@ -198,7 +197,7 @@ def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> Non
 
 
 # ------------------------------------------------------------------------------------------------------------ prompts
-def test_a_causal_model_is_asked_by_prompt(folder: Callable[..., Path]) -> None:
+def test_a_causal_model_is_asked_by_prompt(folder: Folder) -> None:
     """Its answers are those of one row at a time in `test_prefix`."""
     model, reader = opened(folder("llama", True), causal=True)
     prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
@@ -344,7 +343,7 @@ def test_a_function_of_pixels_is_enough() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- any class, the table
-def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
+def test_any_class_can_be_evaluated(folder: Folder) -> None:
     model, reader = opened(folder("bert"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     target = torch.tensor([0, 1, 2, 0])
@@ -376,7 +375,7 @@ def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.long
-def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Path]) -> None:
+def test_the_table_of_what_is_supported_is_what_passed(folder: Folder) -> None:
     rows: list[Tried] = []
     for family in FAMILIES:
         model, reader = opened(folder(family))

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, LENGTHS, image_inputs, model_and_texts, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
@@ -134,8 +134,7 @@ def test_places_beyond_an_inputs_features_do_not_matter(inputs, perturber):
 
 def test_erased_values_leak_nowhere():
     """What stands at an erased place cannot change the answer, not even NaN or infinity in its embedding."""
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     keep = torch.ones(3, 1, 7, dtype=torch.bool)
     keep[0, 0, 2] = False
     expected = Perturber(model, inputs, target=0).keep(keep)[0]

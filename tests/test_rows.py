@@ -71,7 +71,7 @@ def test_the_count_is_what_all_families_run_together(kind: str, erase: str) -> N
     assert ran(model, inputs, **given) == found.together == sum(found.each) < sum(found.alone.values())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     lengths=st.lists(st.integers(3, 14), min_size=1, max_size=5).map(tuple),
     erase=st.sampled_from(["zero", "mask"]),

@@ -145,7 +145,7 @@ def answers(perturber: Perturber, kind: str, values: Tensor) -> Tensor:
     return perturber.attention_mask(values)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     asked=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 5)), min_size=1, max_size=6),
     together=st.booleans(),

@@ -14,7 +14,7 @@ import timm
 import torch
 from refusals import refused
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, vision_model, vit
+from toy_models import image_inputs, model_and_texts, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import InputError, ModelError
@@ -102,8 +102,7 @@ def test_an_output_that_is_changed_around_the_model_is_refused(door: str) -> Non
     + [("PromptTuningConfig", door) for door in DOORS],
 )
 def test_virtual_tokens_are_refused_by_name(kind: str, door: str) -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     adapted = peft.get_peft_model(model, getattr(peft, kind)(task_type="SEQ_CLS", num_virtual_tokens=3)).eval()
     refused(ModelError, f"reads 3 virtual tokens \\({kind}\\)", DOORS[door], adapted, inputs)
 
@@ -190,8 +189,7 @@ def test_two_rows_a_batch_and_no_more() -> None:
 
 
 def test_rows_of_the_check_are_on_no_account() -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     scores = {"mine": torch.rand(3, 7)}
     table = evaluate(model, inputs, methods=scores)
     same = evaluate(model, inputs, methods=scores, check=False)
@@ -215,8 +213,7 @@ def test_rows_of_the_check_are_on_no_account() -> None:
 
 # ------------------------------------------------------------------------------------------------------------------ NaN
 def test_answers_that_are_not_numbers_are_refused() -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[inputs.input_ids[1, 2]] = torch.nan
     with pytest.raises(InputError, match=r"answered NaN or infinity for 1 rows, of inputs \[1\].*torch.bfloat16"):
