@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -90,11 +91,10 @@ def test_the_whole_distribution_of_the_next_token(folder: Folder, shared_to_the_
     perturber = Perturber(lm, inputs)
     p = perturber.logits(keep).softmax(dim=-1)
     assert p.shape[-1] == len(reader)
-    for b in range(len(inputs)):
-        for s in range(keep.shape[1]):
-            for token in (7, 20):
-                one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
-                assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        for token in (7, 20):
+            one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
+            assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
     assert torch.equal(perturber.predicted, perturber.logits_full.argmax(dim=-1))
     assert torch.allclose(perturber.full, p[:, 0].amax(dim=-1))
 
@@ -126,12 +126,9 @@ def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
     inputs = prompt.inputs(TEXTS)
     keep = masks(inputs)
     found = Perturber(prompt, inputs, erase="delete").logits(keep)
-    for b in range(len(inputs)):
-        for s in range(keep.shape[1]):
-            loop = [
-                sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels
-            ]
-            assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        loop = [sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels]
+        assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
     assert prompt.label_ids.tolist()[2] == [*ids_of(reader, " good"), -1, -1, -1]
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "attention", "random"], metrics=["aopc_morf", "auc"])
     assert set(table.method) == {"saliency", "random"}
@@ -216,10 +213,9 @@ def test_a_model_without_keys_and_values_runs_whole(folder: Folder) -> None:
     perturber = Perturber(lm, inputs, erase="delete")
     found = perturber.keep(keep)
     assert perturber.stats.tokens_shared == 0
-    for b in range(2):
-        for s in range(3):
-            loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
-            assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
+        assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
     own = Continuation(model, reader, SHOTS, max_new_tokens=3).inputs(TEXTS[:1])
     assert own.follows.shape == (1, 1, 3)
 
@@ -354,6 +350,8 @@ def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str,
     assert inputs.tokens[0][-2:] == ("one", ":")
     assert inputs.features[0] == ("a", "warm", "film")
     assert Perturber(lm, inputs).full.isfinite().all()
+    own = lm.inputs(["a warm film"], unit="wordpiece", words=[[(0, 6), (7, 11)]])
+    assert own.features[0] == ("a warm", "film")
 
 
 def test_slots_carry_the_features(folder: Folder) -> None:

@@ -107,29 +107,6 @@ def test_methods_share_rows_and_a_second_one_of_the_same_scores_costs_nothing(ba
     assert twice["rows_run"] == once["rows_run"] < once["rows_asked"] < twice["rows_asked"]
 
 
-def test_methods_by_name_row_and_scores_are_explained_as_attribute_does():
-    model, inputs = model_and_texts(lengths=(12, 7, 5))
-    methods = {
-        "saliency": "saliency",
-        "l2": Row("saliency", "l2", "logit"),
-        "own": torch.rand(inputs.feature_mask.shape),
-    }
-    table = evaluate(model, inputs, methods=methods, metrics=["sparseness"])
-    expected = {
-        "saliency": attribute("saliency", model, inputs),
-        "l2": attribute("saliency", model, inputs, output="logit", aggregation="l2"),
-        "own": methods["own"],
-    }
-    for name, scores in expected.items():
-        values = sparseness(scores, inputs.feature_mask)
-        for b in range(len(inputs)):
-            same(cell(table, b, name, "sparseness"), float(values[b]))
-    assert list(table.columns) == ["input", "method", "metric", "value", "direction"]
-    assert list(dict.fromkeys(table.method)) == list(methods)
-    listed = evaluate(model, inputs, methods=[Row("saliency", "l2", "logit")], metrics=["sparseness"])
-    assert listed.method.unique().tolist() == ["saliency l2 logit predicted sum"]
-
-
 def test_images_get_the_same_table():
     model, inputs = vision_model(), image_inputs()
     table = evaluate(model, inputs, methods=["rollout", "integrated_gradients", "random"], groups=4)
@@ -177,15 +154,23 @@ def test_parts_of_the_inputs_give_the_values_of_the_whole_where_the_size_of_a_ra
             same(row.value, cell(whole, row.input, "mine", row.metric))
 
 
-def test_explain_gives_the_scores_that_evaluate_evaluates():
+def test_methods_by_name_row_and_scores_are_explained_as_attribute_does_and_evaluated_as_explained():
     model, inputs = model_and_texts(lengths=(12, 7, 5))
-    methods = {"saliency": "saliency", "few": Row("lime", options={"n_samples": 6}), "random": "random"}
+    own = torch.rand(inputs.feature_mask.shape) * inputs.feature_mask
+    methods = {"saliency": "saliency", "l2": Row("saliency", "l2", "logit"), "own": own}
+    methods |= {"few": Row("lime", options={"n_samples": 6}), "random": "random"}
     scores = explain(model, inputs, methods)
     assert list(scores) == list(methods)
-    torch.testing.assert_close(scores["saliency"], attribute("saliency", model, inputs))
+    l2 = attribute("saliency", model, inputs, output="logit", aggregation="l2")
+    for name, expected in {"saliency": attribute("saliency", model, inputs), "l2": l2, "own": own}.items():
+        torch.testing.assert_close(scores[name], expected)
     metrics = ["nc", "complexity", "saco"]
     direct = evaluate(model, inputs, methods=methods, metrics=metrics)
+    assert list(direct.columns) == ["input", "method", "metric", "value", "direction"]
+    assert list(dict.fromkeys(direct.method)) == list(methods)
     pd.testing.assert_frame_equal(evaluate(model, inputs, methods=scores, metrics=metrics), direct, atol=1e-5)
+    listed = evaluate(model, inputs, methods=[methods["l2"]], metrics=["sparseness"])
+    assert listed.method.unique().tolist() == ["saliency l2 logit predicted sum"]
     refused(UnknownNameError, "saliency", explain, model, inputs, ["salience"])
 
 

@@ -58,10 +58,9 @@ def check_hard(family: str, model: nn.Module, inputs: TextInputs) -> None:
     keep = masks(inputs)
     for erase in erasures(inputs):
         found = Perturber(model, inputs, erase=erase).logits(keep)
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(family, model, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-5), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(family, model, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-5), (erase, b, s)
 
 
 # ------------------------------------------------------------------------------------------------------------- texts
@@ -224,12 +223,11 @@ def test_pixels_are_erased_whatever_sees_them(name: str) -> None:
     model, inputs = seer(name), pictures()
     keep = masks(inputs)
     found = Perturber(model, inputs, erase="zero").logits(keep)
-    for b in range(2):
-        for s in range(3):
-            kept = keep[b, s][inputs.feature_of]
-            with torch.no_grad():
-                expected = model((inputs.pixels[b] * kept)[None])[0]
-            assert torch.allclose(found[b, s], expected, atol=1e-5)
+    for b, s in np.ndindex(2, 3):
+        kept = keep[b, s][inputs.feature_of]
+        with torch.no_grad():
+            expected = model((inputs.pixels[b] * kept)[None])[0]
+        assert torch.allclose(found[b, s], expected, atol=1e-5)
 
 
 def test_a_model_without_tokens_says_what_works() -> None:
@@ -261,31 +259,21 @@ class Counted:
 def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
     asked = Counted()
     texts = ["a fine fine film", "bad  film", "a fine fine film"]
-    table = evaluate(
-        asked,
-        texts,
-        methods=["lime", "occlusion", "shapley_sampling", "random"],
-        metrics=["nc", "ns", "saco", "naopc_morf"],
-    )
+    metrics = ["nc", "ns", "saco", "naopc_morf"]
+    table = evaluate(asked, texts, methods=["lime", "occlusion", "shapley_sampling", "random"], metrics=metrics)
     twice = len(asked.asked) - len(set(asked.asked))
     assert twice == 2, "no text twice, though metrics, methods and masks share many, but for the self-check's one"
     assert asked.calls < len(asked.asked) / 2
     assert "bad  film" in asked.asked
-    assert set(table.metric) == {"nc", "ns", "saco", "naopc_morf"}
+    assert set(table.metric) == set(metrics)
     inputs = WordInputs.from_texts(texts)
     keep = masks(inputs)
     for erase in ("delete", "mask"):
         found = Perturber(asked, inputs, erase=erase).logits(keep).softmax(dim=-1)
-        for b in range(3):
-            for s in range(3):
-                words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
-                text = " ".join(w for w in words if erase == "mask" or w != "[MASK]")
-                if erase == "mask" and b == 1:
-                    text = text.replace(" ", "  ")
-                expected = torch.from_numpy(
-                    asked([text if b != 1 else inputs.without(1, keep[1, s].tolist(), masked=erase == "mask")])[0]
-                )
-                assert torch.allclose(found[b, s].double(), expected, atol=1e-6)
+        for b, s in np.ndindex(3, 3):
+            words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
+            text = (" ", "  ")[b == 1].join(w for w in words if erase == "mask" or w != "[MASK]")
+            assert torch.allclose(found[b, s].double(), torch.from_numpy(asked([text])[0]), atol=1e-6)
     one = Perturber(asked, inputs[[1]])
     bounds = exact_bounds(one)
     assert (bounds.lower <= bounds.upper).all()
@@ -347,7 +335,8 @@ def test_any_class_can_be_evaluated(folder: Folder) -> None:
     model, reader = opened(folder("bert"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     target = torch.tensor([0, 1, 2, 0])
-    table = evaluate(model, inputs, target=target, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
+    given = {"methods": ["occlusion", "saliency"], "metrics": ["aopc_morf"]}
+    table = evaluate(model, inputs, target=target, **given)
     perturber = Perturber(model, inputs, target=target)
     scores = explain(model, inputs, ["occlusion", "saliency"], target=target)
     assert torch.allclose(scores["saliency"], attribute("saliency", model, inputs, target=target), atol=1e-6)
@@ -355,14 +344,8 @@ def test_any_class_can_be_evaluated(folder: Folder) -> None:
     without = torch.arange(inputs.feature_mask.shape[1]) != loss.argmax(dim=1, keepdim=True)
     first = perturber.full - perturber.keep(without[:, None])[:, 0]
     assert torch.allclose(first, loss.amax(dim=1), atol=1e-5)
-    plain = evaluate(model, inputs, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
-    same = evaluate(
-        model,
-        inputs,
-        target=Perturber(model, inputs).predicted,
-        methods=["occlusion", "saliency"],
-        metrics=["aopc_morf"],
-    )
+    plain = evaluate(model, inputs, **given)
+    same = evaluate(model, inputs, target=Perturber(model, inputs).predicted, **given)
     assert np.allclose(plain.value, same.value, atol=1e-6)
     assert not np.allclose(plain.value, table.value, atol=1e-2)
 

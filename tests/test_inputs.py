@@ -43,15 +43,17 @@ def test_queries_are_protected_and_only_the_text_is_cut():
     refused(InputError, "2 queries for 1 texts", TextInputs.from_texts, ["a film"], tokenizer(), queries=["who", "is"])
 
 
-def sentencepieces(*, split_first: bool = True) -> transformers.PreTrainedTokenizerBase:
+PIECES = "▁ ▁the ▁film s ▁un fun ny 你 你好 世 界 好世 . ' t ▁don a b"
+
+
+def sentencepieces(pieces: str = PIECES, *, split_first: bool = True) -> transformers.PreTrainedTokenizerBase:
     """An XLM-R-shaped tokenizer: "▁" stands for the blank before a word, and pairs are parted by two marks.
 
     With `split_first`, texts are split at white space first as XLM-R's are, so that blanks have no characters; else
     pieces carry the blank before them in their offsets, and "▁" alone may cover a blank.
     """
     marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    pieces = "▁ ▁the ▁film s ▁un fun ny 你 你好 世 界 好世 . ' t ▁don a b".split()
-    scores = [(mark, 0.0) for mark in marks] + [(piece, -1.0 - i / 100) for i, piece in enumerate(pieces)]
+    scores = [(mark, 0.0) for mark in marks] + [(piece, -1.0 - i / 100) for i, piece in enumerate(pieces.split())]
     backend = tokenizers.Tokenizer(tokenizers.models.Unigram(scores, unk_id=3))
     split, blanks = tokenizers.pre_tokenizers.WhitespaceSplit(), tokenizers.pre_tokenizers.Metaspace()
     backend.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([split, blanks]) if split_first else blanks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -46,22 +47,17 @@ def test_soft_erasure_equals_a_loop_with_the_same_numbers(family):
     perturber = Perturber(model, inputs)
     answers = perturber.soft(prob, draws=3, seed=5)
     base = getattr(model, model.base_model_prefix)
-    for b, length in enumerate(LENGTHS):
-        for s in range(2):
-            for draw in range(3):
-                key = counter_rng.row_keys(
-                    5, perturber._content[b : b + 1], torch.tensor([s]).numpy(), torch.tensor([draw]).numpy()
-                )
-                u = counter_rng.uniform(torch.from_numpy(key), length, 16)[0]
-                q = torch.tensor(
-                    [1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()]
-                )
-                hook = base.embeddings.register_forward_hook(lambda m, a, out, u=u, q=q: out * (u < q[:, None]))
-                with torch.no_grad():
-                    logits = model(input_ids=inputs.input_ids[b : b + 1, :length]).logits[0]
-                hook.remove()
-                expected = logits.softmax(-1)[perturber.predicted[b]]
-                torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
+    for b, s, draw in np.ndindex(answers.shape):
+        length = LENGTHS[b]
+        key = counter_rng.row_keys(5, perturber._content[b : b + 1], np.array([s]), np.array([draw]))
+        u = counter_rng.uniform(torch.from_numpy(key), length, 16)[0]
+        q = torch.tensor([1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()])
+        hook = base.embeddings.register_forward_hook(lambda m, a, out, u=u, q=q: out * (u < q[:, None]))
+        with torch.no_grad():
+            logits = model(input_ids=inputs.input_ids[b : b + 1, :length]).logits[0]
+        hook.remove()
+        expected = logits.softmax(-1)[perturber.predicted[b]]
+        torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
 
 
 def test_full_and_empty_are_the_ends(inputs, perturber):
@@ -281,23 +277,18 @@ def test_images_equal_the_one_row_loop(erase, class_token):
     perturber = Perturber(model, inputs, erase=erase, target=1)
     keep = random_masks(inputs, 4)
     answers = perturber.keep(keep)
-    for b in range(3):
-        image = inputs.pixels[b]
-        replacement = {"zero": torch.zeros_like(image), "mean": image.mean((1, 2), keepdim=True).expand_as(image)}.get(
-            erase
-        )
-        if replacement is None:
-            replacement = perturbations.replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
-            assert replacement.std() < image.std()
-        for s in range(4):
-            pixels = image.clone()
-            for f in range(4):
-                if not keep[b, s, f]:
-                    y, x = 4 * (f // 2), 4 * (f % 2)
-                    pixels[:, y : y + 4, x : x + 4] = replacement[:, y : y + 4, x : x + 4]
-            with torch.no_grad():
-                expected = model(pixels[None]).softmax(-1)[0, 1]
-            torch.testing.assert_close(answers[b, s], expected, atol=1e-5, rtol=0)
+    blurred = perturbations.replacement_pixels(inputs.pixels, "blur")
+    assert (blurred.flatten(1).std(dim=1) < inputs.pixels.flatten(1).std(dim=1)).all()
+    mean = inputs.pixels.mean((2, 3), keepdim=True).expand_as(blurred)
+    replacement = {"zero": torch.zeros_like(blurred), "mean": mean, "blur": blurred}[erase]
+    for b, s in np.ndindex(3, 4):
+        pixels = inputs.pixels[b].clone()
+        for f in (~keep[b, s]).nonzero()[:, 0].tolist():
+            y, x = 4 * (f // 2), 4 * (f % 2)
+            pixels[:, y : y + 4, x : x + 4] = replacement[b, :, y : y + 4, x : x + 4]
+        with torch.no_grad():
+            expected = model(pixels[None]).softmax(-1)[0, 1]
+        torch.testing.assert_close(answers[b, s], expected, atol=1e-5, rtol=0)
     soft = perturber.soft(torch.ones(3, 1, 4), draws=2)
     torch.testing.assert_close(soft[:, 0, 0], perturber.full, atol=1e-6, rtol=0)
     assert perturber.soft(torch.full((3, 1, 4), 0.5), draws=2).shape == (3, 1, 2)

@@ -75,10 +75,9 @@ def test_rows_that_share_get_the_answers_of_whole_ones(family: str, folder: Fold
         perturber = Perturber(prompt, inputs, erase=erase)
         found = perturber.logits(keep)
         assert perturber.stats.tokens_shared > perturber.stats.tokens_run, erase
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(prompt, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(prompt, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     perturber, whole = Perturber(prompt, inputs), Perturber(run_whole(prompt), inputs)
     amounts = torch.where(keep, 1.0, 0.5)
     assert torch.allclose(perturber.soft(amounts, draws=2), whole.soft(amounts, draws=2), atol=1e-4)
@@ -98,10 +97,9 @@ def test_models_that_hand_on_a_state_run_whole(family: str, folder: Folder, shar
         perturber = Perturber(prompt, inputs, erase=erase)
         found = perturber.logits(keep)
         assert perturber.stats.tokens_shared == 0
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(prompt, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(prompt, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     assert attribute("input_x_gradient", prompt, inputs).isfinite().all()
 
 

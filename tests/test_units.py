@@ -13,7 +13,6 @@ from refusals import refused
 from test_inputs import sentencepieces
 from toy_models import tokenizer
 
-from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.units import cut
@@ -71,18 +70,9 @@ def test_units_ascend_and_cover_everything_but_blanks(text: str, unit: str) -> N
 
 
 # ----------------------------------------------------------------------------------------------------- with a tokenizer
-def metaspace() -> transformers.PreTrainedTokenizerBase:
-    """SentencePiece-like: a whole clause of Chinese is one word of its pre-tokeniser."""
-    scores = [
-        (piece, -1.0 - i / 100) for i, piece in enumerate("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们".split())
-    ]
-    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([("<unk>", 0.0), ("<pad>", 0.0), *scores], unk_id=0))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
-
-
 def test_a_clause_without_blanks_is_as_many_words_as_tokens() -> None:
-    inputs = TextInputs.from_texts(["我们喜欢这部电影", "good films"], metaspace(), unit="word")
+    reader = sentencepieces("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们", split_first=False)
+    inputs = TextInputs.from_texts(["我们喜欢这部电影", "good films"], reader, unit="word")
     assert inputs.features == (("我们", "喜欢", "这部", "电影"), ("good", "films"))
 
 
@@ -156,34 +146,6 @@ def test_a_tokenizer_without_offsets_is_refused_with_a_way_out() -> None:
         TextInputs.from_texts(["a film"], slow)
     with pytest.raises(InputError, match="max_length 2: expected more than the 2 tokens added to every text"):
         TextInputs.from_texts(["a film"], tokenizer(), max_length=2)
-
-
-# ----------------------------------------------------------------------------------------------------------- a template
-class Head(torch.nn.Module):
-    base_model_prefix = "base"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.base = torch.nn.Linear(1, 1)
-
-
-def chat(*, adds_begin: bool) -> transformers.PreTrainedTokenizerBase:
-    words = "<s> <pad> [INST] a fine film yes no :".split()
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<pad>"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    if adds_begin:
-        backend.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", pad_token="<pad>")
-
-
-@pytest.mark.parametrize("adds_begin", [True, False])
-def test_a_chat_template_gets_one_beginning(adds_begin: bool) -> None:
-    prompt = PromptClassifier(Head(), chat(adds_begin=adds_begin), "<s> [INST] {text} : ", ["yes", "no"])
-    inputs = prompt.inputs(["a fine film"])
-    assert inputs.tokens[0] == ("<s>", "[INST]", "a", "fine", "film", ":")
-    assert inputs.features[0] == ("a", "fine", "film")
-    own = prompt.inputs(["a fine film"], unit="wordpiece", words=[[(0, 6), (7, 11)]])
-    assert own.features[0] == ("a fine", "film")
 
 
 # --------------------------------------------------------------------------------------------------------------- images
