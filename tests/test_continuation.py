@@ -185,8 +185,7 @@ def generated(model: Any, reader: Any, text: str) -> list[int]:
 # ------------------------------------------------------------------------------------------- batches, order, sharing
 @pytest.mark.parametrize("erase", ["zero", "delete"])
 def test_batch_order_and_chunks_change_nothing(erase: str, folder: Folder, shared_to_the_last: None) -> None:
-    model, reader = loaded(folder, "gemma3_text")
-    lm = Continuation(model, reader, SHOTS)
+    lm = Continuation(*loaded(folder, "gemma3_text"), SHOTS)
     after = [" fine", AFTER, OTHER, " not bad"]
     inputs = lm.inputs(TEXTS, continuations=after)
     assert lm.continuations(inputs) == [text.strip() for text in after]
@@ -225,8 +224,7 @@ SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . 
 
 
 def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Folder) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, AFTER)
+    lm = Continuation(*loaded(folder), SHOTS, AFTER)
     inputs = lm.inputs([SENTENCES], unit="sentence")
     assert inputs.features[0][1] == "not bad at all ."
     assert inputs.n_features.tolist() == [6]
@@ -248,8 +246,7 @@ def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Folder) -> None
 
 
 def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Folder) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, AFTER)
+    lm = Continuation(*loaded(folder), SHOTS, AFTER)
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
     methods += ["occlusion", "shapley_sampling", "random"]
     metrics = ["ns", "nc", "soft_ns", "soft_nc", "aopc_morf", "aopc_lerf", "naopc_morf", "saco", "auc"]
@@ -268,8 +265,7 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder:
 def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
     given: dict[str, str], folder: Folder
 ) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, **given)
+    lm = Continuation(*loaded(folder), SHOTS, **given)
     inputs, metrics = lm.inputs(TEXTS[:2]), ["aopc_morf", "soft_nc", "saco", "naopc_morf"]
     scores = explain(lm, inputs, ["occlusion"])
     table = evaluate(lm, inputs, methods=scores, metrics=metrics)
@@ -355,8 +351,7 @@ def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str,
 
 
 def test_slots_carry_the_features(folder: Folder) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, "{who} : {review} . it is", " good")
+    lm = Continuation(*loaded(folder), "{who} : {review} . it is", " good")
     text = {"who": "a unfunny one", "review": "not bad . it is fine"}
     units = {
         "slot": ("a unfunny one", "not bad . it is fine"),

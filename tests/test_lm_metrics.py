@@ -178,8 +178,7 @@ def soft_of_word(raw: Perturber, rows: Tensor, word: int) -> Tensor:
 
 
 def test_pi_soft_keeps_equal_shares_for_all(loaded: tuple[Any, Any]) -> None:
-    model, reader = loaded
-    lm = Continuation(model, reader, SHOTS, " not bad", reading="probability")
+    lm = Continuation(*loaded, SHOTS, " not bad", reading="probability")
     inputs = lm.inputs(LONG)
     perturber, mask = Perturber(lm, inputs), inputs.feature_mask
     scores = torch.rand(mask.shape, generator=torch.Generator().manual_seed(3))
@@ -203,8 +202,7 @@ def test_pi_soft_keeps_equal_shares_for_all(loaded: tuple[Any, Any]) -> None:
 
 
 def test_drops_ablations_and_deletions_of_a_continuation(loaded: tuple[Any, Any]) -> None:
-    model, reader = loaded
-    lm = Continuation(model, reader, SHOTS, " not bad")
+    lm = Continuation(*loaded, SHOTS, " not bad")
     inputs = lm.inputs(LONG)
     perturber, mask = Perturber(lm, inputs, erase="delete"), inputs.feature_mask
     scores = torch.rand(mask.shape, generator=torch.Generator().manual_seed(5))
