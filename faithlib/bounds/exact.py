@@ -62,11 +62,8 @@ class Bounds:
         """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
         beaten; the orders stay those of the search."""
         values = aopc.double().reshape(len(self.lower), -1).to(self.lower.device)
-        return replace(
-            self,
-            lower=torch.fmin(self.lower, values.amin(dim=1)),
-            upper=torch.fmax(self.upper, values.amax(dim=1)),
-        )
+        lower, upper = torch.fmin(self.lower, values.amin(dim=1)), torch.fmax(self.upper, values.amax(dim=1))
+        return replace(self, lower=lower, upper=upper)
 
 
 class Layer:
