@@ -33,7 +33,8 @@ class Family:
     undefined: str = "the metric has no value here"
 
 
-_NO_LOSS = "the output does not fall when all features go"
+_NO_LOSS, _NO_GOLD = "the output does not fall when all features go", "nothing is marked"
+_OF_GOLD = ("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision")
 FAMILIES: Mapping[str, Family] = {
     "hard": Family({"ns": HIGHER, "nc": HIGHER}, undefined=_NO_LOSS),
     "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}, undefined=_NO_LOSS),
@@ -44,11 +45,7 @@ FAMILIES: Mapping[str, Family] = {
     "curves": Family({"n_auc": LOWER, "autpc": LOWER}),
     "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, asks_model=False, undefined="all scores are 0"),
     "plausibility": Family(
-        dict.fromkeys(("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision"), HIGHER),
-        asks_model=False,
-        needs_gold=True,
-        least_features=1,
-        undefined="nothing is marked",
+        dict.fromkeys(_OF_GOLD, HIGHER), asks_model=False, needs_gold=True, least_features=1, undefined=_NO_GOLD
     ),
 }
 LANGUAGE: Mapping[str, Family] = {
@@ -61,16 +58,10 @@ LANGUAGE: Mapping[str, Family] = {
 }
 """Measures of papers about language models (`faithlib.evaluation.language`), computed where they are asked for: of any
 model, except that the distances need a `Continuation` with reading "similarity"."""
-METRICS: Mapping[str, Direction] = {
-    name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
-}
-DIRECTIONS: Mapping[str, Direction] = {
-    name: way for family in (*FAMILIES.values(), *LANGUAGE.values()) for name, way in family.directions.items()
-}
+METRICS = {name: direction for family in FAMILIES.values() for name, direction in family.directions.items()}
+DIRECTIONS = METRICS | {name: way for family in LANGUAGE.values() for name, way in family.directions.items()}
 """Every metric that `evaluate` knows: those of `METRICS`, which all of its inputs have, and those of `LANGUAGE`."""
-FAITHFULNESS: tuple[str, ...] = tuple(
-    name for family in FAMILIES.values() if family.asks_model for name in family.directions
-)
+FAITHFULNESS = tuple(name for family in FAMILIES.values() if family.asks_model for name in family.directions)
 """Metrics that ask the model, in the order of their families."""
 MEANINGS: Mapping[str, str] = json.loads(Path(__file__).with_name("meanings.json").read_text(encoding="utf-8"))
 """What a value of each metric says, in a line; formulas are in the docstrings of `faithlib.metrics`."""

@@ -165,15 +165,8 @@ class TextInputs(Batch):
         if queries is not None:
             _check_queries(queries, tokenizer, limit)
         first, second = (texts, pairs) if queries is None else (queries, texts)
-        batch = tokenizer(
-            first,
-            second,
-            truncation=True if queries is None else "only_second",
-            max_length=limit,
-            padding=True,
-            padding_side="right",
-            return_tensors="pt",
-        )
+        form = {"max_length": limit, "padding": True, "padding_side": "right", "return_tensors": "pt"}
+        batch = tokenizer(first, second, truncation=True if queries is None else "only_second", **form)
         wholes = list(texts) if pairs is None else [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
         given = words if words is not None else units.cuts(texts, unit, pairs, within)
         feature_of = torch.full(batch["input_ids"].shape, -1)

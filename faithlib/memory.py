@@ -117,6 +117,9 @@ def free_bytes(device: torch.device) -> int:
     return psutil.virtual_memory().available
 
 
+_OF_THE_ALLOCATOR = ("can't allocate memory", "not enough memory")
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on a GPU or in the CPU's allocator.
 
@@ -126,6 +129,4 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     # The CPU allocator raises a plain RuntimeError.
-    return isinstance(error, RuntimeError) and any(
-        text in str(error) for text in ("can't allocate memory", "not enough memory")
-    )
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _OF_THE_ALLOCATOR)

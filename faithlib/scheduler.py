@@ -332,11 +332,10 @@ class Scheduler:
             while start < len(rows):
                 sizes = sizes or self._sizes(lengths[start:])
                 chunk, longest = slice(start, start + sizes[0]), int(lengths[start])
+                timed = self._times(lengths[start:])
                 try:
                     with clock:
-                        logits, measured = self._measured(
-                            perturbation, rows[chunk], longest, timed=self._times(lengths[start:])
-                        )
+                        logits, measured = self._measured(perturbation, rows[chunk], longest, timed=timed)
                 except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
                     self._halve(error, sizes[0], longest)
                     sizes = []

@@ -247,11 +247,10 @@ def pieces_of(encoding: Any, begins: Mapping[int, int]) -> list[Piece]:
     >>> pieces_of(SimpleNamespace(**made), {0: 0})
     [Piece(position=1, token='a', span=(0, 1), group=(0, 0))]
     """
+    tokens = zip(encoding.tokens, encoding.sequence_ids, encoding.word_ids, encoding.offsets, strict=True)
     return [
         Piece(position, token, (begins[segment] + start, begins[segment] + end), (segment, group))
-        for position, (token, segment, group, (start, end)) in enumerate(
-            zip(encoding.tokens, encoding.sequence_ids, encoding.word_ids, encoding.offsets, strict=True)
-        )
+        for position, (token, segment, group, (start, end)) in enumerate(tokens)
         if segment in begins
     ]
 

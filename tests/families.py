@@ -17,6 +17,8 @@ from faithlib import scheduler
 from faithlib.backends.families import family_of
 from faithlib.inputs import TextInputs
 
+Folder = Callable[..., Path]  # where a family's model lies
+
 WORDS = "a warm fine film not bad at all , . it is un ##fun ##ny who good review : one two".split()
 TEXTS = ["a warm , fine film", "not bad at all . it is fine", "unfunny", "who is it , a film"]
 PAIRS = [("a warm film", "it is fine"), ("not bad", "all bad at all"), ("unfunny", "who is it")]
@@ -113,7 +115,7 @@ def tokenizer(ends: str, *, side: str = "right") -> Any:
     )  # fmt: skip
 
 
-def models_in(place: Path) -> Callable[..., Path]:
+def models_in(place: Path) -> Folder:
     """The folder of a family's model below `place`; each is written once."""
 
     @cache

@@ -132,6 +132,10 @@ def without_dicts(model: nn.Module) -> nn.Module:
     return model
 
 
+def compiled(model: nn.Module) -> Any:
+    return torch.compile(model, backend="eager")
+
+
 def compiled_forward(model: nn.Module) -> nn.Module:
     model.forward = torch.compile(model.forward, backend="eager")
     return model
@@ -301,8 +305,8 @@ CASES: dict[str, tuple[str, Callable[[], Held]]] = {
     "float16 whose gradients underflow": ("LRP-eXplains-Transformers#7", underflowing),
     "bfloat16": ("-", lambda: reading(text_model().bfloat16())),
     "DataParallel": ("Transformer-Explainability#30", lambda: reading(nn.DataParallel(text_model()))),
-    "`torch.compile`d, texts": ("pytorch#117758, #173452", lambda: reading(torch.compile(text_model()))),
-    "`torch.compile`d, images": ("pytorch#117758", lambda: (torch.compile(vision_model()), image_inputs(), {})),
+    "`torch.compile`d, texts": ("pytorch#117758, #173452", lambda: reading(compiled(text_model()))),
+    "`torch.compile`d, images": ("pytorch#117758", lambda: (compiled(vision_model()), image_inputs(), {})),
     "`model.forward = torch.compile(model.forward)`": (
         "pytorch#173452",
         lambda: reading(compiled_forward(text_model())),

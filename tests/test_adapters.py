@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refusals import refused
 from torch import nn
-from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+from toy_models import image_inputs, model_and_texts, tokenizer, vision_model
 
 from faithbook.adapters import laid_over, scores_of
 from faithlib.attribution import attribute
@@ -57,8 +58,7 @@ def test_accents_and_case_make_no_difference() -> None:
     ],
 )
 def test_other_texts_are_refused(tokens: list[str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        laid_over(tokens, ["good", "film"])
+    refused(InputError, said, laid_over, tokens, ["good", "film"])
 
 
 # ------------------------------------------------------------------------------------------------------------- layouts
@@ -74,12 +74,9 @@ def test_arrays_are_known_by_their_shape() -> None:
     assert torch.equal(scores_of(embedded, inputs), -found)
     assert torch.equal(scores_of(embedded, inputs, aggregation="abs_sum"), found)
     assert scores_of(found.numpy(), inputs).shape == inputs.feature_mask.shape
-    with pytest.raises(InputError, match=r"shape \(2, 3\): these inputs have positions"):
-        scores_of(torch.ones(2, 3), inputs)
-    with pytest.raises(UnknownNameError, match="aggregation"):
-        scores_of(positions, inputs, aggregation="max")
-    with pytest.raises(InputError, match=r"type builtins.dict: expected a tensor or an array"):
-        scores_of({}, inputs)
+    refused(InputError, r"shape \(2, 3\): these inputs have positions", scores_of, torch.ones(2, 3), inputs)
+    refused(UnknownNameError, "aggregation", scores_of, positions, inputs, aggregation="max")
+    refused(InputError, r"type builtins.dict: expected a tensor or an array", scores_of, {}, inputs)
 
 
 def test_pixels_become_patches() -> None:
@@ -98,18 +95,15 @@ def test_tokens_come_with_a_score_each() -> None:
     assert scores_of([first, second], inputs).tolist() == [[1, 2, 3, 4 + 5 + 6, 7], [1, 2, 0, 0, 0]]
     assert scores_of([first, second], inputs, pool="mean")[0, 3] == 5
     assert scores_of([second], inputs[[1]]).tolist() == [[1, 2]]
-    with pytest.raises(InputError, match="explanations of 1 texts for 2 inputs"):
-        scores_of([first], inputs)
-    with pytest.raises(InputError, match="has 4 tokens and 3 scores"):
-        scores_of([(second[0], np.arange(3.0))], inputs[[1]])
+    refused(InputError, "explanations of 1 texts for 2 inputs", scores_of, [first], inputs)
+    refused(InputError, "has 4 tokens and 3 scores", scores_of, [(second[0], np.arange(3.0))], inputs[[1]])
 
 
 # ------------------------------------------------------------------------------------------------ packages themselves
 def test_captum_on_texts_gives_what_our_method_gives() -> None:
     from captum.attr import LayerGradientXActivation
 
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     target = model(input_ids=inputs.input_ids, attention_mask=inputs.attention_mask).logits.argmax(dim=1)
 
     def probability(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 from bag_model import Bag
+from refusals import refused
 from torch import nn
-from toy_models import FAMILIES, FAST, image_inputs, in_words, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, FAST, image_inputs, in_words, model_and_texts, text_inputs, text_model, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import AGGREGATIONS, IMAGE_METHODS, METHODS, Method
@@ -146,8 +147,7 @@ def test_floors_need_no_model(what: str) -> None:
     assert not torch.equal(first, attribute("random", None, inputs, seed=1))
     even = attribute("random", None, inputs, distribution="uniform")
     assert ((even >= 0) & (even <= 1)).all()
-    with pytest.raises(InputError, match="integrated_gradients asks the model"):
-        attribute("integrated_gradients", None, inputs)
+    refused(InputError, "integrated_gradients asks the model", attribute, "integrated_gradients", None, inputs)
 
 
 @pytest.mark.parametrize("what", ["bert", "vit"])
@@ -185,10 +185,8 @@ def test_perturber_is_shared(bert: nn.Module, name: str) -> None:
     rows = perturber.stats.rows_run
     scores_of(name, bert, inputs, perturber=perturber)
     assert perturber.stats.rows_run == rows, "the answers were there already"
-    with pytest.raises(InputError, match="one of the two"):
-        scores_of(name, bert, inputs, perturber=perturber, erase="zero")
-    with pytest.raises(InputError, match="other inputs"):
-        scores_of(name, bert, inputs[[0, 1]], perturber=perturber)
+    refused(InputError, "one of the two", scores_of, name, bert, inputs, perturber=perturber, erase="zero")
+    refused(InputError, "other inputs", scores_of, name, bert, inputs[[0, 1]], perturber=perturber)
 
 
 @pytest.mark.parametrize(("what", "name"), OF_BOTH)
@@ -257,14 +255,12 @@ def test_aggregation_where_there_is_none(bert: nn.Module, name: str) -> None:
     ],
 )
 def test_values_that_cannot_be_used(what: str, name: str, options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        attribute(name, model_of(what), inputs_of(what), **options)
+    refused(InputError, message, attribute, name, model_of(what), inputs_of(what), **options)
 
 
 @pytest.mark.parametrize("name", [name for what, name in NEEDS_MODEL if what == "bert"])
 def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     poisoned = int(inputs.input_ids[1, 2])
     others = inputs.input_ids[[0, 2]]
     inputs.input_ids[[0, 2]] = torch.where(others == poisoned, 5 + (poisoned == 5), others)
@@ -273,8 +269,7 @@ def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
     said = r"the model answered NaN or infinity for 1 rows, of inputs \[1\]"
     # An activation asks no model.
     said = said if name != "activation" else "activation gave NaN or infinite scores for 1 of 3 inputs, first input 1"
-    with pytest.raises(InputError, match=said):
-        scores_of(name, model, inputs)
+    refused(InputError, said, scores_of, name, model, inputs)
 
 
 @pytest.mark.parametrize("name", ["attention", "scaled_attention", "guided_backprop"])
@@ -284,11 +279,14 @@ def test_a_part_that_a_method_needs_and_a_model_lacks_is_named(name: str) -> Non
         attribute(name, bag, bag.texts())
 
 
-def test_every_method_is_documented() -> None:
-    table = inspect.getdoc(attribute) or ""
-    for name, method in METHODS.items():
-        assert f"| {name} | {method.aggregation or '-'} |" in table
-        assert inspect.getdoc(method.run)
-        own = {p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        line = next(line for line in table.splitlines() if line.startswith(f"| {name} |"))
-        assert all(option in line for option in own)
+@pytest.mark.parametrize(("what", "name"), OF_BOTH)
+def test_every_method_is_documented(what: str, name: str) -> None:
+    method, table = registry(what)[name], (inspect.getdoc(attribute) or "").splitlines()
+    answers = "features" if method.answers == "floor" else method.answers
+    cell = answers if what == "vit" else method.aggregation or "-"
+    line = next(line for line in table if line.startswith(f"| {name} | {cell} |"))
+    own = [p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert inspect.getdoc(method.run) and all(option in line for option in own)
+    if what == "vit":
+        of_output = method.outputs[0] if "probability" in method.outputs else "logit, no other"
+        assert line.split(" | ")[2] == ("no effect" if method.blind else of_output)

@@ -11,7 +11,7 @@ import torch
 from bag_model import Bag
 from captum.attr import DeepLift, LayerIntegratedGradients, Saliency
 from torch import Tensor, nn
-from toy_models import FAMILIES, one_row, text_inputs, text_model
+from toy_models import FAMILIES, model_and_texts, one_row, text_inputs, text_model
 
 from faithlib.attribution import attribute
 from faithlib.attribution.deeplift import _Rules
@@ -69,8 +69,7 @@ def test_lime_recovers_the_order_of_a_linear_model() -> None:
 @pytest.mark.parametrize("output", ["probability", "logit", "loss"])
 @pytest.mark.parametrize("baseline", ["zero", "pad", "mask"])
 def test_deeplift_adds_up_to_the_difference_from_the_baseline(family: str, output: str, baseline: str) -> None:
-    model = text_model(family)
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts(family)
     scores = attribute("deeplift", model, inputs, output=output, baseline=baseline)
     assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=2e-5)
 
@@ -81,8 +80,7 @@ def test_deeplift_adds_up_to_the_difference_from_the_baseline(family: str, outpu
 )
 @pytest.mark.parametrize(("output", "baseline"), [("probability", "zero"), ("loss", "pad")])
 def test_integrated_gradients_add_up_too(family: str, n_steps: int, output: str, baseline: str) -> None:
-    model = text_model(family)
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts(family)
     scores = attribute("integrated_gradients", model, inputs, output=output, baseline=baseline, n_steps=n_steps)
     assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=1e-3)
 
@@ -94,25 +92,15 @@ def difference(model: nn.Module, inputs: TextInputs, output: str, erase: str) ->
     return full.log() - empty.log() if output == "loss" else full - empty
 
 
-def test_captum_deeplift_does_not_add_up_on_a_transformer() -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model)
-    perturber = Perturber(model, inputs)
-    gap = attribute("deeplift", model, inputs, rules="captum").sum(dim=1) - (perturber.full - perturber.empty)
-    assert gap.abs().max() > 0.01
-
-
 def test_captum_deeplift_is_input_times_gradient_without_its_modules() -> None:
     for family, same in (("roberta", True), ("bert", False)):
-        model = text_model(family)
-        inputs = text_inputs(model)
+        model, inputs = model_and_texts(family)
         plain = attribute("input_x_gradient", model, inputs, aggregation="sum")
         assert torch.allclose(attribute("deeplift", model, inputs, rules="captum"), plain, atol=1e-6) is same
 
 
 def test_shapley_of_few_features_equals_all_orders() -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model, (6,))
+    model, inputs = model_and_texts(lengths=(6,))
     target = Perturber(model, inputs).predicted
 
     def value(kept: frozenset[int]) -> Tensor:
@@ -130,8 +118,7 @@ def test_shapley_of_few_features_equals_all_orders() -> None:
 
 @pytest.mark.parametrize("erase", ["zero", "pad", "mask", "delete"])
 def test_occlusion_equals_the_plain_loop(erase: str) -> None:
-    model = text_model("roberta")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts("roberta")
     target = Perturber(model, inputs).predicted
     scores = attribute("occlusion", model, inputs, erase=erase)
     for b, n in enumerate(inputs.n_features.tolist()):
@@ -146,8 +133,7 @@ def test_occlusion_equals_the_plain_loop(erase: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_attention_equals_the_models_own_maps(family: str) -> None:
-    model = text_model(family)
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts(family)
     eager = text_model(family)
     eager.set_attn_implementation("eager")
     for b, n in enumerate(inputs.n_features.tolist()):
@@ -208,8 +194,7 @@ def test_scaled_attention_against_finite_differences() -> None:
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_integrated_gradients_equals_captums_layer_version_one_by_one(family: str) -> None:
-    model = text_model(family)
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts(family)
     target = Perturber(model, inputs).predicted
     embedding = getattr(model, model.base_model_prefix).embeddings
 
@@ -243,8 +228,7 @@ def _layer_integrated_gradients(forward: object, layer: nn.Module, ids: Tensor, 
 
 
 def test_saliency_equals_captums_one_by_one() -> None:
-    model = text_model("distilbert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts("distilbert")
     backend = TextBackend(model, inputs)
     target = Perturber(model, inputs).predicted
     scores = attribute("saliency", model, inputs, output="logit")
@@ -256,8 +240,7 @@ def test_saliency_equals_captums_one_by_one() -> None:
 
 
 def test_guided_backprop_rule_on_gelu_and_the_released_one_without() -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     plain = attribute("saliency", model, inputs)
     assert torch.allclose(attribute("guided_backprop", model, inputs, variant="released"), plain, atol=1e-6)
     guided = attribute("guided_backprop", model, inputs)

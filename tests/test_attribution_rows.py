@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from bag_model import Bag
+from refusals import refused
 from torch import Tensor, nn
 from toy_models import image_inputs, in_words, one_row, text_inputs, text_model
 
@@ -202,8 +203,7 @@ def test_blind_rows_run_once_whatever_they_are_said_to_explain(bert: nn.Module) 
     ],
 )
 def test_rows_that_cannot_be(bert: nn.Module, rows: list[Row], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        attribute_rows(rows, bert, text_inputs(bert), targets={"other": 1})
+    refused(error, message, attribute_rows, rows, bert, text_inputs(bert), targets={"other": 1})
 
 
 def test_other_things_that_cannot_be(bert: nn.Module) -> None:
@@ -328,7 +328,5 @@ def test_embedded_twice_serves_every_method_and_keeps_the_model(bert: nn.Module)
 
 
 def test_only_embeddings_that_take_embeddings_go_twice() -> None:
-    with pytest.raises(ModelError, match="take no `inputs_embeds`"):
-        EmbeddedTwice(Bag())
-    with pytest.raises(ModelError, match="no Hugging Face text classifier"):
-        EmbeddedTwice(nn.Linear(2, 2))
+    refused(ModelError, "take no `inputs_embeds`", EmbeddedTwice, Bag())
+    refused(ModelError, "no Hugging Face text classifier", EmbeddedTwice, nn.Linear(2, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import transformers
 from toy_models import text_model, tokenizer
 
+import faithlib.__main__
 from faithlib.__main__ import main
 from faithlib.evaluation import evaluate
 
@@ -163,10 +165,12 @@ def test_strange_tables_are_read(here, capsys, name: str) -> None:
     assert len(pd.read_csv("report.csv")) == (2 if "NaN" in name else 1)
 
 
-def test_it_runs_as_a_module_and_asks_for_a_command(here) -> None:
+def test_it_runs_as_a_module_and_asks_for_a_command(here, monkeypatch, capsys) -> None:
     run = [sys.executable, "-m", "faithlib"]
-    done = subprocess.run([*run, "evaluate", "my-model", "missing.csv"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("faithlib: missing.csv cannot be read")
     assert subprocess.run(run, capture_output=True, text=True, check=False).returncode == 2
     helped = subprocess.run([*run, "evaluate", "--help"], capture_output=True, text=True, check=True)
     assert "--max-length" in helped.stdout and "TEXTS.csv is a table in UTF-8" in helped.stdout
+    monkeypatch.setattr(sys, "argv", ["faithlib", "evaluate", "my-model", "missing.csv"])
+    with pytest.raises(SystemExit, match="2"):
+        runpy.run_path(faithlib.__main__.__file__, run_name="__main__")
+    assert capsys.readouterr().err.startswith("faithlib: missing.csv cannot be read")

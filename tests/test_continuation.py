@@ -7,10 +7,12 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
-from families import TEXTS, masks, next_logits, opened, tokenizer
+from families import TEXTS, Folder, masks, next_logits, opened, tokenizer
+from refusals import refused
 from torch import Tensor
 
 from faithbook.models.smollm2 import smollm2
@@ -26,7 +28,7 @@ SHOTS = "a film : good . one film : bad . review : {text} . it is"
 AFTER, OTHER = " not bad at all", " fine film"
 
 
-def loaded(folder: Callable[..., Path], family: str = "llama") -> tuple[Any, Any]:
+def loaded(folder: Folder, family: str = "llama") -> tuple[Any, Any]:
     return opened(folder(family, True), causal=True)
 
 
@@ -45,9 +47,7 @@ def ids_of(reader: Any, text: str) -> list[int]:
     ("family", "erase"),
     [(family, "delete") for family in MODELS] + [("llama", erase) for erase in TEXT_ERASURES if erase != "delete"],
 )
-def test_values_are_those_of_a_slow_loop(
-    family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_values_are_those_of_a_slow_loop(family: str, erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, family)
     after, other = ids_of(reader, AFTER), ids_of(reader, OTHER)
     assert len(after) == 4
@@ -83,7 +83,7 @@ def test_values_are_those_of_a_slow_loop(
         assert torch.allclose(found, torch.tensor(wanted), atol=1e-4), name
 
 
-def test_the_whole_distribution_of_the_next_token(folder: Callable[..., Path], shared_to_the_last: None) -> None:
+def test_the_whole_distribution_of_the_next_token(folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder)
     lm = Continuation(model, reader, SHOTS, reading="distribution")
     inputs = lm.inputs(TEXTS)
@@ -91,19 +91,16 @@ def test_the_whole_distribution_of_the_next_token(folder: Callable[..., Path], s
     perturber = Perturber(lm, inputs)
     p = perturber.logits(keep).softmax(dim=-1)
     assert p.shape[-1] == len(reader)
-    for b in range(len(inputs)):
-        for s in range(keep.shape[1]):
-            for token in (7, 20):
-                one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
-                assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        for token in (7, 20):
+            one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
+            assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
     assert torch.equal(perturber.predicted, perturber.logits_full.argmax(dim=-1))
     assert torch.allclose(perturber.full, p[:, 0].amax(dim=-1))
 
 
 @pytest.mark.parametrize("erase", TEXT_ERASURES)
-def test_a_similarity_is_one_minus_the_hellinger_distance(
-    erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_a_similarity_is_one_minus_the_hellinger_distance(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, "gpt2")
     whole = Continuation(model, reader, SHOTS, reading="distribution")
     alike = Continuation(model, reader, SHOTS, reading="similarity")
@@ -114,15 +111,14 @@ def test_a_similarity_is_one_minus_the_hellinger_distance(
     perturber = Perturber(alike, inputs, erase=erase)
     assert torch.allclose(perturber.keep(keep).double(), 1 - distance, atol=1e-4)
     assert torch.allclose(perturber.full, torch.ones(len(inputs)), atol=1e-5)
-    with pytest.raises(ModelError, match="where it has no gradient"):
-        attribute("saliency", alike, inputs)
+    refused(ModelError, "where it has no gradient", attribute, "saliency", alike, inputs)
     table = evaluate(alike, TEXTS[:2], methods=["saliency", "occlusion"], metrics=["soft_nc", "saco"], erase=erase)
     assert set(table.method) == {"occlusion"}
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
-    family: str, folder: Callable[..., Path], shared_to_the_last: None
+    family: str, folder: Folder, shared_to_the_last: None
 ) -> None:
     model, reader = loaded(folder, family)
     labels = [AFTER, OTHER, " good"]
@@ -130,12 +126,9 @@ def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
     inputs = prompt.inputs(TEXTS)
     keep = masks(inputs)
     found = Perturber(prompt, inputs, erase="delete").logits(keep)
-    for b in range(len(inputs)):
-        for s in range(keep.shape[1]):
-            loop = [
-                sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels
-            ]
-            assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        loop = [sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels]
+        assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
     assert prompt.label_ids.tolist()[2] == [*ids_of(reader, " good"), -1, -1, -1]
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "attention", "random"], metrics=["aopc_morf", "auc"])
     assert set(table.method) == {"saliency", "random"}
@@ -144,7 +137,7 @@ def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
     assert torch.equal(scores["occlusion"], explain(prompt, TEXTS[:2], ["occlusion"], target=1)["occlusion"])
 
 
-def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Callable[..., Path]) -> None:
+def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Folder) -> None:
     model, reader = loaded(folder)
     pair = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
     contrast = Continuation(model, reader, SHOTS, " good", against=" bad")
@@ -163,7 +156,7 @@ def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Calla
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_the_own_answer_is_what_the_model_generates(family: str, folder: Callable[..., Path]) -> None:
+def test_the_own_answer_is_what_the_model_generates(family: str, folder: Folder) -> None:
     model, reader = loaded(folder, family)
     lm = Continuation(model, reader, SHOTS, max_new_tokens=5)
     without_end = [text for text in TEXTS if generated(model, reader, SHOTS.replace("{text}", text))]
@@ -191,11 +184,8 @@ def generated(model: Any, reader: Any, text: str) -> list[int]:
 
 # ------------------------------------------------------------------------------------------- batches, order, sharing
 @pytest.mark.parametrize("erase", ["zero", "delete"])
-def test_batch_order_and_chunks_change_nothing(
-    erase: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
-    model, reader = loaded(folder, "gemma3_text")
-    lm = Continuation(model, reader, SHOTS)
+def test_batch_order_and_chunks_change_nothing(erase: str, folder: Folder, shared_to_the_last: None) -> None:
+    lm = Continuation(*loaded(folder, "gemma3_text"), SHOTS)
     after = [" fine", AFTER, OTHER, " not bad"]
     inputs = lm.inputs(TEXTS, continuations=after)
     assert lm.continuations(inputs) == [text.strip() for text in after]
@@ -214,7 +204,7 @@ def test_batch_order_and_chunks_change_nothing(
         assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
 
 
-def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path]) -> None:
+def test_a_model_without_keys_and_values_runs_whole(folder: Folder) -> None:
     model, reader = loaded(folder, "mamba")
     lm = Continuation(model, reader, SHOTS, AFTER)
     inputs = lm.inputs(TEXTS[:2])
@@ -222,10 +212,9 @@ def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path])
     perturber = Perturber(lm, inputs, erase="delete")
     found = perturber.keep(keep)
     assert perturber.stats.tokens_shared == 0
-    for b in range(2):
-        for s in range(3):
-            loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
-            assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
+    for b, s in np.ndindex(keep.shape[:2]):
+        loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
+        assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
     own = Continuation(model, reader, SHOTS, max_new_tokens=3).inputs(TEXTS[:1])
     assert own.follows.shape == (1, 1, 3)
 
@@ -234,9 +223,8 @@ def test_a_model_without_keys_and_values_runs_whole(folder: Callable[..., Path])
 SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . a warm review ."
 
 
-def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[..., Path]) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, AFTER)
+def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Folder) -> None:
+    lm = Continuation(*loaded(folder), SHOTS, AFTER)
     inputs = lm.inputs([SENTENCES], unit="sentence")
     assert inputs.features[0][1] == "not bad at all ."
     assert inputs.n_features.tolist() == [6]
@@ -257,9 +245,8 @@ def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[..., P
     assert float(beam.upper) == pytest.approx(max(found), abs=1e-4)
 
 
-def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Callable[..., Path]) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, AFTER)
+def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Folder) -> None:
+    lm = Continuation(*loaded(folder), SHOTS, AFTER)
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
     methods += ["occlusion", "shapley_sampling", "random"]
     metrics = ["ns", "nc", "soft_ns", "soft_nc", "aopc_morf", "aopc_lerf", "naopc_morf", "saco", "auc"]
@@ -276,10 +263,9 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder:
 
 @pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
 def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
-    given: dict[str, str], folder: Callable[..., Path]
+    given: dict[str, str], folder: Folder
 ) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, **given)
+    lm = Continuation(*loaded(folder), SHOTS, **given)
     inputs, metrics = lm.inputs(TEXTS[:2]), ["aopc_morf", "soft_nc", "saco", "naopc_morf"]
     scores = explain(lm, inputs, ["occlusion"])
     table = evaluate(lm, inputs, methods=scores, metrics=metrics)
@@ -290,7 +276,7 @@ def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
     assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
 
 
-def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[..., Path]) -> None:
+def test_attention_is_read_from_every_token_that_is_asked_for(folder: Folder) -> None:
     model, reader = loaded(folder)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, SHOTS, AFTER)
@@ -309,7 +295,7 @@ def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[.
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[..., Path]) -> None:
+def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Folder) -> None:
     model, reader = loaded(folder, family)
     model.set_attn_implementation("eager")
     lm = Continuation(model, reader, "{text} . it is", AFTER)
@@ -333,8 +319,7 @@ def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, fold
             expected = holds[length - 1 : length + 3].mean(dim=0)[:length]
             owned = inputs.feature_of[b, :length] >= 0
             assert torch.allclose(found[b, : int(owned.sum())].double(), expected[owned], atol=1e-5)
-    with pytest.raises(UnknownNameError, match="sink of rollout"):
-        attribute("rollout", lm, inputs, sink="away")
+    refused(UnknownNameError, "sink of rollout", attribute, "rollout", lm, inputs, sink="away")
 
 
 # ------------------------------------------------------------------------------------------------- templates and units
@@ -351,7 +336,7 @@ def chat(ends: str = "bos") -> Any:
 
 
 @pytest.mark.parametrize("ends", ["bos", ""])
-def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Callable[..., Path]) -> None:
+def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Folder) -> None:
     model, _ = loaded(folder)
     messages = [{"role": "film", "content": "it is fine"}, {"role": "who", "content": "is {text} bad"}]
     lm = Continuation(model, chat(ends), messages, " good")
@@ -361,11 +346,12 @@ def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str,
     assert inputs.tokens[0][-2:] == ("one", ":")
     assert inputs.features[0] == ("a", "warm", "film")
     assert Perturber(lm, inputs).full.isfinite().all()
+    own = lm.inputs(["a warm film"], unit="wordpiece", words=[[(0, 6), (7, 11)]])
+    assert own.features[0] == ("a warm", "film")
 
 
-def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, "{who} : {review} . it is", " good")
+def test_slots_carry_the_features(folder: Folder) -> None:
+    lm = Continuation(*loaded(folder), "{who} : {review} . it is", " good")
     text = {"who": "a unfunny one", "review": "not bad . it is fine"}
     units = {
         "slot": ("a unfunny one", "not bad . it is fine"),
@@ -377,14 +363,12 @@ def test_slots_carry_the_features(folder: Callable[..., Path]) -> None:
         assert lm.inputs([text], unit=unit).features[0] == expected, unit
     table = evaluate(lm, [text], unit="slot", methods=["occlusion", "random"], metrics=["aopc_morf"])
     assert len(table) == 2
-    with pytest.raises(InputError, match="expected one for each slot, who, review"):
-        lm.inputs([{"who": "a"}])
-    with pytest.raises(InputError, match="expected a mapping from the slots who, review"):
-        lm.inputs(["a film"])
+    refused(InputError, "expected one for each slot, who, review", lm.inputs, [{"who": "a"}])
+    refused(InputError, "expected a mapping from the slots who, review", lm.inputs, ["a film"])
 
 
 def test_the_lines_of_the_page_run(
-    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parents[1] / "book" / "foundations" / "models.md").read_text(encoding="utf-8")
     code = page.partition("(language-models)=")[2].partition("```{code-block} python\n")[2].partition("```")[0]
@@ -400,7 +384,7 @@ def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], o
     return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
 
 
-def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> None:
+def test_errors_say_what_came_and_what_to_do(folder: Folder) -> None:
     model, reader = loaded(folder)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=40, **sizes))
@@ -433,16 +417,13 @@ def test_errors_say_what_came_and_what_to_do(folder: Callable[..., Path]) -> Non
         ),
     }
     for message, call in wrong.items():
-        with pytest.raises(FaithlibError, match=message):
-            call()
-    with pytest.raises(InputError, match="never less probable"):
-        PromptClassifier(model, reader, SHOTS, [" not", AFTER])
+        refused(FaithlibError, message, call)
+    refused(InputError, "never less probable", PromptClassifier, model, reader, SHOTS, [" not", AFTER])
     with torch.no_grad():
         silent = transformers.LlamaForCausalLM(model.config).eval()
         silent.lm_head.weight.zero_()  # all tokens equally probable: the first, which is made the end
         silent.config.eos_token_id = 0
-    with pytest.raises(InputError, match="the model answers nothing to"):
-        made(silent, reader, SHOTS)()
+    refused(InputError, "the model answers nothing to", made(silent, reader, SHOTS))
 
 
 # ---------------------------------------------------------------------------------------------- a model that can speak

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 import torch
 from bag_model import Bag
-from toy_models import image_inputs, text_inputs, text_model, vision_model
+from refusals import refused
+from toy_models import image_inputs, model_and_texts, vision_model
 
 import faithlib
 from faithlib import catalogue
@@ -108,30 +107,6 @@ def test_methods_share_rows_and_a_second_one_of_the_same_scores_costs_nothing(ba
     assert twice["rows_run"] == once["rows_run"] < once["rows_asked"] < twice["rows_asked"]
 
 
-def test_methods_by_name_row_and_scores_are_explained_as_attribute_does():
-    model = text_model("bert")
-    inputs = text_inputs(model, (12, 7, 5))
-    methods = {
-        "saliency": "saliency",
-        "l2": Row("saliency", "l2", "logit"),
-        "own": torch.rand(inputs.feature_mask.shape),
-    }
-    table = evaluate(model, inputs, methods=methods, metrics=["sparseness"])
-    expected = {
-        "saliency": attribute("saliency", model, inputs),
-        "l2": attribute("saliency", model, inputs, output="logit", aggregation="l2"),
-        "own": methods["own"],
-    }
-    for name, scores in expected.items():
-        values = sparseness(scores, inputs.feature_mask)
-        for b in range(len(inputs)):
-            same(cell(table, b, name, "sparseness"), float(values[b]))
-    assert list(table.columns) == ["input", "method", "metric", "value", "direction"]
-    assert list(dict.fromkeys(table.method)) == list(methods)
-    listed = evaluate(model, inputs, methods=[Row("saliency", "l2", "logit")], metrics=["sparseness"])
-    assert listed.method.unique().tolist() == ["saliency l2 logit predicted sum"]
-
-
 def test_images_get_the_same_table():
     model, inputs = vision_model(), image_inputs()
     table = evaluate(model, inputs, methods=["rollout", "integrated_gradients", "random"], groups=4)
@@ -179,23 +154,28 @@ def test_parts_of_the_inputs_give_the_values_of_the_whole_where_the_size_of_a_ra
             same(row.value, cell(whole, row.input, "mine", row.metric))
 
 
-def test_explain_gives_the_scores_that_evaluate_evaluates():
-    model = text_model("bert")
-    inputs = text_inputs(model, (12, 7, 5))
-    methods = {"saliency": "saliency", "few": Row("lime", options={"n_samples": 6}), "random": "random"}
+def test_methods_by_name_row_and_scores_are_explained_as_attribute_does_and_evaluated_as_explained():
+    model, inputs = model_and_texts(lengths=(12, 7, 5))
+    own = torch.rand(inputs.feature_mask.shape) * inputs.feature_mask
+    methods = {"saliency": "saliency", "l2": Row("saliency", "l2", "logit"), "own": own}
+    methods |= {"few": Row("lime", options={"n_samples": 6}), "random": "random"}
     scores = explain(model, inputs, methods)
     assert list(scores) == list(methods)
-    torch.testing.assert_close(scores["saliency"], attribute("saliency", model, inputs))
+    l2 = attribute("saliency", model, inputs, output="logit", aggregation="l2")
+    for name, expected in {"saliency": attribute("saliency", model, inputs), "l2": l2, "own": own}.items():
+        torch.testing.assert_close(scores[name], expected)
     metrics = ["nc", "complexity", "saco"]
     direct = evaluate(model, inputs, methods=methods, metrics=metrics)
+    assert list(direct.columns) == ["input", "method", "metric", "value", "direction"]
+    assert list(dict.fromkeys(direct.method)) == list(methods)
     pd.testing.assert_frame_equal(evaluate(model, inputs, methods=scores, metrics=metrics), direct, atol=1e-5)
-    with pytest.raises(UnknownNameError, match="saliency"):
-        explain(model, inputs, ["salience"])
+    listed = evaluate(model, inputs, methods=[methods["l2"]], metrics=["sparseness"])
+    assert listed.method.unique().tolist() == ["saliency l2 logit predicted sum"]
+    refused(UnknownNameError, "saliency", explain, model, inputs, ["salience"])
 
 
 def test_shuffled_scores_are_the_same_numbers_elsewhere():
-    model = text_model("bert")
-    inputs = text_inputs(model, (40, 12, 4))
+    _, inputs = model_and_texts(lengths=(40, 12, 4))
     present = inputs.feature_mask
     scores = torch.rand(present.shape, generator=torch.Generator().manual_seed(0)) * present
     moved = {share: (shuffled(scores, inputs, share=share) != scores) for share in (0.25, 0.5, 1.0)}
@@ -208,8 +188,7 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
     assert [int(found[0].sum()) <= share * int(present[0].sum()) for share, found in moved.items()] == [True] * 3
     assert int(moved[0.25][0].sum()) > 1 and int(moved[1.0][0].sum()) > int(moved[0.5][0].sum())
     assert not torch.equal(shuffled(scores, inputs, seed=1), shuffled(scores, inputs))
-    with pytest.raises(InputError, match="share 0"):
-        shuffled(scores, inputs, share=0)
+    refused(InputError, "share 0", shuffled, scores, inputs, share=0)
 
 
 @pytest.mark.parametrize(
@@ -231,21 +210,18 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
 )
 def test_what_does_not_go_together_is_refused(bag, given, error, message):
     model, inputs = bag
-    with pytest.raises(error, match=message):
-        evaluate(model, inputs, **({"methods": ["saliency"]} | given))
+    refused(error, message, evaluate, model, inputs, **{"methods": ["saliency"]} | given)
 
 
-def test_the_package_offers_it_without_importing_it_first():
-    code = "import sys, faithlib; assert 'torch' not in sys.modules; print(faithlib.evaluate.__module__)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "faithlib.evaluation.table"
+def test_the_package_offers_it():
+    """That the import of the package alone leaves torch aside is in `test_boundaries`."""
+    assert faithlib.evaluate is evaluate
     with pytest.raises(AttributeError, match="evaluat"):
         _ = faithlib.evaluat
 
 
 def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
-    model = text_model("bert")
-    inputs = text_inputs(model, (9, 7, 5))
+    model, inputs = model_and_texts(lengths=(9, 7, 5))
     soft = ["soft_ns", "soft_nc"]
     tables = [
         evaluate(model, inputs, methods=["saliency"], metrics=soft, erase=erase, draws=3)
@@ -259,5 +235,4 @@ def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
 def test_a_family_that_nothing_computes_is_refused_at_import(monkeypatch):
     newest = {**FAMILIES, "newest": catalogue.Family({"new": "higher"})}
     monkeypatch.setattr(catalogue, "FAMILIES", newest)
-    with pytest.raises(ImportError, match="in the catalogue or computed, but not both: newest"):
-        runpy.run_path(measures.__file__)
+    refused(ImportError, "in the catalogue or computed, but not both: newest", runpy.run_path, measures.__file__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 import timm
 import torch
-from families import FAMILIES, PAIRS, TEXTS, one_row, opened
+from families import FAMILIES, PAIRS, TEXTS, Folder, one_row, opened
+from refusals import refused
 from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
 from toy_models import quick_rows
@@ -58,15 +58,14 @@ def check_hard(family: str, model: nn.Module, inputs: TextInputs) -> None:
     keep = masks(inputs)
     for erase in erasures(inputs):
         found = Perturber(model, inputs, erase=erase).logits(keep)
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(family, model, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-5), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(family, model, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-5), (erase, b, s)
 
 
 # ------------------------------------------------------------------------------------------------------------- texts
 @pytest.mark.parametrize("family", FAMILIES)
-def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable[..., Path]) -> None:
+def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     check_hard(family, model, inputs)
@@ -74,7 +73,7 @@ def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder: Callable[..., Path]) -> None:
+def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     perturber = Perturber(model, inputs)
@@ -110,7 +109,7 @@ def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder
 
 
 @pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "llama", "t5"])
-def test_pairs_are_inputs_like_any_other(family: str, folder: Callable[..., Path]) -> None:
+def test_pairs_are_inputs_like_any_other(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(PAIRS, reader, unit="word")
     assert inputs.features[0] == ("a", "warm", "film", "it", "is", "fine")
@@ -123,7 +122,7 @@ def test_pairs_are_inputs_like_any_other(family: str, folder: Callable[..., Path
 
 
 @pytest.mark.parametrize("family", families.DECODERS)
-def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, folder: Callable[..., Path]) -> None:
+def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, folder: Folder) -> None:
     scores = []
     for side in ("left", "right"):
         model, reader = opened(folder(family, False, side))
@@ -141,47 +140,41 @@ def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, fold
     assert torch.allclose(*scores, atol=1e-5)
 
 
-def test_a_pad_token_that_ends_a_text_is_refused(folder: Callable[..., Path]) -> None:
+def test_a_pad_token_that_ends_a_text_is_refused(folder: Folder) -> None:
     model, reader = opened(folder("llama"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     model.config.pad_token_id = int(inputs.input_ids[0, int(inputs.lengths[0]) - 1])
-    with pytest.raises(ModelError, match=r"row 0 ends with token .* takes for padding"):
-        Perturber(model, inputs)
+    refused(ModelError, r"row 0 ends with token .* takes for padding", Perturber, model, inputs)
     model.config.pad_token_id = None
     assert Perturber(model, inputs).full.shape == (4,)
     assert model.config.pad_token_id is None
     reader.pad_token = None
-    with pytest.raises(InputError, match="this tokenizer has no padding token"):
-        TextInputs.from_texts(TEXTS, reader)
+    refused(InputError, "this tokenizer has no padding token", TextInputs.from_texts, TEXTS, reader)
 
 
-def test_what_depends_on_padding_is_refused(folder: Callable[..., Path]) -> None:
+def test_what_depends_on_padding_is_refused(folder: Folder) -> None:
     model, reader = opened(folder("big_bird"))
     long = TextInputs.from_texts(["a film " * 20], reader)
-    with pytest.raises(ModelError, match=r"more than 28 tokens .* block-sparse"):
-        Perturber(model, long)
+    refused(ModelError, r"more than 28 tokens .* block-sparse", Perturber, model, long)
     model, reader = opened(folder("xlnet"))
     model.config.summary_type = "mean"
-    with pytest.raises(ModelError, match="summary_type 'mean'"):
-        Perturber(model, TextInputs.from_texts(TEXTS, reader))
+    refused(ModelError, "summary_type 'mean'", Perturber, model, TextInputs.from_texts(TEXTS, reader))
     model, reader = opened(folder("t5"))
     inputs = TextInputs.from_texts(TEXTS, families.tokenizer("bos"))
-    with pytest.raises(ModelError, match="row 0 does not end with token 6"):
-        Perturber(model, inputs)
+    refused(ModelError, "row 0 does not end with token 6", Perturber, model, inputs)
     model, reader = opened(folder("gpt2"))
     with pytest.raises(InputError, match="protects no token of a text"):
         Perturber(model, TextInputs.from_texts(TEXTS, reader), erase="delete")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str, folder: Callable[..., Path]) -> None:
+def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str, folder: Folder) -> None:
     model, reader = opened(folder(family))
     inputs = TextInputs.from_texts(TEXTS, reader)
     perturber = Perturber(model, inputs, output="logit", target=0)
     keep = masks(inputs, 1)
     if not TextBackend(model, inputs).family.weighs:
-        with pytest.raises(ModelError, match="takes no weights"):
-            perturber.attention_mask(keep.float())
+        refused(ModelError, "takes no weights", perturber.attention_mask, keep.float())
         return
     found = perturber.attention_mask(keep.float())[:, 0]
     for b, length in enumerate(inputs.lengths.tolist()):
@@ -192,7 +185,7 @@ def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str
         assert torch.allclose(found[b], expected[0, 0], atol=1e-4), b
 
 
-def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> None:
+def test_every_family_says_what_is_disturbed(folder: Folder) -> None:
     said = {family: acts_on(opened(folder(family))[0]) for family in FAMILIES}
     assert "before its projection" in said["electra"]
     assert said["gpt2"] == "token embeddings with positions added"
@@ -203,7 +196,7 @@ def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> Non
 
 
 # ------------------------------------------------------------------------------------------------------------ prompts
-def test_a_causal_model_is_asked_by_prompt(folder: Callable[..., Path]) -> None:
+def test_a_causal_model_is_asked_by_prompt(folder: Folder) -> None:
     """Its answers are those of one row at a time in `test_prefix`."""
     model, reader = opened(folder("llama", True), causal=True)
     prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
@@ -212,14 +205,10 @@ def test_a_causal_model_is_asked_by_prompt(folder: Callable[..., Path]) -> None:
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "random"], metrics=["nc", "soft_nc"], draws=1)
     assert set(table.metric) == {"nc", "soft_nc"}
     copy.deepcopy(prompt)
-    with pytest.raises(InputError, match="share a token"):
-        PromptClassifier(model, reader, "review : {text} . it is", ["n", " bad"])
-    with pytest.raises(InputError, match="expected one"):
-        PromptClassifier(model, reader, "review :", [" good", " bad"])
-    with pytest.raises(InputError, match="same token"):
-        PromptClassifier(model, reader, "{text} is", [" good", " good"])
-    with pytest.raises(InputError, match="does not fit with the template"):
-        prompt.inputs(["a film " * 40])
+    refused(InputError, "share a token", PromptClassifier, model, reader, "review : {text} . it is", ["n", " bad"])
+    refused(InputError, "expected one", PromptClassifier, model, reader, "review :", [" good", " bad"])
+    refused(InputError, "same token", PromptClassifier, model, reader, "{text} is", [" good", " good"])
+    refused(InputError, "does not fit with the template", prompt.inputs, ["a film " * 40])
 
 
 # ----------------------------------------------------------------------------------------------------------- pictures
@@ -234,22 +223,19 @@ def test_pixels_are_erased_whatever_sees_them(name: str) -> None:
     model, inputs = seer(name), pictures()
     keep = masks(inputs)
     found = Perturber(model, inputs, erase="zero").logits(keep)
-    for b in range(2):
-        for s in range(3):
-            kept = keep[b, s][inputs.feature_of]
-            with torch.no_grad():
-                expected = model((inputs.pixels[b] * kept)[None])[0]
-            assert torch.allclose(found[b, s], expected, atol=1e-5)
+    for b, s in np.ndindex(2, 3):
+        kept = keep[b, s][inputs.feature_of]
+        with torch.no_grad():
+            expected = model((inputs.pixels[b] * kept)[None])[0]
+        assert torch.allclose(found[b, s], expected, atol=1e-5)
 
 
 def test_a_model_without_tokens_says_what_works() -> None:
     perturber = Perturber(seer("ResNet"), pictures())
     with pytest.raises(ModelError, match=r"ResNet is no timm VisionTransformer.*what works: lime, occlusion"):
         perturber.soft(torch.ones(2, 1, 4))
-    with pytest.raises(ModelError, match="ResNet is no timm VisionTransformer"):
-        attribute("rollout", seer("ResNet"), pictures())
-    with pytest.raises(ModelError, match=r"answered .* expected logits"):
-        Perturber(nn.Conv2d(3, 1, 1).eval(), pictures())
+    refused(ModelError, "ResNet is no timm VisionTransformer", attribute, "rollout", seer("ResNet"), pictures())
+    refused(ModelError, r"answered .* expected logits", Perturber, nn.Conv2d(3, 1, 1).eval(), pictures())
 
 
 # ---------------------------------------------------------------------------------------------------------- functions
@@ -273,31 +259,21 @@ class Counted:
 def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
     asked = Counted()
     texts = ["a fine fine film", "bad  film", "a fine fine film"]
-    table = evaluate(
-        asked,
-        texts,
-        methods=["lime", "occlusion", "shapley_sampling", "random"],
-        metrics=["nc", "ns", "saco", "naopc_morf"],
-    )
+    metrics = ["nc", "ns", "saco", "naopc_morf"]
+    table = evaluate(asked, texts, methods=["lime", "occlusion", "shapley_sampling", "random"], metrics=metrics)
     twice = len(asked.asked) - len(set(asked.asked))
     assert twice == 2, "no text twice, though metrics, methods and masks share many, but for the self-check's one"
     assert asked.calls < len(asked.asked) / 2
     assert "bad  film" in asked.asked
-    assert set(table.metric) == {"nc", "ns", "saco", "naopc_morf"}
+    assert set(table.metric) == set(metrics)
     inputs = WordInputs.from_texts(texts)
     keep = masks(inputs)
     for erase in ("delete", "mask"):
         found = Perturber(asked, inputs, erase=erase).logits(keep).softmax(dim=-1)
-        for b in range(3):
-            for s in range(3):
-                words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
-                text = " ".join(w for w in words if erase == "mask" or w != "[MASK]")
-                if erase == "mask" and b == 1:
-                    text = text.replace(" ", "  ")
-                expected = torch.from_numpy(
-                    asked([text if b != 1 else inputs.without(1, keep[1, s].tolist(), masked=erase == "mask")])[0]
-                )
-                assert torch.allclose(found[b, s].double(), expected, atol=1e-6)
+        for b, s in np.ndindex(3, 3):
+            words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
+            text = (" ", "  ")[b == 1].join(w for w in words if erase == "mask" or w != "[MASK]")
+            assert torch.allclose(found[b, s].double(), torch.from_numpy(asked([text])[0]), atol=1e-6)
     one = Perturber(asked, inputs[[1]])
     bounds = exact_bounds(one)
     assert (bounds.lower <= bounds.upper).all()
@@ -355,11 +331,12 @@ def test_a_function_of_pixels_is_enough() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- any class, the table
-def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
+def test_any_class_can_be_evaluated(folder: Folder) -> None:
     model, reader = opened(folder("bert"))
     inputs = TextInputs.from_texts(TEXTS, reader)
     target = torch.tensor([0, 1, 2, 0])
-    table = evaluate(model, inputs, target=target, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
+    given = {"methods": ["occlusion", "saliency"], "metrics": ["aopc_morf"]}
+    table = evaluate(model, inputs, target=target, **given)
     perturber = Perturber(model, inputs, target=target)
     scores = explain(model, inputs, ["occlusion", "saliency"], target=target)
     assert torch.allclose(scores["saliency"], attribute("saliency", model, inputs, target=target), atol=1e-6)
@@ -367,14 +344,8 @@ def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
     without = torch.arange(inputs.feature_mask.shape[1]) != loss.argmax(dim=1, keepdim=True)
     first = perturber.full - perturber.keep(without[:, None])[:, 0]
     assert torch.allclose(first, loss.amax(dim=1), atol=1e-5)
-    plain = evaluate(model, inputs, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
-    same = evaluate(
-        model,
-        inputs,
-        target=Perturber(model, inputs).predicted,
-        methods=["occlusion", "saliency"],
-        metrics=["aopc_morf"],
-    )
+    plain = evaluate(model, inputs, **given)
+    same = evaluate(model, inputs, target=Perturber(model, inputs).predicted, **given)
     assert np.allclose(plain.value, same.value, atol=1e-6)
     assert not np.allclose(plain.value, table.value, atol=1e-2)
 
@@ -387,7 +358,7 @@ def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.long
-def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Path]) -> None:
+def test_the_table_of_what_is_supported_is_what_passed(folder: Folder) -> None:
     rows: list[Tried] = []
     for family in FAMILIES:
         model, reader = opened(folder(family))

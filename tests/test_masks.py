@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import rankdata
 
 from faithlib import masks
@@ -102,20 +103,12 @@ def test_refusals():
         lambda s: masks.top_ratio(s, [0.5]),
         lambda s: masks.normalise(s, "minmax"),
     ):
-        with pytest.raises(InputError, match="scores of input 0 hold nan at feature 1"):
-            function(nan)
+        refused(InputError, "scores of input 0 hold nan at feature 1", function, nan)
     masks.rank(nan, torch.tensor([[True, False], [True, True]]))  # a feature that is not there may hold anything
-    with pytest.raises(InputError, match=r"ratio 1\.5"):
-        masks.top_ratio(nan[1:], [1.5])
-    with pytest.raises(InputError, match=r"score 1\.2 with normaliser 'none'"):
-        masks.normalise(torch.tensor([[0.1, 1.2]]), "none")
-    with pytest.raises(UnknownNameError, match="did you mean 'minmax'"):
-        masks.normalise(nan[1:], "min-max")
-    with pytest.raises(UnknownNameError, match="verb"):
-        masks.soft_keep(nan[1:], verb="sufficient")
-    with pytest.raises(UnknownNameError, match="variant"):
-        masks.soft_keep(nan[1:], verb="sufficiency", variant="code")
-    with pytest.raises(InputError, match=r"expected \[B, F\]"):
-        masks.rank(torch.zeros(3))
-    with pytest.raises(InputError, match="expected the same"):
-        masks.rank(torch.zeros(1, 3), torch.ones(1, 2, dtype=torch.bool))
+    refused(InputError, r"ratio 1\.5", masks.top_ratio, nan[1:], [1.5])
+    refused(InputError, r"score 1\.2 with normaliser 'none'", masks.normalise, torch.tensor([[0.1, 1.2]]), "none")
+    refused(UnknownNameError, "did you mean 'minmax'", masks.normalise, nan[1:], "min-max")
+    refused(UnknownNameError, "verb", masks.soft_keep, nan[1:], verb="sufficient")
+    refused(UnknownNameError, "variant", masks.soft_keep, nan[1:], verb="sufficiency", variant="code")
+    refused(InputError, r"expected \[B, F\]", masks.rank, torch.zeros(3))
+    refused(InputError, "expected the same", masks.rank, torch.zeros(1, 3), torch.ones(1, 2, dtype=torch.bool))

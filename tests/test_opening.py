@@ -14,6 +14,7 @@ import timm
 import torch
 import transformers
 from PIL import Image
+from refusals import refused
 from torch import nn
 from toy_models import answers, image_inputs, text_model, tokenizer, vision_model
 
@@ -103,10 +104,8 @@ def test_units_and_spans_reach_the_features(model) -> None:
     assert explain(answers, ["not good at all"], ["occlusion"], spans=[[(0, 8), (9, 15)]])["occlusion"].tolist() == [
         pytest.approx([0.4, 0])
     ]
-    with pytest.raises(InputError, match="1 lists of spans for 2 texts"):
-        explain(model, TEXTS[:2], spans=spans[:1], **given)
-    with pytest.raises(InputError, match="unit 'phrase': expected one of"):
-        explain(model, TEXTS[:2], unit="phrase", **given)
+    refused(InputError, "1 lists of spans for 2 texts", explain, model, TEXTS[:2], spans=spans[:1], **given)
+    refused(InputError, "unit 'phrase': expected one of", explain, model, TEXTS[:2], unit="phrase", **given)
 
 
 def test_a_text_of_one_feature_has_no_value_and_the_reason_is_told(model) -> None:
@@ -142,9 +141,7 @@ def test_a_target_is_the_name_of_a_label(model) -> None:
 
 
 def test_a_model_without_names_of_labels_says_so() -> None:
-    with pytest.raises(
-        UnknownNameError, match=r"target 'cat': this VisionTransformer has no names of classes .*class ind"
-    ):
+    with pytest.raises(UnknownNameError, match=r"target 'cat': this VisionTransformer has no names of classes .*class"):
         evaluate(vision_model(), image_inputs(), target="cat", methods=["random"])
     with pytest.raises(UnknownNameError, match="this function has no names of classes"):
         evaluate(answers, ["a good film"], target="good")
@@ -170,16 +167,14 @@ def test_scores_are_tensors_arrays_or_ragged_lists(model) -> None:
         (torch.ones(4, 3), "scores of 'mine' have shape \\(4, 3\\)"),
         ([[float("nan")] * n for n in sizes], "finite"),
     ):
-        with pytest.raises(InputError, match=message):
-            evaluate(model, TEXTS, methods={"mine": wrong}, **given)
+        refused(InputError, message, evaluate, model, TEXTS, methods={"mine": wrong}, **given)
 
 
 # -------------------------------------------------------------------------------------------------------------- skipped
 def test_broken_texts_are_skipped_and_the_rest_keep_their_rows(model) -> None:
     texts = ["a fine film", None, "it is bad", "  ", "who is it", float("nan"), "\u200b"]
     given = {"tokenizer": tokenizer(), **FEW}
-    with pytest.raises(InputError, match="text 1 is None: expected a string; text 3"):
-        evaluate(model, texts, **given)
+    refused(InputError, "text 1 is None: expected a string; text 3", evaluate, model, texts, **given)
     with pytest.warns(UserWarning, match=r"4 of 7 inputs were skipped \(rows 1, 3, 5, 6\); first text 1 is None"):
         table = evaluate(model, texts, on_error="skip", **given)
     good = evaluate(model, [texts[i] for i in (0, 2, 4)], **given)
@@ -219,18 +214,15 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
 
     texts = ["good film", "a bad one", "fine good film", "so so", "bad"]
     given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
-    with pytest.raises(RuntimeError, match="I do not read this"):
-        evaluate(moody, texts, **given)
+    refused(RuntimeError, "I do not read this", evaluate, moody, texts, **given)
     with pytest.warns(
         UserWarning, match=r"2 of 5 inputs were skipped \(rows 1, 4\); first RuntimeError: I do not read"
     ):
         table = evaluate(moody, texts, on_error="skip", **given)
     assert table.input.tolist() == [0, 2, 3]
     assert table.value.to_numpy() == pytest.approx(evaluate(answers, [texts[i] for i in (0, 2, 3)], **given).value)
-    with pytest.raises(RuntimeError, match="I do not read"):
-        evaluate(moody, ["bad"], on_error="skip", **given)
-    with pytest.raises(UnknownNameError, match="salience"):
-        evaluate(answers, texts, methods=["salience"], on_error="skip")
+    refused(RuntimeError, "I do not read", evaluate, moody, ["bad"], on_error="skip", **given)
+    refused(UnknownNameError, "salience", evaluate, answers, texts, methods=["salience"], on_error="skip")
 
 
 def renamed(names: dict[int, str]) -> nn.Module:
@@ -262,8 +254,7 @@ def renamed(names: dict[int, str]) -> nn.Module:
 )  # fmt: skip
 def test_what_would_be_wrong_or_raw_is_refused_in_words(given, said) -> None:
     held = {"model": text_model("bert"), "inputs": TEXTS[:1] + TEXTS[3:], "tokenizer": tokenizer(), **FEW, **given}
-    with pytest.raises(InputError, match=said):
-        evaluate(**held)
+    refused(InputError, said, evaluate, **held)
 
 
 def test_names_of_labels_are_those_of_their_classes_and_scores_are_any_numbers(model) -> None:
@@ -326,10 +317,8 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
         ([*pixels.byte().numpy()], "image 0 .a ndarray. cannot be read"), ([deep], "mode I;16 has more than 8 bits"),
         ([pixels[0], pixels[1, :, :8]], "these are images of several sizes"),
     ):  # fmt: skip
-        with pytest.raises(InputError, match=said):
-            evaluate(seer, held, **given)
-    with pytest.raises(InputError, match="spans, max_length: these are for texts"):
-        evaluate(seer, pixels, max_length=9, **given)
+        refused(InputError, said, evaluate, seer, held, **given)
+    refused(InputError, "spans, max_length: these are for texts", evaluate, seer, pixels, max_length=9, **given)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:
@@ -343,9 +332,7 @@ def test_an_image_processor_makes_the_pixels(images) -> None:
     for given in ({"processor": processor}, {"tokenizer": processor}):
         table = evaluate(model, [str(path) for path in images], methods=["occlusion"], metrics=["aopc_morf"], **given)
         pd.testing.assert_frame_equal(table, expected)
-    with pytest.raises(
-        ModelError, match=r"this ViTForImageClassification comes without a transform of images: give its im"
-    ):
+    with pytest.raises(ModelError, match=r"this ViTForImageClassification comes without a transform of images: give"):
         evaluate(model, images)
 
 
@@ -354,17 +341,11 @@ def test_grey_images_become_colour_and_grey_pixels_are_refused(seer, images) -> 
     colour = [image.convert("RGB") for image in grey]
     given = {"methods": ["random"], "metrics": ["aopc_morf"]}
     pd.testing.assert_frame_equal(evaluate(seer, grey, **given), evaluate(seer, colour, **given))
-    with pytest.raises(
-        InputError, match=r"images have 1 channel.s., this VisionTransformer takes 3: repeat the one of gray"
-    ):
+    with pytest.raises(InputError, match=r"images have 1 channel.s., this VisionTransformer takes 3: repeat the one"):
         evaluate(seer, torch.randn(1, 1, 32, 32), **given)
-    with pytest.warns(
-        UserWarning, match=r"all pixels are between 0 and 1, and this VisionTransformer was trained on norm"
-    ):
+    with pytest.warns(UserWarning, match=r"all pixels are between 0 and 1, and this VisionTransformer was trained"):
         evaluate(seer, torch.rand(1, 3, 32, 32), **given)
-    with pytest.raises(
-        InputError, match=r"pixels reach from 0 to 255: .* Give PIL images with the model's own transform"
-    ):
+    with pytest.raises(InputError, match=r"pixels reach from 0 to 255: .* Give PIL images with the model's own"):
         evaluate(seer, torch.linspace(0, 255, 3 * 32 * 32).view(1, 3, 32, 32), **given)
 
 
@@ -372,8 +353,7 @@ def test_broken_images_are_named_or_skipped(seer, images, tmp_path) -> None:
     (tmp_path / "broken.png").write_text("no image")
     held = [images[0], tmp_path / "broken.png", tmp_path / "missing.png", images[1]]
     given = {"methods": ["random"], "metrics": ["aopc_morf"]}
-    with pytest.raises(InputError, match=r"image 1 \(.*broken.png\) cannot be read as an image"):
-        evaluate(seer, held, **given)
+    refused(InputError, r"image 1 \(.*broken.png\) cannot be read as an image", evaluate, seer, held, **given)
     with pytest.warns(UserWarning, match=r"2 of 4 inputs were skipped \(rows 1, 2\)"):
         table = evaluate(seer, held, on_error="skip", **given)
     assert table.input.tolist() == [0, 3]

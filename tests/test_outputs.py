@@ -4,11 +4,13 @@ where nobody says what it means."""
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from refusals import refused
 from torch import Tensor, nn
 from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model, vit
 
@@ -96,20 +98,12 @@ def test_what_one_output_means_is_asked_for_everywhere() -> None:
     model, seer = text_model(classes=1), one_logit_seer()
     asked = "has one output.*output='sigmoid'.*output='value'"
     for one, inputs, method in ((model, text_inputs(model), "saliency"), (seer, image_inputs(), "grad_cam")):
-        for call in (
-            lambda one=one, inputs=inputs: Perturber(one, inputs),
-            lambda one=one, inputs=inputs: Perturber(one, inputs, output="probability"),
-            lambda one=one, inputs=inputs: evaluate(one, inputs),
-            lambda one=one, inputs=inputs: explain(one, inputs),
-            lambda one=one, inputs=inputs, method=method: attribute(method, one, inputs),
-            lambda one=one, inputs=inputs: attribute("occlusion", one, inputs),
-        ):
-            with pytest.raises(InputError, match=asked):
-                call()
-    with pytest.raises(InputError, match=asked):
-        attribute_rows([Row("saliency")], model, text_inputs(model))
-    with pytest.raises(InputError, match=asked):
-        Perturber(lambda pixels: pixels.mean(dim=(1, 2, 3))[:, None], image_inputs())
+        for call in (Perturber, partial(Perturber, output="probability"), evaluate, explain):
+            refused(InputError, asked, call, one, inputs)
+        for name in (method, "occlusion"):
+            refused(InputError, asked, attribute, name, one, inputs)
+    refused(InputError, asked, attribute_rows, [Row("saliency")], model, text_inputs(model))
+    refused(InputError, asked, Perturber, lambda pixels: pixels.mean(dim=(1, 2, 3))[:, None], image_inputs())
     with pytest.raises(InputError, match=asked):
         Perturber(told(text_model(classes=1), "single_label_classification"), text_inputs(model))
 
@@ -187,15 +181,13 @@ def test_a_predicted_value_is_followed_as_it_is(said: str) -> None:
     alone = ~torch.eye(7, dtype=torch.bool).expand(3, 7, 7)
     drop = values[:, None] - perturber.logits(alone)[..., 0]
     assert torch.allclose(occluded, torch.where(inputs.feature_mask, drop, 0), atol=1e-5)
-    with pytest.raises(InputError, match="expected classes 0 to 0"):
-        Perturber(model, inputs, output=output, target=1)
+    refused(InputError, "expected classes 0 to 0", Perturber, model, inputs, output=output, target=1)
 
 
 def test_of_several_predicted_values_one_is_named() -> None:
     model, inputs = told(text_model(), "regression"), text_inputs(text_model())
     for call in (lambda: Perturber(model, inputs), lambda: attribute("saliency", model, inputs)):
-        with pytest.raises(InputError, match="of 3 predicted values none is the one; give its index"):
-            call()
+        refused(InputError, "of 3 predicted values none is the one; give its index", call)
     assert torch.allclose(Perturber(model, inputs, target=1).full, own(model, inputs)[:, 1], atol=1e-5)
 
 
@@ -231,7 +223,5 @@ def test_functions_say_probabilities_or_values() -> None:
     labels = Perturber(lambda given: [[0.9, 0.8]] * len(given), inputs, output="sigmoid", target=1)
     assert torch.allclose(labels.full, torch.tensor(0.8))
     for wrong in (yes, length, lambda given: [{"label": "POSITIVE"}] * len(given), lambda given: ["good"] * len(given)):
-        with pytest.raises(InputError, match=r"output='sigmoid'.*output='value'"):
-            evaluate(wrong, texts)
-    with pytest.raises(InputError, match="expected probabilities"):
-        Perturber(length, inputs, output="sigmoid")
+        refused(InputError, r"output='sigmoid'.*output='value'", evaluate, wrong, texts)
+    refused(InputError, "expected probabilities", Perturber, length, inputs, output="sigmoid")

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 import torch
-from toy_models import one_row, text_inputs, text_model
+from refusals import refused
+from toy_models import model_and_texts, one_row
 
 from faithbook.papers.evalxnlp_methods import halves, partition_shap
 from faithlib.errors import InputError, MissingPackageError
@@ -60,8 +61,7 @@ def test_one_word_has_all_there_is() -> None:
 
 @pytest.mark.parametrize("erase", ["zero", "mask"])
 def test_words_of_a_classifier_have_their_owen_values(erase: str) -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model, (6, 5))
+    model, inputs = model_and_texts(lengths=(6, 5))
     perturber = Perturber(model, inputs, erase=erase)
     scores = partition_shap(perturber)
     for b, n in enumerate(inputs.n_features.tolist()):
@@ -99,8 +99,7 @@ def test_it_is_the_packages_own_explainer_at_every_budget(max_evals: int) -> Non
 
 
 def test_forwards_of_any_size_and_texts_beside_leave_scores_alone() -> None:
-    model = text_model("bert")
-    inputs = text_inputs(model, (12, 7, 5))
+    model, inputs = model_and_texts(lengths=(12, 7, 5))
     scores = partition_shap(Perturber(model, inputs), max_evals=30)
     for max_rows in (1, 3, 50):
         again = partition_shap(Perturber(model, inputs[[2, 0, 1]], max_rows=max_rows), max_evals=30)
@@ -138,8 +137,6 @@ def test_ties_hang_on_the_text_and_nobody_elses_draws_move() -> None:
 
 def test_what_it_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     perturber = Perturber(played(game(2)), text(2))
-    with pytest.raises(InputError, match="max_evals 1: expected at least 2"):
-        partition_shap(perturber, max_evals=1)
+    refused(InputError, "max_evals 1: expected at least 2", partition_shap, perturber, max_evals=1)
     monkeypatch.setitem(sys.modules, "shap", None)
-    with pytest.raises(MissingPackageError, match=r"shap is not installed: pip install 'faithlib\[book\]'"):
-        partition_shap(perturber)
+    refused(MissingPackageError, r"shap is not installed: pip install 'faithlib\[book\]'", partition_shap, perturber)

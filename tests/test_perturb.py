@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
+from refusals import refused
+from toy_models import FAMILIES, LENGTHS, image_inputs, model_and_texts, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
@@ -45,22 +47,17 @@ def test_soft_erasure_equals_a_loop_with_the_same_numbers(family):
     perturber = Perturber(model, inputs)
     answers = perturber.soft(prob, draws=3, seed=5)
     base = getattr(model, model.base_model_prefix)
-    for b, length in enumerate(LENGTHS):
-        for s in range(2):
-            for draw in range(3):
-                key = counter_rng.row_keys(
-                    5, perturber._content[b : b + 1], torch.tensor([s]).numpy(), torch.tensor([draw]).numpy()
-                )
-                u = counter_rng.uniform(torch.from_numpy(key), length, 16)[0]
-                q = torch.tensor(
-                    [1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()]
-                )
-                hook = base.embeddings.register_forward_hook(lambda m, a, out, u=u, q=q: out * (u < q[:, None]))
-                with torch.no_grad():
-                    logits = model(input_ids=inputs.input_ids[b : b + 1, :length]).logits[0]
-                hook.remove()
-                expected = logits.softmax(-1)[perturber.predicted[b]]
-                torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
+    for b, s, draw in np.ndindex(answers.shape):
+        length = LENGTHS[b]
+        key = counter_rng.row_keys(5, perturber._content[b : b + 1], np.array([s]), np.array([draw]))
+        u = counter_rng.uniform(torch.from_numpy(key), length, 16)[0]
+        q = torch.tensor([1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()])
+        hook = base.embeddings.register_forward_hook(lambda m, a, out, u=u, q=q: out * (u < q[:, None]))
+        with torch.no_grad():
+            logits = model(input_ids=inputs.input_ids[b : b + 1, :length]).logits[0]
+        hook.remove()
+        expected = logits.softmax(-1)[perturber.predicted[b]]
+        torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
 
 
 def test_full_and_empty_are_the_ends(inputs, perturber):
@@ -133,8 +130,7 @@ def test_places_beyond_an_inputs_features_do_not_matter(inputs, perturber):
 
 def test_erased_values_leak_nowhere():
     """What stands at an erased place cannot change the answer, not even NaN or infinity in its embedding."""
-    model = text_model("bert")
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     keep = torch.ones(3, 1, 7, dtype=torch.bool)
     keep[0, 0, 2] = False
     expected = Perturber(model, inputs, target=0).keep(keep)[0]
@@ -144,8 +140,7 @@ def test_erased_values_leak_nowhere():
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
     torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
-    with pytest.raises(InputError, match="answered NaN or infinity for 1 rows"):
-        Perturber(model, inputs)
+    refused(InputError, "answered NaN or infinity for 1 rows", Perturber, model, inputs)
 
 
 def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog, inputs):
@@ -190,8 +185,7 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch, 
 
     monkeypatch.setattr(perturber.scheduler, "_forward", fails_later)
     keep = random_masks(inputs, 12)
-    with pytest.raises(OutOfMemoryError, match=r"one row of \d+ tokens"):
-        perturber.keep(keep)
+    refused(OutOfMemoryError, r"one row of \d+ tokens", perturber.keep, keep)
     answered = perturber.stats.rows_run
     assert answered > len(inputs)
     monkeypatch.setattr(perturber.scheduler, "_forward", forward)
@@ -205,8 +199,7 @@ def test_other_errors_are_not_swallowed(monkeypatch, inputs, perturber):
     monkeypatch.setattr(
         perturber.scheduler, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ"))
     )
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        perturber.keep(random_masks(inputs, 2))
+    refused(RuntimeError, "shapes differ", perturber.keep, random_masks(inputs, 2))
 
 
 def test_chunks_follow_measured_memory(monkeypatch, inputs, perturber):
@@ -284,23 +277,18 @@ def test_images_equal_the_one_row_loop(erase, class_token):
     perturber = Perturber(model, inputs, erase=erase, target=1)
     keep = random_masks(inputs, 4)
     answers = perturber.keep(keep)
-    for b in range(3):
-        image = inputs.pixels[b]
-        replacement = {"zero": torch.zeros_like(image), "mean": image.mean((1, 2), keepdim=True).expand_as(image)}.get(
-            erase
-        )
-        if replacement is None:
-            replacement = perturbations.replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
-            assert replacement.std() < image.std()
-        for s in range(4):
-            pixels = image.clone()
-            for f in range(4):
-                if not keep[b, s, f]:
-                    y, x = 4 * (f // 2), 4 * (f % 2)
-                    pixels[:, y : y + 4, x : x + 4] = replacement[:, y : y + 4, x : x + 4]
-            with torch.no_grad():
-                expected = model(pixels[None]).softmax(-1)[0, 1]
-            torch.testing.assert_close(answers[b, s], expected, atol=1e-5, rtol=0)
+    blurred = perturbations.replacement_pixels(inputs.pixels, "blur")
+    assert (blurred.flatten(1).std(dim=1) < inputs.pixels.flatten(1).std(dim=1)).all()
+    mean = inputs.pixels.mean((2, 3), keepdim=True).expand_as(blurred)
+    replacement = {"zero": torch.zeros_like(blurred), "mean": mean, "blur": blurred}[erase]
+    for b, s in np.ndindex(3, 4):
+        pixels = inputs.pixels[b].clone()
+        for f in (~keep[b, s]).nonzero()[:, 0].tolist():
+            y, x = 4 * (f // 2), 4 * (f % 2)
+            pixels[:, y : y + 4, x : x + 4] = replacement[b, :, y : y + 4, x : x + 4]
+        with torch.no_grad():
+            expected = model(pixels[None]).softmax(-1)[0, 1]
+        torch.testing.assert_close(answers[b, s], expected, atol=1e-5, rtol=0)
     soft = perturber.soft(torch.ones(3, 1, 4), draws=2)
     torch.testing.assert_close(soft[:, 0, 0], perturber.full, atol=1e-6, rtol=0)
     assert perturber.soft(torch.full((3, 1, 4), 0.5), draws=2).shape == (3, 1, 2)
@@ -345,7 +333,6 @@ def test_set_function_is_the_same_face_over_any_function():
     keep = torch.tensor([[[True, False, True], [True, False, True], [True, True, True]]])
     assert fn.keep(keep).tolist() == [[5.0, 5.0, 7.0]]
     assert (fn.stats.rows_asked, fn.stats.rows_run) == (5, 3)
-    with pytest.raises(InputError, match=r"bool \[1, S, 3\]"):
-        fn.keep(keep[..., :2])
+    refused(InputError, r"bool \[1, S, 3\]", fn.keep, keep[..., :2])
     with pytest.raises(InputError, match="fn returned shape"):
         SetFunction(lambda keep: keep.float(), 3).full  # noqa: B018

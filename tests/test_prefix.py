@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from families import (
     DECODERS,
     STATEFUL,
     TEXTS,
+    Folder,
     masks,
     models_in,
     next_logits,
@@ -23,6 +22,7 @@ from families import (
     share_to_the_last,
     tokenizer,
 )
+from refusals import refused
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
@@ -39,7 +39,7 @@ SHOTS = "a film : good . one film : bad . review : {text} . it is"
 
 # Its own, and not conftest's: this file also runs beside the installed library alone (test_installed).
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return models_in(tmp_path_factory.mktemp("hub"))
 
 
@@ -48,7 +48,7 @@ def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     share_to_the_last(monkeypatch)
 
 
-def asked(folder: Callable[..., Path], family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
+def asked(folder: Folder, family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
     model, reader = opened(folder(family, True, side), causal=True)
     prompt = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
     return prompt, prompt.inputs(TEXTS)
@@ -68,19 +68,16 @@ def one_row(prompt: PromptClassifier, inputs: TextInputs, b: int, keep: Tensor, 
 
 # ------------------------------------------------------------------------------------------------------------- values
 @pytest.mark.parametrize("family", [*DECODERS, *BY_PROMPT])
-def test_rows_that_share_get_the_answers_of_whole_ones(
-    family: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_rows_that_share_get_the_answers_of_whole_ones(family: str, folder: Folder, shared_to_the_last: None) -> None:
     prompt, inputs = asked(folder, family)
     keep = masks(inputs)
     for erase in TEXT_ERASURES:
         perturber = Perturber(prompt, inputs, erase=erase)
         found = perturber.logits(keep)
         assert perturber.stats.tokens_shared > perturber.stats.tokens_run, erase
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(prompt, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(prompt, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     perturber, whole = Perturber(prompt, inputs), Perturber(run_whole(prompt), inputs)
     amounts = torch.where(keep, 1.0, 0.5)
     assert torch.allclose(perturber.soft(amounts, draws=2), whole.soft(amounts, draws=2), atol=1e-4)
@@ -89,31 +86,27 @@ def test_rows_that_share_get_the_answers_of_whole_ones(
     assert perturber.stats.tokens_shared > perturber.stats.tokens_run
     assert whole.stats.tokens_shared == 0
     assert whole.stats.rows_run == perturber.stats.rows_run
-    with pytest.raises(ModelError, match="takes no weights"):
-        perturber.attention_mask(amounts)
+    refused(ModelError, "takes no weights", perturber.attention_mask, amounts)
 
 
 @pytest.mark.parametrize("family", STATEFUL)
-def test_models_that_hand_on_a_state_run_whole(
-    family: str, folder: Callable[..., Path], shared_to_the_last: None
-) -> None:
+def test_models_that_hand_on_a_state_run_whole(family: str, folder: Folder, shared_to_the_last: None) -> None:
     prompt, inputs = asked(folder, family)
     keep = masks(inputs, 3)
     for erase in TEXT_ERASURES:
         perturber = Perturber(prompt, inputs, erase=erase)
         found = perturber.logits(keep)
         assert perturber.stats.tokens_shared == 0
-        for b in range(len(inputs)):
-            for s in range(keep.shape[1]):
-                expected = one_row(prompt, inputs, b, keep[b, s], erase)
-                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+        for b, s in np.ndindex(keep.shape[:2]):
+            expected = one_row(prompt, inputs, b, keep[b, s], erase)
+            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     assert attribute("input_x_gradient", prompt, inputs).isfinite().all()
 
 
-@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma3_text"])
+@pytest.mark.parametrize("family", ["gpt2", "gemma3_text"])
 @pytest.mark.parametrize("erase", ["zero", "delete"])
 def test_order_chunks_and_the_side_of_padding_change_nothing(
-    family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
+    family: str, erase: str, folder: Folder, shared_to_the_last: None
 ) -> None:
     prompt, inputs = asked(folder, family)
     keep = masks(inputs)
@@ -133,7 +126,7 @@ def test_order_chunks_and_the_side_of_padding_change_nothing(
 
 
 def test_texts_without_a_template_share_what_comes_before_their_first_change(
-    folder: Callable[..., Path], shared_to_the_last: None
+    folder: Folder, shared_to_the_last: None
 ) -> None:
     model, reader = opened(folder("llama"))
     inputs = TextInputs.from_texts(TEXTS, reader)
@@ -144,14 +137,14 @@ def test_texts_without_a_template_share_what_comes_before_their_first_change(
     assert torch.allclose(found, Perturber(model, inputs).logits(keep), atol=1e-4)
 
 
-def test_gradients_pass_through_the_whole_of_a_prompt(folder: Callable[..., Path], shared_to_the_last: None) -> None:
+def test_gradients_pass_through_the_whole_of_a_prompt(folder: Folder, shared_to_the_last: None) -> None:
     prompt, inputs = asked(folder, "llama")
     Perturber(prompt, inputs).logits(masks(inputs))
     for method in ("saliency", "attention", "integrated_gradients"):
         assert torch.equal(attribute(method, prompt, inputs), attribute(method, run_whole(prompt), inputs))
 
 
-def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callable[..., Path]) -> None:
+def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Folder) -> None:
     prompt, _ = asked(folder, "llama")
     several = [text for text in TEXTS if " " in text]  # nothing is measured of one word
     options = {
@@ -164,7 +157,7 @@ def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callab
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
 
 
-def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Callable[..., Path]) -> None:
+def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Folder) -> None:
     prompt, inputs = asked(folder, "llama")
     keep = masks(inputs)
     perturber = Perturber(prompt, inputs, dtype=torch.bfloat16)
@@ -183,7 +176,7 @@ def test_encoders_share_nothing() -> None:
 
 
 def test_a_model_that_looks_ahead_runs_whole(
-    folder: Callable[..., Path], shared_to_the_last: None, caplog: pytest.LogCaptureFixture
+    folder: Folder, shared_to_the_last: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     prompt, inputs = asked(folder, "llama")
     prompt.model.config.is_causal = False
@@ -201,7 +194,7 @@ def test_a_model_that_looks_ahead_runs_whole(
 
 
 def test_a_model_whose_cache_is_of_another_make_runs_whole(
-    folder: Callable[..., Path],
+    folder: Folder,
     shared_to_the_last: None,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -222,7 +215,7 @@ def test_a_model_whose_cache_is_of_another_make_runs_whole(
     assert torch.allclose(perturber.logits_full, expected, atol=1e-4)
 
 
-def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(folder: Callable[..., Path]) -> None:
+def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(folder: Folder) -> None:
     import transformers
 
     small = {"hidden_size": 32, "num_hidden_layers": 1, "num_heads": 2, "vocab_size": 40}
@@ -233,7 +226,7 @@ def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(fol
         Perturber(prompt, prompt.inputs(TEXTS))
 
 
-def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Callable[..., Path]) -> None:
+def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Folder) -> None:
     prompt, inputs = asked(folder, "llama")
     keep = masks(inputs)
     keep[..., 0] = False

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import timm.layers
 import torch
+from refusals import refused
 from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
@@ -236,8 +237,7 @@ def test_in_place_changes_are_seen_by_other_names_and_never_missed() -> None:
         a = x * 1
         out = functional.linear(a, weight)
         a += 1
-    with pytest.raises(RuntimeError, match="inplace"):
-        torch.autograd.grad(out.sum(), x)
+    refused(RuntimeError, "inplace", torch.autograd.grad, out.sum(), x)
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -374,8 +374,7 @@ def test_a_refusal_that_the_model_swallows_is_raised_in_the_end() -> None:
     ],
 )
 def test_models_that_are_refused(options: dict[str, Any], named: str) -> None:
-    with pytest.raises(ModelError, match=named):
-        propagate(vit(**options), images(), lrp_rules)
+    refused(ModelError, named, propagate, vit(**options), images(), lrp_rules)
 
 
 def test_the_switches_of_attention_come_back_one_by_one() -> None:
@@ -422,8 +421,7 @@ def test_conservative_attribution_adds_up_and_has_a_closed_form() -> None:
 
 
 def test_conservative_rules_refuse_norms_that_they_do_not_know() -> None:
-    with pytest.raises(ModelError, match="rms_norm"):
-        propagate(vit(norm_layer="rmsnorm"), images(), conservative_rules)
+    refused(ModelError, "rms_norm", propagate, vit(norm_layer="rmsnorm"), images(), conservative_rules)
     with conservative_rules():
         x = torch.rand(2, 3, requires_grad=True)
         assert not x.softmax(-1).requires_grad and not functional.softmax(x, -1).requires_grad

@@ -9,6 +9,7 @@ from bag_model import Bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from test_bounds import table
 from torch import Tensor, nn
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
@@ -17,7 +18,6 @@ from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import count_rows, evaluate
 from faithlib.inputs import Inputs, WordInputs
-from faithlib.perturb import SetFunction
 
 BAG = Bag()
 READER = text_model("bert")
@@ -71,7 +71,7 @@ def test_the_count_is_what_all_families_run_together(kind: str, erase: str) -> N
     assert ran(model, inputs, **given) == found.together == sum(found.each) < sum(found.alone.values())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     lengths=st.lists(st.integers(3, 14), min_size=1, max_size=5).map(tuple),
     erase=st.sampled_from(["zero", "mask"]),
@@ -124,9 +124,7 @@ def test_scores_that_do_not_fit_are_refused_before_anything_is_counted() -> None
     variant=st.sampled_from(["merged", "released"]),
 )
 def test_no_beam_answers_more_sets_than_most_rows_says(n: int, width: int, seed: int, variant: str) -> None:
-    values = torch.rand(2**n, dtype=torch.double, generator=torch.Generator().manual_seed(seed))
-    weights = 2 ** torch.arange(n)
-    function = SetFunction(lambda keep: values[(keep * weights).sum(dim=1)], n)
+    function = table(n, seed)
     rows = int(beam_bounds(function, width=width, variant=variant).rows)
     assert rows == function.stats.rows_run <= most_rows(n, width=width) + 1  # the unperturbed input
     assert most_rows(n, width=2**n) + 1 == int(exact_bounds(function).rows)

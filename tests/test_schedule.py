@@ -13,6 +13,7 @@ from benchmarks import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from refusals import refused
 from torch import Tensor
 from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
 
@@ -144,7 +145,7 @@ def answers(perturber: Perturber, kind: str, values: Tensor) -> Tensor:
     return perturber.attention_mask(values)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     asked=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 5)), min_size=1, max_size=6),
     together=st.booleans(),
@@ -202,8 +203,7 @@ def test_an_error_leaves_no_made_up_answer_behind() -> None:
         perturber.keep(keep)
         raise ValueError("not this one")
 
-    with pytest.raises(ValueError, match="not this one"):
-        asked_together(fails, perturber)
+    refused(ValueError, "not this one", asked_together, fails, perturber)
     torch.testing.assert_close(perturber.keep(keep), Perturber(READER, inputs).keep(keep))
 
 
@@ -221,8 +221,7 @@ def test_what_a_model_does_not_allow_is_an_error_where_it_is_asked_and_costs_the
 
     expected = Perturber(lambda pixels: pixels.mean(dim=(2, 3)), images).keep(half)
     torch.testing.assert_close(asked_together(ask, perturber), expected)
-    with pytest.raises(ModelError, match="no timm VisionTransformer"):
-        perturber.soft(half * 0.5)
+    refused(ModelError, "no timm VisionTransformer", perturber.soft, half * 0.5)
 
 
 def test_what_waits_runs_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

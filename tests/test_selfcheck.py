@@ -12,8 +12,9 @@ import peft
 import pytest
 import timm
 import torch
+from refusals import refused
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, vision_model, vit
+from toy_models import image_inputs, model_and_texts, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import InputError, ModelError
@@ -67,8 +68,7 @@ def test_a_part_of_an_image_model_in_training_mode_is_refused(door: str) -> None
             DOORS[door](model, image_inputs())
 
     torch.manual_seed(0)
-    with pytest.raises(ModelError, match="from call to call"):
-        often()
+    refused(ModelError, "from call to call", often)
 
 
 def test_batch_statistics_are_not_touched() -> None:
@@ -102,11 +102,9 @@ def test_an_output_that_is_changed_around_the_model_is_refused(door: str) -> Non
     + [("PromptTuningConfig", door) for door in DOORS],
 )
 def test_virtual_tokens_are_refused_by_name(kind: str, door: str) -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     adapted = peft.get_peft_model(model, getattr(peft, kind)(task_type="SEQ_CLS", num_virtual_tokens=3)).eval()
-    with pytest.raises(ModelError, match=f"reads 3 virtual tokens \\({kind}\\)"):
-        DOORS[door](adapted, inputs)
+    refused(ModelError, f"reads 3 virtual tokens \\({kind}\\)", DOORS[door], adapted, inputs)
 
 
 def test_functions_that_answer_differently_each_time_are_refused() -> None:
@@ -120,13 +118,10 @@ def test_functions_that_answer_differently_each_time_are_refused() -> None:
         return [[1 / (1 + len(given)), len(given) / (1 + len(given))]] * len(given)
 
     for door in ("Perturber", "evaluate", "explain", "attribute"):
-        with pytest.raises(ModelError, match="the function answers input 0 differently from call to call"):
-            DOORS[door](drawn, texts)
+        refused(ModelError, "the function answers input 0 differently from call to call", DOORS[door], drawn, texts)
     for door in ("Perturber", "evaluate", "explain"):
-        with pytest.raises(ModelError, match="no other inputs of the same call"):
-            DOORS[door](beside, texts)
-    with pytest.raises(ModelError, match="from call to call"):
-        Perturber(lambda pixels: torch.rand(len(pixels), 2), image_inputs())
+        refused(ModelError, "no other inputs of the same call", DOORS[door], beside, texts)
+    refused(ModelError, "from call to call", Perturber, lambda pixels: torch.rand(len(pixels), 2), image_inputs())
     assert Perturber(drawn, texts, check=False).full.shape == (2,)
     assert len(evaluate(drawn, texts, methods=["random"], metrics=["nc"], check=False))
     assert attribute("occlusion", drawn, texts, check=False).shape == (2, 3)
@@ -175,8 +170,7 @@ def test_pixels_are_left_where_tokens_do_not_lead_to_the_answer() -> None:
     assert all("its own call answers otherwise than its parts do" in why for why in left.values())
     with torch.no_grad():
         assert torch.allclose(Perturber(model, inputs).logits_full, 2 * own(inputs.pixels), atol=1e-5)
-    with pytest.raises(ModelError, match="its own call answers otherwise"):
-        attribute("grad_cam", model, inputs)
+    refused(ModelError, "its own call answers otherwise", attribute, "grad_cam", model, inputs)
     del model.forward
     assert attribute("grad_cam", model, inputs).shape == (3, 4)
 
@@ -195,8 +189,7 @@ def test_two_rows_a_batch_and_no_more() -> None:
 
 
 def test_rows_of_the_check_are_on_no_account() -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     scores = {"mine": torch.rand(3, 7)}
     table = evaluate(model, inputs, methods=scores)
     same = evaluate(model, inputs, methods=scores, check=False)
@@ -220,8 +213,7 @@ def test_rows_of_the_check_are_on_no_account() -> None:
 
 # ------------------------------------------------------------------------------------------------------------------ NaN
 def test_answers_that_are_not_numbers_are_refused() -> None:
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[inputs.input_ids[1, 2]] = torch.nan
     with pytest.raises(InputError, match=r"answered NaN or infinity for 1 rows, of inputs \[1\].*torch.bfloat16"):
@@ -231,8 +223,7 @@ def test_answers_that_are_not_numbers_are_refused() -> None:
             torch.rand(2, 3, 4, 4), patch=2))  # fmt: skip
     seen = Perturber(lambda texts: [[0.5, 0.5] if "a" in t else [torch.nan] * 2 for t in texts],
                      WordInputs.from_texts(["a b"]))  # fmt: skip
-    with pytest.raises(InputError, match="answered NaN or infinity for 1 rows"):
-        seen.keep(torch.tensor([[[False, True]]]))
+    refused(InputError, "answered NaN or infinity for 1 rows", seen.keep, torch.tensor([[[False, True]]]))
 
 
 def test_features_without_a_head_are_refused() -> None:
@@ -243,11 +234,8 @@ def test_features_without_a_head_are_refused() -> None:
         timm.create_model("deit_tiny_distilled_patch16_224", img_size=32, depth=1, num_classes=0),
     ):
         inputs = ImageInputs.from_pixels(torch.randn(1, 3, 32, 32), patch=16)
-        with pytest.raises(ModelError, match=r"has no head .*num_classes=0"):
-            Perturber(model.eval(), inputs)
-        with pytest.raises(ModelError, match="has no head"):
-            attribute("integrated_gradients", model.eval(), inputs)
+        refused(ModelError, r"has no head .*num_classes=0", Perturber, model.eval(), inputs)
+        refused(ModelError, "has no head", attribute, "integrated_gradients", model.eval(), inputs)
     text = text_model()
     text.classifier = nn.Identity()
-    with pytest.raises(ModelError, match="has no head"):
-        Perturber(text, text_inputs(text))
+    refused(ModelError, "has no head", Perturber, text, text_inputs(text))

@@ -9,10 +9,10 @@ import torch
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from test_inputs import sentencepieces
 from toy_models import tokenizer
 
-from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.units import cut
@@ -59,7 +59,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 
 
 @given(st.text(max_size=40), st.sampled_from(["word", "character", "sentence"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_units_ascend_and_cover_everything_but_blanks(text: str, unit: str) -> None:
     spans, end, left = cut(text, unit), 0, []
     for start, stop in spans:
@@ -70,18 +70,9 @@ def test_units_ascend_and_cover_everything_but_blanks(text: str, unit: str) -> N
 
 
 # ----------------------------------------------------------------------------------------------------- with a tokenizer
-def metaspace() -> transformers.PreTrainedTokenizerBase:
-    """SentencePiece-like: a whole clause of Chinese is one word of its pre-tokeniser."""
-    scores = [
-        (piece, -1.0 - i / 100) for i, piece in enumerate("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们".split())
-    ]
-    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([("<unk>", 0.0), ("<pad>", 0.0), *scores], unk_id=0))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
-
-
 def test_a_clause_without_blanks_is_as_many_words_as_tokens() -> None:
-    inputs = TextInputs.from_texts(["我们喜欢这部电影", "good films"], metaspace(), unit="word")
+    reader = sentencepieces("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们", split_first=False)
+    inputs = TextInputs.from_texts(["我们喜欢这部电影", "good films"], reader, unit="word")
     assert inputs.features == (("我们", "喜欢", "这部", "电影"), ("good", "films"))
 
 
@@ -120,8 +111,7 @@ def test_a_function_of_texts_has_the_same_units() -> None:
     assert own.without(0, [False, True], masked=False) == "at all"
     with pytest.raises(InputError, match="unit 'wordpiece': of a function of texts expected one of 'word', 'char"):
         WordInputs.from_texts(["a"], unit="wordpiece")
-    with pytest.raises(InputError, match="1 lists of words for 2 texts"):
-        WordInputs.from_texts(["a", "b"], words=[[(0, 1)]])
+    refused(InputError, "1 lists of words for 2 texts", WordInputs.from_texts, ["a", "b"], words=[[(0, 1)]])
     with pytest.raises(InputError, match=r"word 0 of text 0 covers the characters 0 to 9"):
         WordInputs.from_texts(["a"], words=[[(0, 9)]])
 
@@ -130,8 +120,7 @@ def test_a_function_of_texts_has_the_same_units() -> None:
 @pytest.mark.parametrize("wrong", ["a film", b"a film", [], None, 3])
 def test_what_is_no_container_of_texts_is_refused(wrong) -> None:
     for make in (WordInputs.from_texts, lambda texts: TextInputs.from_texts(texts, tokenizer())):
-        with pytest.raises(InputError, match="expected a non-empty sequence of strings, one for each text, got"):
-            make(wrong)
+        refused(InputError, "expected a non-empty sequence of strings, one for each text, got", make, wrong)
 
 
 def test_a_table_is_refused_and_a_column_of_it_asked_for() -> None:
@@ -148,54 +137,21 @@ def test_broken_texts_are_named_by_their_row() -> None:
         "text 1 is None: expected a string; text 2 is nan: expected a string; text 3 (' ') is blank; and rows 4: leave "
         "such texts out of the batch"
     )
-    with pytest.raises(InputError, match="pair 1 is None"):
-        TextInputs.from_texts(["a", "film"], tokenizer(), pairs=["a", None])
+    refused(InputError, "pair 1 is None", TextInputs.from_texts, ["a", "film"], tokenizer(), pairs=["a", None])
 
 
 def test_a_tokenizer_without_offsets_is_refused_with_a_way_out() -> None:
     slow = transformers.ByT5Tokenizer()
-    with pytest.raises(
-        InputError, match=r"ByT5Tokenizer does not report which characters .* evaluate a function of te"
-    ):
+    with pytest.raises(InputError, match=r"ByT5Tokenizer does not report which characters .* evaluate a function"):
         TextInputs.from_texts(["a film"], slow)
     with pytest.raises(InputError, match="max_length 2: expected more than the 2 tokens added to every text"):
         TextInputs.from_texts(["a film"], tokenizer(), max_length=2)
 
 
-# ----------------------------------------------------------------------------------------------------------- a template
-class Head(torch.nn.Module):
-    base_model_prefix = "base"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.base = torch.nn.Linear(1, 1)
-
-
-def chat(*, adds_begin: bool) -> transformers.PreTrainedTokenizerBase:
-    words = "<s> <pad> [INST] a fine film yes no :".split()
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<pad>"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    if adds_begin:
-        backend.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", pad_token="<pad>")
-
-
-@pytest.mark.parametrize("adds_begin", [True, False])
-def test_a_chat_template_gets_one_beginning(adds_begin: bool) -> None:
-    prompt = PromptClassifier(Head(), chat(adds_begin=adds_begin), "<s> [INST] {text} : ", ["yes", "no"])
-    inputs = prompt.inputs(["a fine film"])
-    assert inputs.tokens[0] == ("<s>", "[INST]", "a", "fine", "film", ":")
-    assert inputs.features[0] == ("a", "fine", "film")
-    own = prompt.inputs(["a fine film"], unit="wordpiece", words=[[(0, 6), (7, 11)]])
-    assert own.features[0] == ("a fine", "film")
-
-
 # --------------------------------------------------------------------------------------------------------------- images
 @pytest.mark.parametrize("kind", [torch.uint8, torch.int64])
 def test_integer_pixels_are_refused(kind) -> None:
-    with pytest.raises(
-        InputError, match=r"pixels are torch\.u?int\d+: expected floats, normalised as the model expects"
-    ):
+    with pytest.raises(InputError, match=r"pixels are torch\.u?int\d+: expected floats, normalised as the model"):
         ImageInputs.from_pixels(torch.ones(1, 3, 4, 4, dtype=kind), patch=2)
     whole = torch.tensor([4])
     with pytest.raises(InputError, match="expected floats, normalised"):
@@ -212,8 +168,7 @@ def test_pixels_from_0_to_255_are_refused_unless_the_model_wants_them() -> None:
 def test_other_shapes_of_pixels_are_refused() -> None:
     with pytest.raises(InputError, match=r"grayscale images need a channel, pixels\[:, None\]"):
         ImageInputs.from_pixels(torch.zeros(2, 4, 4), patch=2)
-    with pytest.raises(InputError, match="patch and segments: give one of the two"):
-        ImageInputs.from_pixels(torch.zeros(1, 3, 4, 4))
+    refused(InputError, "patch and segments: give one of the two", ImageInputs.from_pixels, torch.zeros(1, 3, 4, 4))
     with pytest.raises(InputError, match=r"segments are torch.float32 \[4, 4\]: expected integers"):
         ImageInputs.from_pixels(torch.zeros(1, 3, 4, 4), segments=torch.zeros(4, 4))
     with pytest.raises(InputError, match=r"pixels have shape \(1, 3, 4, 4\) and feature_of \(2, 4, 4\)"):

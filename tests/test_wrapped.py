@@ -12,10 +12,11 @@ import pytest
 import torch
 import transformers
 from families import TEXTS, opened, saved
-from supported import checkpointed, compiled_forward, with_gradients_of_inputs, without_dicts
+from refusals import refused
+from supported import checkpointed, compiled, compiled_forward, with_gradients_of_inputs, without_dicts
 from test_replica import state
 from torch import Tensor, nn
-from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, tokenizer, vision_model
+from toy_models import FAST, image_inputs, model_and_texts, quick_rows, text_inputs, text_model, tokenizer, vision_model
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.texts import looking_inside
@@ -38,34 +39,37 @@ def compiled_in_place(model: nn.Module) -> nn.Module:
     return model
 
 
-CHANGES: list[Callable[[nn.Module], Any]] = [
+Change = Callable[[nn.Module], Any]
+CHANGES: list[Change] = [
     checkpointed, ever_checkpointed, with_gradients_of_inputs, without_dicts, compiled_in_place, compiled_forward,
-    torch.compile, nn.DataParallel,
+    compiled, nn.DataParallel,
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def unchanged() -> Any:
+    return evaluate(*model_and_texts(), methods=ROWS, draws=1)
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_every_method_and_metric_is_that_of_the_model_itself(change: Callable[[nn.Module], Any]) -> None:
-    model, inputs = text_model(), text_inputs(text_model())
-    expected = evaluate(model, inputs, methods=ROWS, draws=1)
-    found = evaluate(change(text_model()), inputs, methods=ROWS, draws=1)
+def test_every_method_and_metric_is_that_of_the_model_itself(change: Change, unchanged: Any) -> None:
+    model, inputs = model_and_texts()
+    changed = change(text_model())
+    found = evaluate(changed, inputs, methods=ROWS, draws=1)
     assert found.attrs["left_out"] == {}
     assert set(found.method) == set(ROWS)
-    torch.testing.assert_close(
-        torch.tensor(found.value), torch.tensor(expected.value), atol=1e-5, rtol=1e-4, equal_nan=True
-    )
+    assert found.value.to_numpy() == pytest.approx(unchanged.value.to_numpy(), abs=1e-5, rel=1e-4, nan_ok=True)
     for name in ("saliency", "attention", "occlusion"):
-        assert torch.allclose(attribute(name, change(text_model()), inputs), attribute(name, model, inputs), atol=1e-6)
+        assert torch.allclose(attribute(name, changed, inputs), attribute(name, model, inputs), atol=1e-6)
 
 
-def test_compiled_and_parallel_models_that_see_images() -> None:
-    model, inputs = vision_model(), image_inputs()
-    for change in (torch.compile, nn.DataParallel, compiled_forward):
-        for name in ("rollout", "lrp", "integrated_gradients", "occlusion"):
-            given = FAST.get(name, {})
-            found = attribute(name, change(vision_model()), inputs, **given)
-            assert torch.allclose(found, attribute(name, model, inputs, **given), atol=1e-5), name
-        assert torch.allclose(Perturber(change(vision_model()), inputs).soft_empty, Perturber(model, inputs).soft_empty)
+@pytest.mark.parametrize("change", [compiled, nn.DataParallel, compiled_forward])
+def test_compiled_and_parallel_models_that_see_images(change: Change) -> None:
+    model, changed, inputs = vision_model(), change(vision_model()), image_inputs()
+    for name in ("rollout", "lrp", "integrated_gradients", "occlusion"):
+        found, expected = (attribute(name, one, inputs, **FAST.get(name, {})) for one in (changed, model))
+        assert torch.allclose(found, expected, atol=1e-5), name
+    assert torch.allclose(Perturber(changed, inputs).soft_empty, Perturber(model, inputs).soft_empty)
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "gpt2"])
@@ -84,9 +88,7 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
     assert torch.allclose(Perturber(adapted, inputs).logits_full[:1], own, atol=1e-5)
     merged = adapted.merge_and_unload()
     expected = evaluate(merged, inputs, methods=named, metrics=["nc", "soft_nc"], draws=1)
-    torch.testing.assert_close(
-        torch.tensor(found.value), torch.tensor(expected.value), atol=1e-4, rtol=1e-3, equal_nan=True
-    )
+    assert found.value.to_numpy() == pytest.approx(expected.value.to_numpy(), abs=1e-4, rel=1e-3, nan_ok=True)
 
 
 def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
@@ -104,8 +106,7 @@ def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
         peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3),
     ).eval()
     prompt = PromptClassifier(virtual, reader, "review : {text} . it is", [" good", " bad"])
-    with pytest.raises(ModelError, match="reads 3 virtual tokens"):
-        evaluate(prompt, ["a film"])
+    refused(ModelError, "reads 3 virtual tokens", evaluate, prompt, ["a film"])
 
 
 # ------------------------------------------------------------------------------------------------------------- few bits
@@ -125,16 +126,14 @@ def test_four_bits_that_cannot_be_unpacked_are_refused_in_words(check: bool) -> 
     model.bert.pooler.dense = OfFourBits(16, 16)
     with pytest.raises(ModelError, match=r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"):
         Perturber(model, text_inputs(model), check=check)
-    with pytest.raises(ModelError, match="in 4 bits"):
-        attribute("occlusion", model, text_inputs(model), check=check)
+    refused(ModelError, "in 4 bits", attribute, "occlusion", model, text_inputs(model), check=check)
 
 
 @pytest.mark.filterwarnings("ignore:int8")
 @pytest.mark.parametrize("whole", [True, False])
 def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -> None:
     """In part quantised, gradients would come back along the residual ways alone: numbers, and wrong."""
-    model = text_model()
-    inputs = text_inputs(model)
+    model, inputs = model_and_texts()
     with warnings.catch_warnings(action="ignore"):
         part = model if whole else model.bert.encoder
         made = torch.ao.quantization.quantize_dynamic(part, {nn.Linear}, inplace=not whole)
@@ -145,8 +144,7 @@ def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -
     assert set(table.method) == working
     assert set(table.attrs["left_out"]) == set(ROWS) - working
     assert all("quantised weights" in why for why in table.attrs["left_out"].values())
-    with pytest.raises(ModelError, match="saliency takes gradients, which quantised weights"):
-        attribute("saliency", model, inputs)
+    refused(ModelError, "saliency takes gradients, which quantised weights", attribute, "saliency", model, inputs)
 
 
 def test_one_method_that_fails_does_not_cost_the_others() -> None:
@@ -255,9 +253,7 @@ def test_numbers_beyond_a_models_tables_are_refused_before_it_runs() -> None:
         attribute("saliency", model, TextInputs(**{**vars(inputs), "token_type_ids": 0 * inputs.input_ids + 3}))
     for family, most in (("bert", 64), ("roberta", 62), ("distilbert", 64)):
         long = text_inputs(text_model(family), (most + 1, 5))
-        with pytest.raises(
-            InputError, match=rf"row 0 has {most + 1} tokens, .* places for {most}: .*max_length={most}"
-        ):
+        with pytest.raises(InputError, match=rf"row 0 has {most + 1} tokens, .* places for {most}: .*length={most}"):
             Perturber(text_model(family), long)
         Perturber(text_model(family), text_inputs(text_model(family), (most, 5)))
 

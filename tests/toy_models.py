@@ -71,6 +71,12 @@ def text_inputs(model: nn.Module, lengths: tuple[int, ...] = LENGTHS, *, seed: i
     )
 
 
+def model_and_texts(family: str = "bert", *, lengths: tuple[int, ...] = LENGTHS) -> tuple[nn.Module, TextInputs]:
+    """A text model and inputs for it."""
+    model = text_model(family)
+    return model, text_inputs(model, lengths)
+
+
 def in_words(inputs: TextInputs) -> TextInputs:
     """The same rows with features of two positions each (the last of a row may have one)."""
     feature_of = torch.where(inputs.feature_of >= 0, inputs.feature_of // 2, -1)

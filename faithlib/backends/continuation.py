@@ -110,9 +110,8 @@ class Continuation(Prompt):
             self._check_end(filled, int(own[-1]))
             asked = [given] if self.against is None else [given, self.against]
             ids = [self._answer(own) if one is None else self._ids_after(filled, one, "continuation") for one in asked]
-            check_apart(
-                ids, [one or self._text(tokens) for one, tokens in zip(asked, ids, strict=True)], "continuations"
-            )
+            texts_asked = [one or self._text(tokens) for one, tokens in zip(asked, ids, strict=True)]
+            check_apart(ids, texts_asked, "continuations")
             follows.append(ids)
         after = stacked(follows)
         self._check_window(made.lengths + (after >= 0).sum(dim=2).amax(dim=1) - 1, window)

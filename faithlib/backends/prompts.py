@@ -104,13 +104,8 @@ class Prompt(nn.Module):
         given: dict[str, Any] = {"unit": {"token": "wordpiece"}.get(unit, unit), "words": words}
         if unit == "slot":
             given = {"unit": "wordpiece", "words": [one.spans for one in filled]}
-        made = TextInputs.from_texts(
-            [one.text for one in filled],
-            self.tokenizer,
-            within=[one.spans for one in filled],
-            max_length=max_length,
-            **given,
-        )
+        given |= {"within": [one.spans for one in filled], "max_length": max_length}
+        made = TextInputs.from_texts([one.text for one in filled], self.tokenizer, **given)
         if bool(made.truncated.any()):
             long = int(made.truncated.nonzero()[0])
             raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")

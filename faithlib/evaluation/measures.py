@@ -119,15 +119,11 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
 
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
-    given = (scores, asked.gold, asked.present)
-    return {
-        "iou_f1": formulas.iou_f1(*given, k=asked.gold_size),
-        "token_f1": formulas.token_f1(*given, k=asked.gold_size),
-        "iou": formulas.iou(*given),
-        "pointing_game": formulas.pointing_game(*given),
-        "auprc": formulas.auprc(*given),
-        "average_precision": formulas.average_precision(*given),
-    }
+    found: Values = {}
+    for name in FAMILIES["plausibility"].directions:
+        sized = {"k": asked.gold_size} if name in ("iou_f1", "token_f1") else {}
+        found[name] = getattr(formulas, name)(scores, asked.gold, asked.present, **sized)
+    return found
 
 
 def _pi_soft(asked: Asked, scores: Tensor) -> Values:

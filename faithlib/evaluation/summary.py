@@ -224,11 +224,9 @@ def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[S
     >>> "<html" in made, "cost more when erased" in made
     (False, True)
     """
-    meanings = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(MEANINGS[name.split()[0]])}</td></tr>" for name in summary.index
-    )
+    meanings = _table({name: escape(MEANINGS[name.split()[0]]) for name in summary.index})
     parts = [f"<style>{_STYLE}</style>", summary_table(summary, notes)]
-    parts.append(f"<details><summary>What the metrics mean</summary><table>{meanings}</table></details>")
+    parts.append(f"<details><summary>What the metrics mean</summary>{meanings}</details>")
     if shown:
         parts += [_LEGEND, *map(_heat_maps, shown)]
     return f'<div class="faithlib">{"".join(parts)}</div>'
@@ -247,10 +245,14 @@ def summary_table(summary: pd.DataFrame, notes: Sequence[str] = ()) -> str:
 # ----------------------------------------------------------------------------------------------------------- heat maps
 def _heat_maps(shown: Shown) -> str:
     draw = _text if shown.pixels is None else _image
-    rows = "".join(
-        f"<tr><th>{escape(method)}</th><td>{draw(shown, scores)}</td></tr>" for method, scores in shown.scores.items()
-    )
-    return f'<h3>Input {shown.row}: {escape(shown.title)}</h3><div class="wide"><table>{rows}</table></div>'
+    maps = _table({method: draw(shown, scores) for method, scores in shown.scores.items()})
+    return f'<h3>Input {shown.row}: {escape(shown.title)}</h3><div class="wide">{maps}</div>'
+
+
+def _table(cells: Mapping[str, str]) -> str:
+    """Names, and what stands beside each, in HTML."""
+    rows = (f"<tr><th>{escape(name)}</th><td>{cell}</td></tr>" for name, cell in cells.items())
+    return f"<table>{''.join(rows)}</table>"
 
 
 def _text(shown: Shown, scores: tuple[float, ...]) -> str:

@@ -7,6 +7,7 @@ without a marked feature has no answer (NaN), which callers count. Shape letters
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
@@ -45,12 +46,8 @@ def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> T
     _, gold = checked_gold(scores, gold, feature_mask)
     precision, recall = _precision_recall(scores, gold, feature_mask)
     order = rank(scores, feature_mask)
-    start = torch.ones_like(precision[:, :1])
-    return torch.trapezoid(
-        torch.cat([start, precision.gather(1, order)], dim=1),
-        torch.cat([0 * start, recall.gather(1, order)], dim=1),
-        dim=1,
-    )
+    heights = functional.pad(precision.gather(1, order), (1, 0), value=1.0)
+    return torch.trapezoid(heights, functional.pad(recall.gather(1, order), (1, 0)), dim=1)
 
 
 def _precision_recall(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
