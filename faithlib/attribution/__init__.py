@@ -17,12 +17,12 @@ modules behind them:
 | `vit`, `relevance` | lrp, partial_lrp, transformer_attribution, conservative_lrp |
 | `perturbation` | occlusion, lime, shapley_sampling, random, uniform |
 
-`target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the
-table of rows, whose accounts are in `texts`.
+`target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
+its accounts.
 """
 
+from faithlib.attribution.costs import Cost
 from faithlib.attribution.many import Row, attribute, attribute_rows
 from faithlib.attribution.registry import methods
-from faithlib.attribution.texts import Cost
 
 __all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods"]

@@ -15,10 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import Answers, Perturbers, check_given, erased_inputs
 from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
 from faithlib.attribution.target import Number
-from faithlib.attribution.texts import Cost, Costs, Job, run_on_texts
+from faithlib.attribution.texts import Job, run_on_texts
 from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
 from faithlib.backends.door import target_classes, unwrapped

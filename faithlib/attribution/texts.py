@@ -1,5 +1,4 @@
-"""How methods run on texts: several at once, so that forward passes and gradients are shared; and what each costs, in
-rows that were asked for, rows that the model ran forward and backward, and seconds.
+"""How methods run on texts: several at once, so that forward passes and gradients are shared.
 
 A `Job` is one run of a method for one explained number; aggregations over D and poolings to features are read off its
 answer afterwards. Gradients of one chunk come from one forward for all numbers.
@@ -9,25 +8,24 @@ Shape letters: B inputs, R rows of one chunk, L tokens, D embedding size, F feat
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution.perturbation import Perturbers, erased_inputs
-from faithlib.attribution.target import Chunk, Number, chunks
+from faithlib.attribution.costs import Costs
+from faithlib.attribution.perturbation import erased_inputs
+from faithlib.attribution.target import Number, chunks
 from faithlib.backends import TextBackend
-from faithlib.backends.answers import logits_in
 from faithlib.backends.door import is_quantised
 from faithlib.backends.functions import ERASING_METHODS
 from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError, check_counts
 from faithlib.inputs import Inputs, TextInputs
-from faithlib.memory import Clock, is_out_of_memory, waited
+from faithlib.memory import is_out_of_memory
 from faithlib.notes import note
 from faithlib.scheduler import pace_of
 
@@ -232,107 +230,3 @@ def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.M
     if share > _SHARE_OF_ZEROS:
         told = f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
         note(name, told + "take float32 or bfloat16")
-
-
-# -------------------------------------------------------------------------------------------------- what methods cost
-@dataclass
-class Cost:
-    """What the rows of one method cost.
-
-    `rows_asked`, `backward_asked`: rows that calls of `attribute`, one for each row of the table, ask the model for,
-    forward and backward; erased copies as `Perturber.stats` counts them, before equal ones are dropped. `rows_run`,
-    `backward_run`: those that the model ran. What methods share is on the account of the one that came first.
-    `seconds`: wall time (on a GPU, time on the device).
-
-    >>> Cost(rows_asked=2, seconds=0.5) + Cost(rows_asked=3)
-    Cost(rows_asked=5, rows_run=0, backward_asked=0, backward_run=0, seconds=0.5)
-    """
-
-    rows_asked: int = 0
-    rows_run: int = 0
-    backward_asked: int = 0
-    backward_run: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
-
-
-class Costs:
-    """An account for each method that asks `model`.
-
-    >>> from faithlib.inputs import WordInputs
-    >>> from faithlib.perturb import Perturber
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> costs, perturbers = Costs(None), Perturbers(None, perturber)
-    >>> with costs.of_erased("occlusion", 1, perturbers):
-    ...     _ = perturber.keep(torch.tensor([[[True, False], [False, True]]]))
-    >>> costs.by_method()["occlusion"].rows_run
-    2
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._device = next(model.parameters()).device if isinstance(model, nn.Module) else torch.device("cpu")
-        self._rows: dict[str, Cost] = defaultdict(Cost)
-        self._clocks: dict[str, Clock] = defaultdict(lambda: Clock(self._device))
-
-    def by_method(self) -> dict[str, Cost]:
-        """The accounts, closed: on a GPU this waits for the last of the work."""
-        return {name: cost + Cost(seconds=self._clocks[name].seconds()) for name, cost in self._rows.items()}
-
-    @contextmanager
-    def of_chunk(self, name: str, readers: int, chunk: Chunk) -> Iterator[None]:
-        """Counts the rows of a method on a chunk; `readers` rows of the table would each have asked for them."""
-        before = chunk.gradients_asked
-        with self._clocks[name], _counted(chunk.backend.model) as ran:
-            yield
-        cost = self._rows[name]
-        cost.rows_run += ran.rows_run
-        cost.backward_run += ran.backward_run
-        # Alone, each gradient takes a pass forward and one backward; here they may have come from an earlier one.
-        gradients = (chunk.gradients_asked - before) * len(chunk.rows)
-        cost.rows_asked += readers * (gradients or ran.rows_run)
-        cost.backward_asked += readers * (gradients or ran.backward_run)
-
-    @contextmanager
-    def of_erased(self, name: str, readers: int, perturbers: Perturbers) -> Iterator[None]:
-        """Counts the rows of a method that erases."""
-        asked, run = perturbers.rows()
-        with self._clocks[name]:
-            yield
-        asked_now, run_now = perturbers.rows()
-        self._rows[name].rows_asked += readers * (asked_now - asked)
-        self._rows[name].rows_run += run_now - run
-
-    @contextmanager
-    def of_joined(self) -> Iterator[None]:
-        """Shares out the seconds in which rows that several methods put off ran, by their numbers."""
-        run = {name: cost.rows_run for name, cost in self._rows.items()}
-        start, on_account = waited(self._device), self._seconds()
-        yield
-        seconds = waited(self._device) - start - (self._seconds() - on_account)
-        new = {name: cost.rows_run - run.get(name, 0) for name, cost in self._rows.items()}
-        for name, rows in new.items():
-            self._rows[name].seconds += seconds * rows / max(1, sum(new.values()))
-
-    def _seconds(self) -> float:
-        return sum(clock.seconds() for clock in self._clocks.values())
-
-
-@contextmanager
-def _counted(model: nn.Module) -> Iterator[Cost]:
-    """Counts the rows that a model runs inside, forward and backward, whoever calls it."""
-    ran = Cost()
-
-    def forward(module: nn.Module, arguments: Any, output: Any) -> None:
-        logits = logits_in(output)
-        ran.rows_run += len(logits)
-        if logits.requires_grad:
-            logits.register_hook(backward)
-
-    def backward(gradient: Tensor) -> None:
-        ran.backward_run += len(gradient)
-
-    with model.register_forward_hook(forward):
-        yield ran

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faithlib.attribution.costs import Costs
 from faithlib.attribution.target import Chunk, Number, chunks, eager_attention
-from faithlib.attribution.texts import Costs, Job, answers, most_tokens, pooled
+from faithlib.attribution.texts import Job, answers, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
 from faithlib.outputs import read

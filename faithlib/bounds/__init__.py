@@ -11,11 +11,13 @@ relevant first) and the same sum in ascending order, the paper's sufficiency (ER
 
 | module | what |
 | --- | --- |
-| `exact` | the sets visited, the best paths through them, NAOPC; every set is answered up to some sixteen features |
+| `lattice` | the sets that have been visited, and the best paths through them: the two ends of the range |
+| `exact` | up to some sixteen features: every set is answered; NAOPC between the ends |
 | `beam` | beyond: a search of a given width, or of one that doubles until the ends stay |
 """
 
 from faithlib.bounds.beam import adaptive_bounds, beam_bounds, most_rows
-from faithlib.bounds.exact import Bounds, exact_bounds, naopc, naopc_faults
+from faithlib.bounds.exact import exact_bounds, naopc, naopc_faults
+from faithlib.bounds.lattice import Bounds
 
 __all__ = ["Bounds", "adaptive_bounds", "beam_bounds", "exact_bounds", "most_rows", "naopc", "naopc_faults"]

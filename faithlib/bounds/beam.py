@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds.exact import Array, Bounds, Keys, Lattice, Layer, Numbers
+from faithlib.bounds.lattice import Array, Bounds, Keys, Lattice, Layer, Numbers
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 

@@ -1,185 +1,22 @@
-"""The lattice of sets of removed features, the cheapest paths through it, and the exact bounds: of all orders, by all
-sets.
+"""NAOPC, and the exact ends that it lies between: of all orders, by all sets of removed features.
 
-An order of removals is a path from the empty to the full set, and what a model answers depends on the set alone. So the
-best order among all sets visited is found by dynamic programming, size after size: of all sets it is the exact bound,
-of some it is as near as a search has come.
-
-Shape letters: B inputs, F features (N of an input), R sets.
+Shape letters: B inputs, F features (N of an input).
 """
-
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from faithlib.bounds.lattice import Bounds, Lattice, Layer
 from faithlib.errors import InputError
 from faithlib.perturb import Perturber, SetFunction
-
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 _ROWS_A_CALL = 1 << 16
 _FAR = 62  # shifting a set's code by this gives 0: where an input has no feature
 _MOST_EXACT = 22
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of AOPC, one an input.
-
-    - `lower`, `upper` [B]: smallest and largest AOPC found; float64, in the units of the answers (a probability: [-1,
-      1]). Neither is "better": they say what the model makes possible.
-    - `lower_order`, `upper_order` [B, F]: features in the order of removal that reaches them, -1 beyond an input's
-      features.
-    - `rows` [B]: distinct sets answered for the input, the full set among them.
-    - `width` [B]: how many entries the beam kept at last; 0 where no beam searched.
-    - `certified_lower`, `certified_upper` [B]: the true bounds lie within [certified_lower, lower] and [upper,
-      certified_upper]. Equal to the bounds where the search was exact; NaN where answers have no known limits.
-
-    >>> from faithlib.bounds import exact_bounds
-    >>> from faithlib.perturb import SetFunction
-    >>> exact_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)).upper_order
-    tensor([[0, 1]])
-    """
-
-    lower: Tensor
-    upper: Tensor
-    lower_order: Tensor
-    upper_order: Tensor
-    rows: Tensor
-    width: Tensor
-    certified_lower: Tensor
-    certified_upper: Tensor
-
-    def widened(self, aopc: Tensor) -> Bounds:
-        """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
-        beaten; the orders stay those of the search."""
-        values = aopc.double().reshape(len(self.lower), -1).to(self.lower.device)
-        lower, upper = torch.fmin(self.lower, values.amin(dim=1)), torch.fmax(self.upper, values.amax(dim=1))
-        return replace(self, lower=lower, upper=upper)
-
-
-class Layer:
-    """The distinct sets of one size that have been visited, for all inputs: keys, packed bits, answers and, for each
-    end, the cheapest visited path to each (`best` [2, R]) and the feature it ends with (`last` [2, R]). `known`: sets
-    of an earlier search, visited too.
-
-    >>> Layer(np.array([0]), np.array([7], dtype=np.uint64), np.zeros((1, 1), dtype=np.uint8), np.ones(1)).best.shape
-    (2, 1)
-    """
-
-    def __init__(
-        self, owner: Numbers, key: Keys, bits: NDArray[np.uint8], values: Array, known: Layer | None = None
-    ) -> None:
-        if known is not None:
-            owner, key = np.append(known.owner, owner), np.append(known.key, key)
-            bits, values = np.append(known.bits, bits, axis=0), np.append(known.values, values)
-        _, first = np.unique(key, return_index=True)
-        self.owner: Numbers = owner[first]
-        self.key: Keys = key[first]
-        self.bits: NDArray[np.uint8] = bits[first]
-        self.values: Array = values[first]
-        self.best = np.full((2, len(first)), np.inf)
-        self.last = np.zeros((2, len(first)), dtype=np.int64)
-        self.children = np.zeros(len(first), dtype=np.int64)
-
-    def find(self, key: Keys) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Where sets with these keys are, and whether they are there."""
-        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        return place, self.key[place] == key
-
-
-class Lattice:
-    """The sets visited of all inputs, `layers` by size from the empty one on. Two ends: the upper bound of AOPC is the
-    path with the smallest sum of answers, the lower that with the largest.
-
-    Raises InputError for an input without features.
-
-    >>> line = Lattice(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2))
-    >>> line.full, line.sizes
-    (array([4.]), array([2]))
-    """
-
-    def __init__(self, score: Perturber | SetFunction) -> None:
-        self.score, self.present = score, score.feature_mask
-        self.here = self.present.cpu().numpy()
-        self.inputs, self.features = self.here.shape
-        self.sizes = self.here.sum(axis=1)
-        if not self.sizes.all():
-            raise InputError(f"input {int(self.sizes.argmin())} has no features: nothing can be removed")
-        self.full = score.full.double().cpu().numpy()
-        # Sets have 64-bit keys: the exclusive or of one random word per feature and one per input. A million
-        # sets collide with a probability of 3e-8.
-        words = np.random.default_rng(0).integers(2**63, size=self.features + self.inputs, dtype=np.uint64)
-        self.word_of_feature, self.word_of_input = words[: self.features], words[self.features :]
-        nothing = np.packbits(np.zeros_like(self.here), axis=1)
-        self.layers = [Layer(np.arange(self.inputs), self.word_of_input, nothing, self.full)]
-        self.layers[0].best[:] = 0.0
-
-    def keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> Keys:
-        """The keys [R] of sets [R, F] of these inputs."""
-        words = np.where(sets, self.word_of_feature, np.uint64(0))
-        return np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
-
-    def link(self) -> None:
-        """Cheapest visited paths to every visited set, size after size, and how many children of each are visited. Of
-        equal paths the one that ends with the first feature."""
-        for before, layer in zip(self.layers, self.layers[1:], strict=False):
-            sets = np.unpackbits(layer.bits, axis=1, count=self.features).astype(bool)
-            row, feature = np.nonzero(sets)
-            place, there = before.find(layer.key[row] ^ self.word_of_feature[feature])
-            np.add.at(before.children, place[there], 1)
-            for end, sign in enumerate((1, -1)):
-                paths = np.full(sets.shape, np.inf)
-                paths[row[there], feature[there]] = before.best[end, place[there]]
-                layer.last[end] = paths.argmin(axis=1)
-                layer.best[end] = paths.min(axis=1) + sign * layer.values
-
-    def totals(self) -> Array:
-        """The cheapest visited path from the empty to the full set, [2, B]."""
-        total = np.full((2, self.inputs), np.inf)
-        for size in np.unique(self.sizes):
-            layer = self.layers[size]
-            whole = self.sizes[layer.owner] == size
-            total[:, layer.owner[whole]] = layer.best[:, whole]
-        return total
-
-    def orders(self) -> Numbers:
-        """The orders [2 B, F] of the cheapest paths, -1 beyond: first the upper end of every input, then the lower."""
-        end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
-        key = self.keys(owner, self.here[owner])
-        orders = np.full((len(owner), self.features), -1, dtype=np.int64)
-        for size in range(len(self.layers) - 1, 0, -1):
-            on = self.sizes[owner] >= size
-            place, _ = self.layers[size].find(key[on])
-            orders[on, size - 1] = self.layers[size].last[end[on], place]
-            key[on] ^= self.word_of_feature[orders[on, size - 1]]
-        return orders
-
-    def bounds(self, total: Array, orders: Numbers, certified: Array, width: Numbers) -> Bounds:
-        """What paths with the sums `total` [2, B] and their orders [2 B, F] say about AOPC; no path has a sum below
-        `certified` [2, B]."""
-        found = {
-            "lower": self.full + total[1] / self.sizes,
-            "upper": self.full - total[0] / self.sizes,
-            "lower_order": orders[self.inputs :],
-            "upper_order": orders[: self.inputs],
-            "rows": sum(np.bincount(layer.owner, minlength=self.inputs) for layer in self.layers),
-            "width": width,
-            "certified_lower": self.full + certified[1] / self.sizes,
-            "certified_upper": self.full - certified[0] / self.sizes,
-        }
-        return Bounds(**{name: torch.as_tensor(values, device=self.present.device) for name, values in found.items()})
-
-
-# ----------------------------------------------------------------------------------------------------------- all sets
 def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     """NAOPC = (AOPC - lower) / (upper - lower), in [0, 1] (Edin et al. 2025); 0 is the worst order, 1 the best.
 
@@ -243,14 +80,19 @@ def _all_subsets(lattice: Lattice) -> list[Layer]:
     starts = torch.cat([sizes.new_zeros(1), (2**sizes).cumsum(0)])
     shift = torch.where(present, present.cumsum(dim=1) - 1, _FAR)
     parts = []
-    for begin in tqdm(
-        range(0, int(starts[-1]), _ROWS_A_CALL), unit_scale=_ROWS_A_CALL, unit="row", delay=3, leave=False
-    ):
-        number = torch.arange(begin, min(begin + _ROWS_A_CALL, int(starts[-1])), device=present.device)
-        owner = torch.searchsorted(starts, number, right=True) - 1
-        kept = (number - starts[owner])[:, None] >> shift[owner] & 1 == 0
-        values, removed, of = lattice.score.keep_rows(owner, kept).double(), ~kept.cpu().numpy(), owner.cpu().numpy()
-        bits = np.packbits(removed, axis=1)
-        parts.append((of, lattice.keys(of, removed), bits, values.cpu().numpy(), removed.sum(axis=1)))
+    total = int(starts[-1])
+    with tqdm(total=total, unit="row", delay=3, leave=False) as bar:
+        for begin in range(0, total, _ROWS_A_CALL):
+            number = torch.arange(begin, min(begin + _ROWS_A_CALL, total), device=present.device)
+            owner = torch.searchsorted(starts, number, right=True) - 1
+            kept = (number - starts[owner])[:, None] >> shift[owner] & 1 == 0
+            values, removed, of = (
+                lattice.score.keep_rows(owner, kept).double(),
+                ~kept.cpu().numpy(),
+                owner.cpu().numpy(),
+            )
+            bits = np.packbits(removed, axis=1)
+            parts.append((of, lattice.keys(of, removed), bits, values.cpu().numpy(), removed.sum(axis=1)))
+            bar.update(len(number))
     *columns, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     return [Layer(*(column[size == k] for column in columns)) for k in range(1, int(size.max()) + 1)]
