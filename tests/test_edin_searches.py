@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from faithbook.papers import edin
-from faithbook.papers.edin_searches import deduplicated
 from faithlib.bounds import beam_bounds, exact_bounds
 
 
@@ -34,7 +33,7 @@ def table() -> edin.AnswerTable:
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: int) -> None:
-    lower, upper = deduplicated(table, width)
+    lower, upper = edin.deduplicated(table, width)
     for i, n in enumerate(table.feature_mask.sum(dim=1).tolist()):
         start = int(table._starts[i])
         answers = table._values[start : start + 2**n].tolist()
@@ -43,9 +42,9 @@ def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: in
 
 
 def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(table: edin.AnswerTable) -> None:
-    lower, upper = deduplicated(table, 2)
+    lower, upper = edin.deduplicated(table, 2)
     merged = beam_bounds(table, width=2, limits=(0, 1))
     assert (merged.upper >= upper - 1e-12).all() and (merged.lower <= lower + 1e-12).all()
     exact = exact_bounds(table)
-    for found, best in zip(deduplicated(table, 64), (exact.lower, exact.upper), strict=True):
+    for found, best in zip(edin.deduplicated(table, 64), (exact.lower, exact.upper), strict=True):
         torch.testing.assert_close(found, best)

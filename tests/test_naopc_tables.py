@@ -11,7 +11,6 @@ import torch
 from faithbook.judge import published
 from faithbook.papers import edin, edin_tables
 from faithbook.papers.edin_released import MODELS, SHORT, attributions, read_packed
-from faithbook.papers.edin_searches import deduplicated
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError
 from faithlib.evaluation import aopc_scores
@@ -61,7 +60,7 @@ def beams(batches) -> pd.DataFrame:
                 ends = {name: getattr(found, name) for name in ("lower", "upper", "rows")}
                 parts.append(pd.DataFrame({**about, **ends}))
                 if search == "merged":
-                    ends |= dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
+                    ends |= dict(zip(("lower", "upper"), edin.deduplicated(table, width), strict=True))
                     parts.append(pd.DataFrame({**about, **ends, "search": "deduplicated"}))
     return pd.concat(parts, ignore_index=True)
 

@@ -121,8 +121,6 @@ def _items(claim: Claim) -> list[Any]:
 
 def _grounds(claim: Claim) -> list[str]:
     """What each of its numbers rests on."""
-    if isinstance(claim, OnlyIf):
-        return [*_grounds(claim.parts), *_grounds(claim.bases)]
     if isinstance(claim, Trend):
         return [*_grounds(claim.x), *_grounds(claim.y)]
     if isinstance(claim, Mapping):
@@ -131,19 +129,17 @@ def _grounds(claim: Claim) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------- decisions
-def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
-    """What the rule says of a claim. Raises InputError where it is not what its rule is about."""
+def _decided(rule: Rule, claim: Claim, bases: Parts, have: Collection[str]) -> rules.Decision:
+    """What the rule says of a claim that asks for these `bases`. Raises InputError where it is not what its rule is
+    about."""
     if rule.rule == "fixed":
         return rules.Decision(rule.fixed, 0, 1)
     if lacking := [name for name in rule.needs if name not in have]:
         return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
-    if isinstance(claim, OnlyIf):
-        if unsure := [name for name, base in claim.bases.items() if base.ours.p_above() > rules.ALPHA]:
-            why = f"not clearly above zero: {', '.join(unsure)}"
-            return rules.Decision(rules.UNTESTABLE, 0, len(claim.parts), why=why)
-        claim = claim.parts
-    kind, what = _ASKED.get(rule.rule, (Comparison, "parts"))
     items = _items(claim)
+    if unsure := [name for name, base in bases.items() if base.ours.p_above() > rules.ALPHA]:
+        return rules.Decision(rules.UNTESTABLE, 0, len(items), why=f"not clearly above zero: {', '.join(unsure)}")
+    kind, what = _ASKED.get(rule.rule, (Comparison, "parts"))
     if not items or not all(isinstance(one, kind) for one in items):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
     if rule.rule == "trend":
@@ -172,11 +168,16 @@ def _of_parts(rule: Rule, pairs: Sequence[Comparison]) -> rules.Decision:
         return rules.leader(parts, margin=margin)
     if rule.rule == "above" and len(parts) > 1:
         raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
+    return _counted(rule, parts, k, level=margin)
+
+
+def _counted(rule: Rule, parts: Sequence[Estimate], k: int | str, *, level: float | None = None) -> rules.Decision:
+    """Whether k of the parts are what the rule asks for; `level`: within which of the threshold nothing is above it."""
     if rule.rule == "at_least":
-        return rules.at_least(parts, margin or 0.0, k=k)
+        return rules.at_least(parts, rule.margin or 0.0, k=k)
     if rule.rule == "equal":
-        return rules.equal(parts, margin or 0.0, k=k)
-    return rules.k_of(parts, k, rule.threshold, margin=margin)
+        return rules.equal(parts, rule.margin or 0.0, k=k)
+    return rules.k_of(parts, k, rule.threshold, margin=level)
 
 
 def _of_orders(rule: Rule, several: Sequence[Ordered]) -> rules.Decision:
@@ -196,8 +197,6 @@ def _of_numbers(rule: Rule, numbers: Sequence[SameNumber]) -> rules.Decision:
 
 def _own_repeat(claim: Claim) -> str:
     """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
-    if isinstance(claim, OnlyIf):
-        return _own_repeat(claim.parts)
     several = [one for one in _items(claim) if isinstance(one, Ordered)]
     known = [one for one in several if one.repeats is not None]
     pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
@@ -285,9 +284,8 @@ class Verdict:
         if not tested or self.rows.empty:
             return values
         row = self.rows.iloc[self._decisive()]
-        names = {"part": "part", "effect": "ours", "low": "low", "high": "high", "published": "published"}
-        values |= {name: None if pd.isna(row[column]) else row[column] for name, column in names.items()}
-        values["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
+        shown = row.rename({"ours": "effect"})[["part", "effect", "low", "high", "published", "detectable"]]
+        values |= {str(name): None if pd.isna(value) else value for name, value in shown.items()}
         return values | {"needed": self.awaited.needed if self.awaited else None}
 
     def _decisive(self) -> int:
@@ -321,12 +319,13 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     the claim is not what its rule is about.
     """
     rule = analysis_plan.rule(name)
-    decision = _decided(rule, claim, have)
+    bases, claim = (claim.bases, claim.parts) if isinstance(claim, OnlyIf) else ({}, claim)
+    decision = _decided(rule, claim, bases, have)
     if decision.answer in (rules.YES, rules.NO) and any(choice in turned_by for choice in rule.unreported):
         decision = replace(decision, answer=rules.DEPENDS, why="")
     ours = published.column("kind").get(name) == "question"
     nothing = grounds.OUR_QUESTION if ours else grounds.STAND_INS  # nobody's material but the paper's own words
-    ground = grounds.weakest(_grounds(claim)) if claim else nothing
+    ground = grounds.weakest([*_grounds(claim), *_grounds(bases)]) if claim else nothing
     rows = _rows(rule, claim) if claim else []
     frame = pd.DataFrame([{"claim": rule.id, **row} for row in rows], columns=list(COLUMNS))
     typed = frame.astype({"n": "Int64", "clusters": "Int64"})
@@ -336,8 +335,6 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
 # ---------------------------------------------------------------------------------------------------------------- rows
 def _rows(rule: Rule, claim: Claim) -> list[dict[str, Any]]:
     """The parts of a claim, in the columns of `COLUMNS`."""
-    if isinstance(claim, OnlyIf):
-        return _rows(rule, claim.parts)
     if isinstance(claim, Mapping):
         return [
             {"part": part, **(_number_of(rule, one) if isinstance(one, SameNumber) else part_of(rule, one))}
@@ -348,7 +345,7 @@ def _rows(rule: Rule, claim: Claim) -> list[dict[str, Any]]:
 
 def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     """One part: published, ours with its interval, its p-value and answer were it the only part."""
-    alone = _alone(rule, pair.ours)
+    alone = _counted(rule, [pair.ours], "all")
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
     row["why"] = why_open(alone, lines(rule), row["low"], row["high"])
@@ -375,14 +372,6 @@ def lines(rule: Rule) -> tuple[float, ...]:
     if rule.rule == "equal":
         return (-margin, margin)
     return (-margin,) if rule.rule == "at_least" else (rule.threshold,)
-
-
-def _alone(rule: Rule, quantity: Estimate) -> rules.Decision:
-    if rule.rule == "at_least":
-        return rules.at_least(quantity, rule.margin or 0.0)
-    if rule.rule == "equal":
-        return rules.equal(quantity, rule.margin or 0.0)
-    return rules.above(quantity, rule.threshold)
 
 
 def _number_of(rule: Rule, one: SameNumber) -> dict[str, Any]:

@@ -161,7 +161,8 @@ def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], given: 
     if any(_is_few_of(new, run) for run in runs):
         return "of a few inputs of a data set of which the reference has more: leave it out"
     parts = [_parts(run) for run in runs if _is_shared_otherwise(new, run)]
-    if parts and sum(_is_part_beside(new, run) for run in given) < _parts(new):
+    together = [run for run in given if _has_inputs_of(new, run) and _parts(run) == _parts(new)]
+    if parts and len(together) < _parts(new):
         known = "whole" if parts[0] == 1 else f"in {parts[0]} parts"
         return f"one of {_parts(new)} parts, but the reference has these inputs {known}: add all parts at once"
     return ""
@@ -196,11 +197,6 @@ def _parts(run: Mapping[str, Any]) -> int:
 def _is_shared_otherwise(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     """Whether a run has inputs of a part, but not as one of the same number of parts."""
     return _has_inputs_of(part, run) and _parts(part) not in (1, _parts(run))
-
-
-def _is_part_beside(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-    """Whether a run is a part, or one of the others, of the same inputs in the same number of parts."""
-    return _has_inputs_of(part, run) and _parts(part) == _parts(run)
 
 
 def _has_inputs_of(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:

@@ -89,9 +89,7 @@ class Scores:
         rows: Prepare | None = None,
         known: dict[Hashable, pd.DataFrame] | None = None,
         unit: Sequence[str] = ("dataset", "id"),
-        cluster: str = "cluster",
         stratum: str | None = "dataset",
-        value: str = "value",
         bounds: tuple[float, float] = (-np.inf, np.inf),
         printed: pd.DataFrame | None = None,
         firmest: bool = False,
@@ -118,14 +116,13 @@ class Scores:
         if firmest:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
-        defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
+        defined = frame[frame.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
         cells = Conditions.of(
             frame if defined.empty else defined,
             over=over,
             unit=unit,
-            cluster=cluster,
+            cluster="cluster",
             stratum=stratum,
-            value=value,
             bounds=bounds,
             n_resamples=n_resamples or RESAMPLES,
         )

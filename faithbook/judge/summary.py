@@ -61,13 +61,8 @@ def facts(board: pd.DataFrame) -> pd.DataFrame:
     """
     rows = distinct(board)
     ground = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
-    rows = rows.assign(ground=ground, paper=_whose(rows))[rows["decision"] != NOTHING]
+    rows = rows.assign(ground=ground, paper=rows["id"].map(published.sources()))[rows["decision"] != NOTHING]
     return rows.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
-
-
-def _whose(board: pd.DataFrame) -> pd.Series:
-    """Whose words the rows of a board are (`published.sources`)."""
-    return board["id"].map(published.sources())
 
 
 def counts(board: pd.DataFrame) -> pd.DataFrame:
@@ -97,7 +92,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     an interval: another standard than the verdict's, so that the two may differ.
     """
     ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
-    rows = board.assign(ground=ground, paper=_whose(board))
+    rows = board.assign(ground=ground, paper=board["id"].map(published.sources()))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
     claims = published.claims().set_index("id").loc[rows["id"]]

@@ -66,10 +66,8 @@ def limits(both: pd.DataFrame) -> Drawn:
     mean_ends = "; ".join(
         f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index
     )
-    return (
-        fig,
-        f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {mean_ends}.",
-    )
+    alt = f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {mean_ends}."
+    return fig, alt
 
 
 def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
@@ -118,10 +116,8 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
     changed = "; ".join(
         f"{title}: {int((r.iloc[:, 0] != r.iloc[:, 1]).sum())} of {len(r)}" for title, r in panels.items()
     )
-    return (
-        fig,
-        f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}.",
-    )
+    alt = f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}."
+    return fig, alt
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours
@@ -133,16 +129,13 @@ def ranges(bounds: pd.DataFrame) -> Drawn:
     tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
     layout = Layout(panel="dataset", series="length", columns=3, names=labels(), mark=0.0, width=9.5)
     fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
-    return (
-        fig,
-        "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length.",
-    )
+    return fig, "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length."
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     """Accuracy against the radius of an attack, one line per model, one panel per data set (dataset, classifier,
     radius, estimate, low, high)."""
-    models_of = _asked_on(together)
+    models_of = {dataset: models for models, sets in together for dataset in sets}
     kept = [
         name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
     ]
@@ -154,20 +147,12 @@ def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
 def scores(values: pd.DataFrame, together: Together) -> Drawn:
     """AOPC and NAOPC of each method, two panels for the models of each group (score, classifier, method, estimate, low,
     high; random scores among the methods)."""
-    frames = []
+    frames, values = [], values.sort_values("method", key=lambda names: names == "random", kind="stable")
     for models, sets in together:
         on = ", ".join(label(dataset) for dataset in sets)
         part = values[values.classifier.isin(models)]
         frames += [
             part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
         ]
-    tidy = pd.concat(frames)
-    tidy = tidy.sort_values("method", key=lambda names: names == "random", kind="stable")
-    tidy["panel"] = pd.Categorical(tidy["panel"], [frame["panel"].iloc[0] for frame in frames])
-    tidy = tidy.sort_values("panel", kind="stable").astype({"panel": str})
     layout = Layout(panel="panel", series="classifier", names=labels(), width=9.5)
-    return dot_plot(tidy, "score, higher is better", row="method", layout=layout)
-
-
-def _asked_on(together: Together) -> dict[str, Sequence[str]]:
-    return {dataset: models for models, sets in together for dataset in sets}
+    return dot_plot(pd.concat(frames), "score, higher is better", row="method", layout=layout)

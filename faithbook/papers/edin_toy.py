@@ -106,23 +106,15 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
     """
     by_name = {}
     for row in bounds.to_dict("records"):
-        of_function = orders[orders.function == row["function"]]
-        asked = answers[answers.function == row["function"]]
-        small = Small(
-            dict(zip(asked.left, asked.answer, strict=True)),
-            {
-                _numbers(o): (a, n)
-                for o, a, n in zip(of_function.order, of_function.aopc, of_function.naopc, strict=True)
-            },
-            (row["lower"], row["upper"]),
-        )
-        _agree(row["function"], "AOPC", {o: (small.aopc(o), a) for o, (a, _) in small.orders.items()})
+        asked, ordered = (frame[frame.function == row["function"]] for frame in (answers, orders))
+        scores = {
+            tuple(map(int, order.split())): (aopc, naopc)
+            for order, aopc, naopc in zip(ordered.order, ordered.aopc, ordered.naopc, strict=True)
+        }
+        small = Small(dict(zip(asked.left, asked.answer, strict=True)), scores, (row["lower"], row["upper"]))
+        _agree(row["function"], "AOPC", {order: (small.aopc(order), aopc) for order, (aopc, _) in scores.items()})
         by_name[row["function"]] = small
     return by_name
-
-
-def _numbers(order: str) -> Order:
-    return tuple(int(word) for word in order.split())
 
 
 def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> None:

@@ -7,7 +7,6 @@ has something to hold the library against. Shape letters: n words of a text, K s
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.show.numbers import ends_of, row_of
+from faithbook.show.numbers import ends_of, listed
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import Estimate
 from faithlib.errors import InputError
@@ -257,12 +256,11 @@ def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
 
 def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
     """Mean accuracy at every share, with intervals: cells over curve, method, share as a frame of points."""
-    rows = []
-    for metric, method in itertools.product(shares, methods):
-        for share in shares[metric]:
-            found = curves.mean(curve=metric, method=method, share=share)
-            rows.append({"metric": metric, "method": method, "share": share, **row_of(found)})
-    return pd.DataFrame(rows)
+    keys = [(metric, method, share) for metric in shares for method in methods for share in shares[metric]]
+    means = {
+        (curve, method, share): curves.mean(curve=curve, method=method, share=share) for curve, method, share in keys
+    }
+    return listed(means, ["metric", "method", "share"])
 
 
 def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Estimate, Estimate]:

@@ -16,7 +16,7 @@ from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
 from faithbook.show.numbers import ENDS, ends_of, printed
-from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
 from faithbook.stats.comparison import Comparison
 
 RED = "#CC0000"
@@ -216,16 +216,9 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
     as ticks (`alone`: setting, estimate), and the tau of the methods' ranking (setting, and estimate and tau with their
     ends; a row a setting, in order)."""
     level, tau = "change of SaCo", "Kendall's tau with the main ranking of methods"
-    order = ("tau", "tau low", "tau high")
-    tidy = pd.concat(
-        [
-            mine[["setting", *ENDS]].assign(panel=level, series="mean of ten methods"),
-            alone[["setting", "estimate"]].assign(panel=level, series="single methods"),
-            mine[["setting", *order]]
-            .rename(columns=dict(zip(order, ENDS, strict=True)))
-            .assign(panel=tau, series="tau"),
-        ]
-    )
+    of_mine = {"mean of ten methods": ENDS, "tau": ("tau", "tau low", "tau high")}
+    tidy = pd.concat([stacked(mine, ["setting"], of_mine, "series"), alone.assign(series="single methods")])
+    tidy["panel"] = np.where(tidy["series"] == "tau", tau, level)
     looks = {"mean of ten methods": (OURS, "o"), "single methods": ("#888888", "|"), "tau": (PALETTE[1], "D")}
     mark = {level: 0.0, tau: 1.0}
     layout = Layout(panel="panel", series="series", names=names, looks=looks, mark=mark, shared=False, width=9)
@@ -235,11 +228,8 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
 def beside(table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]) -> Drawn:
     """SaCo by method as printed and on each kind of images (`colours`); `columns_of`: where the table has a kind's
     estimate and its ends."""
-    theirs = table[["method", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
-    of_ours = [
-        table[["method", *columns_of(name)]].set_axis(["method", *ENDS], axis=1).assign(series=name) for name in colours
-    ]
+    columns = {"published": ("published",), **{name: columns_of(name) for name in colours}}
     looks = {name: (colour, "os"[place]) for place, (name, colour) in enumerate(colours.items())}
     names = {method: short(method) for method in table["method"]}
     layout = Layout(series="series", names=names, looks=looks, mark=0.0, width=7.5)
-    return dot_plot(pd.concat([theirs, *of_ours]), "SaCo", row="method", layout=layout)
+    return dot_plot(stacked(table, ["method"], columns, "series"), "SaCo", row="method", layout=layout)

@@ -103,19 +103,10 @@ def matrix(cells: Conditions, rows: list[dict[str, Any]]) -> tuple[Array, NDArra
     """Values [M, R] of texts that have all rows, and their clusters [M]; a row is the mean over the cells with its
     labels, on each text (over those that are defined).
 
-    Raises InputError where a row has no cell.
+    Raises what `Conditions.having` raises: InputError where a row has no cell.
     """
-    columns, values = cells.values.columns, cells.values.to_numpy(dtype=float)
-    levels = {name: columns.get_level_values(name) for name in map(str, columns.names)}
-    found = []
-    for labels in rows:
-        chosen = np.ones(len(columns), dtype=bool)
-        for level, wanted in labels.items():
-            chosen &= levels[level].isin([wanted] if isinstance(wanted, str | int) else list(wanted))
-        if not chosen.any():
-            raise InputError(f"no cell has {labels}")
-        found.append(defined_mean(values[:, chosen].T))
-    wide = np.stack(found, axis=1)
+    values = cells.values.to_numpy(dtype=float)
+    wide = np.stack([defined_mean(values[:, cells.having(**labels)].T) for labels in rows], axis=1)
     whole = ~np.isnan(wide).any(axis=1)
     return wide[whole], cells.cluster[whole]
 

@@ -125,20 +125,16 @@ def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) 
     return units[units["value"].notna() | (known == 0)]
 
 
-def means_of(
-    table: pd.DataFrame, columns: Sequence[str], *, over: Sequence[str] = (), n_resamples: int = 1999
-) -> Callable[..., Comparison]:
-    """Means of columns of a table with one row per text (`input`) and cell: a function of the column, and of labels of
-    the cells in `over`. For what is counted on texts and kept beside the values of single inputs.
+def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Comparison]:
+    """Means of columns of a table with one row per text (`input`): a function of the column. For what is counted on
+    texts and kept beside the values of single inputs.
 
-    >>> texts = pd.DataFrame({"input": ["a", "b"], "language": "de", "words": [3, 5]})
-    >>> means_of(texts, ["words"], over=["language"])("words", language="de").ours.point
+    >>> means_of(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point
     4.0
     """
-    long = table.melt(["input", *over], list(columns), "quantity", "value").dropna(subset=["value"])
-    long["value"] = long["value"].astype(float)
-    cells = Conditions.of(long, over=["quantity", *over], unit="input", n_resamples=n_resamples)
-    return lambda quantity, **labels: Comparison(cells.mean(quantity=quantity, **labels))
+    long = table.melt("input", list(columns), "quantity", "value").dropna(subset=["value"])
+    cells = Conditions.of(long.astype({"value": float}), over=["quantity"], unit="input", n_resamples=1999)
+    return lambda quantity: Comparison(cells.mean(quantity=quantity))
 
 
 def of_texts(page: Page) -> Scores:
@@ -324,6 +320,8 @@ def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: objec
     fewer than two have a value of every row."""
     try:
         return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
+    except UnknownNameError:
+        raise
     except InputError:
         return Signal(cells.undefined, cells.undefined, np.nan, np.nan, 0)
 

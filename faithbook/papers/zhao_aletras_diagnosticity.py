@@ -205,12 +205,11 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
     difference is taken, except for a variant that changes the limits: where the empty text costs hardly any probability
     they divide by almost nothing.
     """
-    on = ["dataset", "seed", "id", "cluster", "method", "metric"]
     wins = against_random(variants, on=["dataset", "seed", "id", "metric", "variant"])
     frames = []
     for name in [one for one in dict.fromkeys(wins["variant"]) if one != "paper"]:
         base = wins[wins["variant"] == (bases or {}).get(name, "paper")]
-        both = wins[wins["variant"] == name].merge(base[[*on, "value", "win"]], on=on, suffixes=("", "_base"))
+        both = wins[wins["variant"] == name].merge(base[[*_INPUT, "value", "win"]], on=_INPUT, suffixes=("", "_base"))
         won, won_base = both["win"], both["win_base"]
         here, there = won.notna(), won_base.notna()
         defined = here & there
@@ -224,21 +223,19 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
             ONE_SIDED: (here != there).astype(float),
         }
         frames += [both.assign(shows=what, value=values) for what, values in shown.items()]
-    return pd.concat(frames, ignore_index=True)[[*on, "variant", "shows", "value"]]
+    return pd.concat(frames, ignore_index=True)[[*_INPUT, "variant", "shows", "value"]]
 
 
 def one_draw_flips(wins: pd.DataFrame) -> pd.DataFrame:
     """Of `counted` rows of soft metrics: 1 where the first draw alone puts the other attribution ahead than the mean of
     all draws does, as rows that show `FLIP`."""
-    on = ["dataset", "seed", "id", "cluster", "method", "metric"]
     won = wins[(wins["shows"] == WIN) & wins["metric"].str.startswith("soft")]
     once = won[won["metric"].str.endswith("_one_draw")]
     once = once.assign(metric=once["metric"].str.removesuffix("_one_draw"))
-    both = won.merge(once[[*on, "value"]], on=on, suffixes=("", "_once"))
+    both = won.merge(once[[*_INPUT, "value"]], on=_INPUT, suffixes=("", "_once"))
     defined = both["value"].notna() & both["value_once"].notna()
-    return both.assign(shows=FLIP, value=(both["value"] != both["value_once"]).astype(float).where(defined))[
-        [*on, "shows", "value"]
-    ]
+    flips = (both["value"] != both["value_once"]).astype(float).where(defined)
+    return both.assign(shows=FLIP, value=flips)[[*_INPUT, "shows", "value"]]
 
 
 EVERYTHING, REAL_ALONE = "everything", "real alone"

@@ -9,20 +9,16 @@ import pandas as pd
 
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import labels
-from faithbook.show.numbers import ENDS
-from faithbook.show.plots import Drawn, Layout, dot_plot
+from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
 
 
 def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:
     """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: one panel per
     metric (metric, method, and of either side its value, low and high, under "min-max" and "ranks")."""
     looks = {"min-max": (PUBLISHED, "D"), "ranks": (OURS, "o")}
-    keys, kept = ["metric", "method"], orders[orders.method.isin([*methods, "average"])]
-    sides = [
-        kept[[*keys, side, f"{side} low", f"{side} high"]].set_axis([*keys, *ENDS], axis=1).assign(amounts=side)
-        for side in looks
-    ]
-    tidy = pd.concat([side[side.metric == metric] for metric in metrics for side in sides])
+    kept = orders[orders.method.isin([*methods, "average"])]
+    ends = {side: [side, f"{side} low", f"{side} high"] for side in looks}
+    tidy = pd.concat([stacked(kept[kept.metric == one], ["metric", "method"], ends, "amounts") for one in metrics])
     layout = Layout(panel="metric", series="amounts", names=labels(), looks=looks, mark=0.5)
     return dot_plot(tidy, "diagnosticity", row="method", layout=layout)
 
@@ -44,10 +40,7 @@ def effects(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]
         "change of the mean score": ["score", "score low", "score high"],
         "change of diagnosticity": ["change", "low", "high"],
     }
-    keys = ["variant", "metric"]
     ordered = pd.concat([changes[(changes.variant == name) & changes.metric.isin(metrics)] for name in names])
-    tidy = pd.concat(
-        [ordered[[*keys, *of]].set_axis([*keys, *ENDS], axis=1).assign(panel=panel) for panel, of in panels.items()]
-    )
+    tidy = stacked(ordered, ["variant", "metric"], panels, "panel")
     layout = Layout(panel="panel", series="metric", names=labels() | names, mark=0.0, shared=False)
     return dot_plot(tidy, "other choice minus ours", row="variant", layout=layout)

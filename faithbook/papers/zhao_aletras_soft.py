@@ -89,13 +89,9 @@ def replayed_soft(
         for rest in subsets([name for name in SOFT_CHOICES if name not in ("normaliser", "mask")]):
             floor = (padded.empty if "empty text" in rest else zeroed.soft_empty)[:, None]
             ns, nc = (answer[:, :1] if "draws" in rest else answer for answer in answers)
-            yield (
-                replay_name("soft_ns", (*masked, *rest)),
-                {
-                    "soft_ns": soft_ns(full, ns, floor, clip="limits" in rest),
-                    "soft_nc": soft_nc(full, nc, floor, clip="limits" in rest),
-                },
-            )
+            clip = "limits" in rest
+            both = {"soft_ns": soft_ns(full, ns, floor, clip=clip), "soft_nc": soft_nc(full, nc, floor, clip=clip)}
+            yield replay_name("soft_ns", (*masked, *rest)), both
 
 
 def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from faithbook.show import figures, hover
 from faithbook.show.figures import OURS, PUBLISHED
-from faithbook.show.numbers import ends_of, printed
+from faithbook.show.numbers import ENDS, ends_of, printed
 from faithbook.show.tables import apart
 from faithbook.stats.comparison import Comparison
 
@@ -81,6 +81,16 @@ def beside(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
         for series, ends in (("ours", ends_of(pair)), ("published", printed(pair)))
     ]
     return pd.DataFrame(rows).dropna(subset=["estimate"])
+
+
+def stacked(frame: pd.DataFrame, keys: Sequence[str], columns: Mapping[str, Sequence[str]], into: str) -> pd.DataFrame:
+    """A wide frame as rows of a plot, below one another: by level of the column `into`, the columns that hold its
+    estimate and the ends of its interval, or its estimate alone."""
+    parts = [
+        frame[[*keys, *held]].set_axis([*keys, *ENDS[: len(held)]], axis=1).assign(**{into: level})
+        for level, held in columns.items()
+    ]
+    return pd.concat(parts)
 
 
 def beside_plot(pairs: Mapping[str, Comparison], x_label: str) -> Drawn:
@@ -249,7 +259,6 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
 
 def claims_in_words(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """What a plot of claims shows, for those who do not see it."""
-    theirs = rows[["claim", "part", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
-    tidy = pd.concat([rows.rename(columns={"ours": "estimate"}).assign(series="ours"), theirs])
+    tidy = stacked(rows, ["claim", "part"], {"ours": ["ours", "low", "high"], "published": ["published"]}, "series")
     look = Layout(panel="claim", series="series", names=titles)
     return _spoken(tidy.dropna(subset=["estimate"]), "Dot plot, one panel a claim,", "part", look)

@@ -56,14 +56,10 @@ class Comparison:
     def __truediv__(self, other: Comparison | float) -> Comparison:
         return self._with(other, lambda a, b: a / b)
 
-    def __radd__(self, other: float) -> Comparison:
-        return self + other
-
     def __rsub__(self, other: float) -> Comparison:
         return -self + other
 
-    def __rmul__(self, other: float) -> Comparison:
-        return self * other
+    __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Comparison:
         return replace(self, ours=-self.ours, published=-self.published)

@@ -87,7 +87,12 @@ class Conditions:
         return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=seed), bounds, seeds)
 
     def mean(self, **labels: object) -> Estimate:
-        """The mean over the cells that have these labels (each one or several) of each cell's mean over its units.
+        """The mean over the cells that have these labels (each one or several) of each cell's mean over its units; what
+        `having` raises."""
+        return self._quantity(self.having(**labels))
+
+    def having(self, **labels: object) -> NDArray[np.bool_]:
+        """Which cells [C] have these labels (each one or several).
 
         Raises UnknownNameError for a level that the cells do not have, InputError where no cell has the labels.
         """
@@ -100,7 +105,7 @@ class Conditions:
             chosen &= self._levels[level].among(accepted)
         if not chosen.any():
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
-        return self._quantity(chosen)
+        return chosen
 
     @property
     def undefined(self) -> Estimate:

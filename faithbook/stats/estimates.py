@@ -234,18 +234,8 @@ class Estimate:
         return replace(ratio, bounds=(-np.inf, np.inf)) if isinstance(other, Estimate) else ratio
 
     def __abs__(self) -> Estimate:
-        low, high = self.bounds
-        return replace(
-            self,
-            point=abs(self.point),
-            draws=np.abs(self.draws),
-            influence=np.sign(self.point) * self.influence,
-            bounds=(0.0, max(abs(low), abs(high))),
-            share=None,
-            seeds=np.abs(self.seeds),
-            reach=None,
-            discordant=None,
-        )
+        size = self._with(0.0, lambda a, _: abs(a), (float(np.sign(self.point)), 0.0))
+        return replace(size, bounds=(0.0, max(map(abs, self.bounds))), reach=None)
 
     def __neg__(self) -> Estimate:
         low, high = self.bounds

@@ -23,7 +23,6 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers import edin
 from faithbook.papers.edin_released import MODELS, SHORT
-from faithbook.papers.edin_searches import deduplicated
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.evaluation import aopc_scores
 
@@ -54,7 +53,11 @@ def searches(table):
         merged = ends_of(beam_bounds(table, width=width, limits=(0, 1)))
         yield "merged", width, merged
         # An error bound is about the sets, so that both have one.
-        yield "deduplicated", width, merged | dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
+        yield (
+            "deduplicated",
+            width,
+            merged | dict(zip(("lower", "upper"), edin.deduplicated(table, width), strict=True)),
+        )
     for width in settings["pruned"]["widths"]:
         pruned = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
         yield "pruned", width, ends_of(pruned)

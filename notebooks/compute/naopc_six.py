@@ -25,7 +25,7 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.papers.edin_coded import as_coded
+from faithbook.papers.edin_methods import as_coded
 from faithbook.sources.edin_texts import LENGTHS, POSITIVE, edin_texts
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.evaluation import aopc_scores
