@@ -118,12 +118,10 @@ def outputs_figure(metric, number, told):
     fig, alt = zaman_belinkov_figures.rows_by_output(
         frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as
     )
-    return page.figure(
-        fig,
-        f"crosslingual_figure{number}",
-        alt=alt,
-        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}",
+    caption = (
+        f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}"
     )
+    return page.figure(fig, f"crosslingual_figure{number}", alt=alt, caption=caption)
 
 
 outputs_figure("comprehensiveness", 3, "Higher is better.")
@@ -400,14 +398,11 @@ counted = pd.concat(
     if signals[name].n
 )
 fig, alt = zaman_belinkov_figures.told_apart(counted, few)
-page.figure(
-    fig,
-    "crosslingual_erasure_curve",
-    alt=alt,
-    caption="Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
-    "what would be counted if all were equally good. Dashed: how many inputs the released code reads.",
-    data=counted,
+caption = (
+    "Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
+    "what would be counted if all were equally good. Dashed: how many inputs the released code reads."
 )
+page.figure(fig, "crosslingual_erasure_curve", alt=alt, caption=caption, data=counted)
 
 # %% [markdown]
 # ### To separate is not to be right

@@ -133,13 +133,11 @@ page.table(
 PANELS = [setting for setting in SETTINGS if setting not in ("random links", "means of both")]
 frames = {setting: rho[setting].frame([*THIRTEEN, *BLIND[::2]]) for setting in PANELS}
 fig, alt = zaman_belinkov_figures.above_floors(frames, LOOKING, BLIND, SETTINGS)
-page.figure(
-    fig,
-    "crosslingual_floors_plot",
-    alt=alt,
-    caption=f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
-    "settings. Attributions of the loss.",
+caption = (
+    f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
+    "settings. Attributions of the loss."
 )
+page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
 
 # %% [markdown]
 # ## What is left above the baselines

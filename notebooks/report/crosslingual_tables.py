@@ -110,13 +110,11 @@ page.table(
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
 fig, alt = zaman_belinkov_figures.rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", mark=0.0)
-page.figure(
-    fig,
-    "crosslingual_figure2",
-    alt=alt,
-    caption="Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
-    "right is better. Dotted: no relation.",
+caption = (
+    "Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
+    "right is better. Dotted: no relation."
 )
+page.figure(fig, "crosslingual_figure2", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
@@ -184,11 +182,9 @@ first = page.test(
 page.verdicts(first)
 
 # %%
+caption = "Published and ours for the parts of four claims; each needs to lie right of the dotted line."
 page.plot(
-    first,
-    "crosslingual_table1_claims",
-    only=["crosslingual_table1", "xl_c02", "xl_c03", "xl_c04"],
-    caption="Published and ours for the parts of four claims; each needs to lie right of the dotted line.",
+    first, "crosslingual_table1_claims", only=["crosslingual_table1", "xl_c02", "xl_c03", "xl_c04"], caption=caption
 )
 
 # %%
@@ -364,13 +360,8 @@ figure7 = figure7[figure7.output == "loss"].drop(columns="published")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
 fig, alt = zaman_belinkov_figures.by_links(figure7, points)
-page.figure(
-    fig,
-    "crosslingual_figure7",
-    alt=alt,
-    caption="What rho is when words are matched at random (the paper's Figure 7), 95 % intervals.",
-    data=figure7,
-)
+caption = "What rho is when words are matched at random (the paper's Figure 7), 95 % intervals."
+page.figure(fig, "crosslingual_figure7", alt=alt, caption=caption, data=figure7)
 
 # %% [markdown]
 # **What is tested.** Whether rho of the loss, mean over the thirteen rows, is higher with the aligner's links than with
@@ -402,12 +393,8 @@ for name in (one for one in everything_read if one not in measured.material.data
     languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
     rows_of = Rows(everything, table1, dataset=name, language=languages_of)
     apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
-page.stand_ins(
-    apart,
-    ["dataset", "row", "output"],
-    "crosslingual_tables_stand_ins",
-    caption="Table 1 on substitute data, with the values that the paper prints of XNLI",
-)
+caption = "Table 1 on substitute data, with the values that the paper prints of XNLI"
+page.stand_ins(apart, ["dataset", "row", "output"], "crosslingual_tables_stand_ins", caption=caption)
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from

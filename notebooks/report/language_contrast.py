@@ -84,14 +84,8 @@ if there:
         for kind in (CONTRAST, ALONE)
     }
     table = listed(rows, ["method", "nearer noun", "explained"])
-    display(
-        page.listing(
-            table,
-            "language_contrast_nearer",
-            digits=2,
-            caption="Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals",
-        )
-    )
+    caption = "Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals"
+    display(page.listing(table, "language_contrast_nearer", digits=2, caption=caption))
 
 # %% [markdown]
 # ## The answer

@@ -90,13 +90,8 @@ page.listing(
 # %%
 fig, alt = edin_figures.ranges(table)
 uppers = ", ".join(f"{m} {mean('upper', model=m).ours.point:.2f}" for m in models)
-page.figure(
-    fig,
-    "naopc_bounds_plot",
-    alt=f"{alt} Mean upper bounds: {uppers}.",
-    caption="What an explanation can reach at all: mean lower to mean upper bound of AOPC.",
-    data=table,
-)
+caption = "What an explanation can reach at all: mean lower to mean upper bound of AOPC."
+page.figure(fig, "naopc_bounds_plot", alt=f"{alt} Mean upper bounds: {uppers}.", caption=caption, data=table)
 
 # %%
 Markdown(
@@ -191,14 +186,11 @@ accuracy, radii = attacked.quantity(*CELL), sorted(attacked.levels("radius"))
 under_attack = [(dataset, name, radius) for dataset in datasets for name in asked_on[dataset] for radius in radii]
 robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
 fig, alt = edin_figures.attacked(robustness, together)
-page.figure(
-    fig,
-    "naopc_robustness",
-    alt=alt,
-    caption="Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
-    f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts).",
-    data=robustness,
+caption = (
+    "Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
+    f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts)."
 )
+page.figure(fig, "naopc_robustness", alt=alt, caption=caption, data=robustness)
 
 # %% [markdown]
 # The claim has two parts, *more faithful under AOPC* and *less faithful under NAOPC*. Each compares `robust` with `l6` on the
@@ -332,14 +324,12 @@ for search in shares.levels("search"):
     passes = {"forward passes": "rows", "of the exact search": "rows_exact"}
     rows[-1] |= {head: means[name].ours.point for head, name in passes.items()}
 beams = pd.DataFrame(rows)
-page.listing(
-    beams,
-    "naopc_beams",
-    caption="Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
+caption = (
+    "Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
     "more than .02, forward passes per text. `released`: as published; `merged`: equal sets are one entry, and the best path "
-    "over all visited sets counts",
-    digits=4,
+    "over all visited sets counts"
 )
+page.listing(beams, "naopc_beams", caption=caption, digits=4)
 
 # %%
 first = sorted(beams.search, key=lambda search: search != edin_bounds.PUBLISHED_SEARCH)  # the paper's own

@@ -136,23 +136,18 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
 # %%
 bounds = edin_tables.bounds_table(limits, exact)
+caption = "Published means of bounds, words and seconds, and ours, with the cause"
 compared(
-    bounds,
-    "naopc_released_bounds",
-    *["dataset", "length", "model", "search", "subset", "statistic"],
-    caption="Published means of bounds, words and seconds, and ours, with the cause",
+    bounds, "naopc_released_bounds", *["dataset", "length", "model", "search", "subset", "statistic"], caption=caption
 )
 
 # %%
 high = edin_tables.too_high(limits, exact)
-page.listing(
-    high,
-    "naopc_released_too_high",
-    digits=4,
-    caption="Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
-    "the released one, what the released beam found, and by how much the released one is too high",
-    empty="*No released upper limit is too high.*",
+caption = (
+    "Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
+    "the released one, what the released beam found, and by how much the released one is too high"
 )
+page.listing(high, "naopc_released_too_high", digits=4, caption=caption, empty="*No released upper limit is too high.*")
 
 # %%
 right = int((high.upper_beam - high.upper_ours).abs().lt(1e-4).sum())
@@ -226,12 +221,8 @@ Markdown(
 means = edin_tables.scores_table(cells, limits, exact)
 
 # %%
-compared(
-    means,
-    "naopc_released_scores",
-    *["dataset", "length", "model", "method", "metric"],
-    caption="Published mean scores and ours, with the cause",
-)
+caption = "Published mean scores and ours, with the cause"
+compared(means, "naopc_released_scores", *["dataset", "length", "model", "method", "metric"], caption=caption)
 
 # %%
 methods = [name for name in measured.levels("method") if name != "none"]
@@ -369,11 +360,9 @@ Markdown(
 
 # %%
 taus = edin_tables.taus_table(cells, limits, exact)
+caption = "Published agreements of rankings and ours, with the cause"
 compared(
-    taus,
-    "naopc_released_taus",
-    *["dataset", "length", "ranking", "metric", "statistic", "bounds"],
-    caption="Published agreements of rankings and ours, with the cause",
+    taus, "naopc_released_taus", *["dataset", "length", "ranking", "metric", "statistic", "bounds"], caption=caption
 )
 
 # %%

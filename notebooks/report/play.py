@@ -102,13 +102,11 @@ def drawn(ax, item, scale, unit):
 
 first = erased["items"][0]
 fig, ax = plt.subplots(figsize=(7, 4))
-page.figure(
-    fig,
-    "play_erase",
-    alt=drawn(ax, first, erased["scale"], "word"),
-    caption=f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
-    f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average.",
+caption = (
+    f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
+    f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average."
 )
+page.figure(fig, "play_erase", alt=drawn(ax, first, erased["scale"], "word"), caption=caption)
 
 # %% [markdown]
 # ## Which part of an image first?
@@ -156,13 +154,11 @@ games.game(
 # %%
 asked = prompted["items"][0]
 fig, ax = plt.subplots(figsize=(7, 4))
-page.figure(
-    fig,
-    "play_prompt",
-    alt=drawn(ax, asked, prompted["scale"], "sentence"),
-    caption=f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
-    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average.",
+caption = (
+    f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
+    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average."
 )
+page.figure(fig, "play_prompt", alt=drawn(ax, asked, prompted["scale"], "sentence"), caption=caption)
 
 # %% [markdown]
 # ## Soft against hard

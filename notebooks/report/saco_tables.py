@@ -145,12 +145,8 @@ page.verdicts(first)
 Markdown(f"Change of SaCo in percent: {gains(*GAINS)}.")
 
 # %%
-page.plot(
-    first,
-    "saco_table1_claims",
-    only=["saco_c03", "saco_c04"],
-    caption="The differences of SaCo behind two claims; each needs its own right of the dotted line.",
-)
+caption = "The differences of SaCo behind two claims; each needs its own right of the dotted line."
+page.plot(first, "saco_table1_claims", only=["saco_c03", "saco_c04"], caption=caption)
 
 # %% [markdown]
 # **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
@@ -158,11 +154,8 @@ page.plot(
 # undecided because the images are few.
 
 # %%
-page.curve(
-    curves["saco_c03"],
-    "saco_c03_curve",
-    caption="Whether gradients about double SaCo, by setting: the part that decides.",
-)
+caption = "Whether gradients about double SaCo, by setting: the part that decides."
+page.curve(curves["saco_c03"], "saco_c03_curve", caption=caption)
 
 # %%
 page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers help, less than gradients, by setting.")
@@ -203,12 +196,8 @@ same = page.measure(
 )
 cut = same.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [cut(method, k=k) for k in KS] for method in METHODS})
-page.figure(
-    fig,
-    "saco_table2_groups",
-    alt=alt,
-    caption="The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better.",
-)
+caption = "The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better."
+page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether the ten methods rank as in the paper, by Kendall's tau against chance (1 for the same order,
@@ -231,13 +220,11 @@ second = page.test(
 page.verdicts(second)
 
 # %%
-page.plot(
-    second,
-    "saco_table2_claims",
-    only=["saco_table2", "saco_c08", "saco_c10", "saco_c11"],
-    caption="Published and ours for every part of four claims; each part of c10 needs to lie near zero, the others right "
-    "of the dotted line.",
+caption = (
+    "Published and ours for every part of four claims; each part of c10 needs to lie near zero, the others right "
+    "of the dotted line."
 )
+page.plot(second, "saco_table2_claims", only=["saco_table2", "saco_c08", "saco_c10", "saco_c11"], caption=caption)
 
 # %%
 page.parts(second, "saco_tables_parts", caption="Every part of the claims on Table 2")

@@ -159,13 +159,11 @@ page.listing(
 
 # %%
 fig, alt = zhao_aletras_figures.with_and_without_amounts(orders, SOFT, methods)
-page.figure(
-    fig,
-    "soft_amounts_orders_plot",
-    alt=alt,
-    caption=f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
-    "the most peaked to the flattest in the table above. Dotted: one half.",
+caption = (
+    f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
+    "the most peaked to the flattest in the table above. Dotted: one half."
 )
+page.figure(fig, "soft_amounts_orders_plot", alt=alt, caption=caption)
 
 # %%
 gains = {metric: exchanged(RANKS, metric) - exchanged(RANKS, metric, shows=BEFORE) for metric in SOFT}
@@ -253,14 +251,11 @@ def shown(name, caption, *chosen):
 
 # %%
 fig, alt = zhao_aletras_figures.effects(effects, METRICS, {name: NAMES[name] for name in asked})
-page.figure(
-    fig,
-    "soft_deviations_effects_plot",
-    alt=alt,
-    caption=f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
-    "change.",
-    data=effects,
+caption = (
+    f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
+    "change."
 )
+page.figure(fig, "soft_deviations_effects_plot", alt=alt, caption=caption, data=effects)
 
 # %% [markdown]
 # ## D1: direction of the mask
