@@ -210,16 +210,15 @@ each_in_order = {
     TABLE_OF[metric]: [source.order(output, model=model) for model in models for output in OUTPUT_NAMES]
     for metric, source in alone.items()
 }
-first = page.test(
-    {
-        "crosslingual_table3": in_order,
-        **each_in_order,
-        "crosslingual_figure4": in_order,
-        "xl_c07": leading,
-        "xl_c08": l2_ahead,
-        "crosslingual_figure3": l2_ahead,
-    }
-)
+claims = {
+    "crosslingual_table3": in_order,
+    **each_in_order,
+    "crosslingual_figure4": in_order,
+    "xl_c07": leading,
+    "xl_c08": l2_ahead,
+    "crosslingual_figure3": l2_ahead,
+}
+first = page.test(claims)
 page.verdicts(first)
 
 # %%
@@ -365,16 +364,15 @@ def rank_gain(metric, output):
     return replace(both[0] - both[1], published=there)
 
 
-second = page.test(
-    {
-        "xl_c09": specifications[("deviation", "26 rows", "all models", ALL)],
-        "xl_c10": {
-            f"rank under rho minus under {metric}, {short}": rank_gain(metric, output)
-            for metric in METRICS
-            for output, short in OUTPUT_NAMES.items()
-        },
+claims = {
+    "xl_c09": specifications[("deviation", "26 rows", "all models", ALL)],
+    "xl_c10": {
+        f"rank under rho minus under {metric}, {short}": rank_gain(metric, output)
+        for metric in METRICS
+        for output, short in OUTPUT_NAMES.items()
     },
-)
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%

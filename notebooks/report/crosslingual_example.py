@@ -148,8 +148,7 @@ two_lists(
 )
 
 # %%
-tested = page.test({"crosslingual_figure1": None})
-page.verdicts(tested)
+page.verdicts(page.test({"crosslingual_figure1": None}))
 
 # %%
 Markdown(

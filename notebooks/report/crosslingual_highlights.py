@@ -165,14 +165,13 @@ def loss_over_top(source):
     return source.loss_over_top({"integrated_gradients", "occlusion", "lime"})
 
 
-first = page.test(
-    {
-        "crosslingual_table4": in_order,
-        "crosslingual_figure5": in_order,
-        "xl_c11": on_more_texts(leads(precision), leads(on_more)),
-        "xl_c12": on_more_texts(loss_over_top(precision), loss_over_top(on_more)),
-    }
-)
+claims = {
+    "crosslingual_table4": in_order,
+    "crosslingual_figure5": in_order,
+    "xl_c11": on_more_texts(leads(precision), leads(on_more)),
+    "xl_c12": on_more_texts(loss_over_top(precision), loss_over_top(on_more)),
+}
+first = page.test(claims)
 page.verdicts(first)
 
 # %%
@@ -386,8 +385,7 @@ caption = "Human check of the program's marks, as published, and F1 from the pri
 page.listing(table6.assign(fits=np.where(fits, "yes", "no")), "crosslingual_table6", digits=2, caption=caption)
 
 # %%
-third = page.test({"crosslingual_table6": None})
-page.verdicts(third)
+page.verdicts(page.test({"crosslingual_table6": None}))
 
 # %% [markdown]
 # **What differs and why.** People marked phrases of reviews or whole sentences of papers, not words. Every word in them is

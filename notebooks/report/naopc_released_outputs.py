@@ -183,21 +183,17 @@ def apart(bound):
 
 page.quote("naopc_bounds", {"furthest pair": max(gaps.values(), key=lambda gap: gap.ours.point)})
 means_of_bounds = edin_tables.numbers(bounds, "dataset", "length", "model", "subset", "statistic")
-first = page.test(
-    {
-        "naopc_released_bounds": means_of_bounds,
-        "naopc_figure_upper_limit": means_of_bounds,
-        "naopc_figure_lower_limit": apart("lower"),
-        "naopc_figure_lengths": None,
-        "naopc_c01": {
-            f"deviation of upper bounds over models, {SETS[d]}": edin_claims.between_models(
-                [upper[d, m] for m in models]
-            )
-            for d in SHORT
-        },
+claims = {
+    "naopc_released_bounds": means_of_bounds,
+    "naopc_figure_upper_limit": means_of_bounds,
+    "naopc_figure_lower_limit": apart("lower"),
+    "naopc_figure_lengths": None,
+    "naopc_c01": {
+        f"deviation of upper bounds over models, {SETS[d]}": edin_claims.between_models([upper[d, m] for m in models])
+        for d in SHORT
     },
-)
-page.verdicts(first)
+}
+page.verdicts(page.test(claims))
 
 # %%
 clear = sum(gap.ours.p_above(edin_claims.APART) <= ALPHA for gap in gaps.values())
@@ -269,13 +265,12 @@ tried = {
     for kind in KINDS
 }
 curve = page.multiverse("naopc_c05", ["texts", "sum", "bounds"], tried)
-second = page.test(
-    {
-        "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
-        "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
-        "naopc_c05": by_chance("comprehensiveness"),
-    },
-)
+claims = {
+    "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
+    "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
+    "naopc_c05": by_chance("comprehensiveness"),
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%
@@ -329,17 +324,15 @@ page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost
 # %%
 off = {f"{bound} bound off by more than .02": mean(f"off_{bound}") for bound in ("upper", "lower")}
 released = widths[widths.comparison != "beam_variants"]  # these are a count of ours, beside the released files
-third = page.test(
-    {
-        "naopc_released_beam": edin_tables.numbers(
-            released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
-        ),
-        "naopc_figure_beam_all": None,
-        "naopc_figure_beam_single": None,
-        "naopc_c03": off,
-    },
-)
-page.verdicts(third)
+claims = {
+    "naopc_released_beam": edin_tables.numbers(
+        released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
+    ),
+    "naopc_figure_beam_all": None,
+    "naopc_figure_beam_single": None,
+    "naopc_c03": off,
+}
+page.verdicts(page.test(claims))
 
 # %%
 sampled = widths[widths.comparison == "beam_variants"]
@@ -415,19 +408,17 @@ page.figure(fig, "naopc_figure_rankings", alt=alt, caption=caption, data=data)
 
 # %%
 few = means[(means.length == "long") & means.method.isin(edin_tables.RANKED_METHODS)]
-fourth = page.test(
-    {
-        "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
-        "naopc_c02": parts["both data sets", "exact"],
-        "naopc_figure_ranking_short_comprehensiveness": again["comprehensiveness"],
-        "naopc_figure_ranking_short_sufficiency": again["sufficiency"],
-        "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
-        "naopc_figure_ranking_comprehensiveness_older": None,
-        "naopc_figure_ranking_sufficiency_older": None,
-        "naopc_review": None,
-    }
-)
-page.verdicts(fourth)
+claims = {
+    "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
+    "naopc_c02": parts["both data sets", "exact"],
+    "naopc_figure_ranking_short_comprehensiveness": again["comprehensiveness"],
+    "naopc_figure_ranking_short_sufficiency": again["sufficiency"],
+    "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
+    "naopc_figure_ranking_comprehensiveness_older": None,
+    "naopc_figure_ranking_sufficiency_older": None,
+    "naopc_review": None,
+}
+page.verdicts(page.test(claims))
 
 # %%
 allowed = rule("naopc_figure_ranking_long").margin

@@ -133,8 +133,7 @@ page.listing(
 )
 
 # %%
-tested = page.test({"naopc_figure_toy": None})
-page.verdicts(tested)
+page.verdicts(page.test({"naopc_figure_toy": None}))
 
 # %% [markdown]
 # ## Zero is the worst order, not a random one

@@ -80,8 +80,7 @@ caption = (
 page.figure(fig, "saco_figure1", alt=alt, caption=caption)
 
 # %%
-illustration = page.test({"saco_figure1": None})
-page.verdicts(illustration)
+page.verdicts(page.test({"saco_figure1": None}))
 
 # %% [markdown]
 # **What differs and why.** The paper's image is a photograph of 224 x 224 pixels with patches of 16 pixels. Ours has 28 x 28
@@ -138,14 +137,12 @@ page.curve(
 )
 
 # %%
-second = page.test(
-    {
-        "saco_c01": wu.differently(correlations),
-        "saco_c02": wu.more_among_four(correlations),
-        "saco_figure2": wu.more_among_four(correlations),
-    },
-)
-page.verdicts(second)
+claims = {
+    "saco_c01": wu.differently(correlations),
+    "saco_c02": wu.more_among_four(correlations),
+    "saco_figure2": wu.more_among_four(correlations),
+}
+page.verdicts(page.test(claims))
 
 # %%
 Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo.")
@@ -193,8 +190,7 @@ of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], pre
 asked = of_all.quantity("quantity", dataset=on)
 *parts, share = of_all.levels("quantity")
 often = asked(share).ours.interval()
-third = page.test({"saco_figure3": {name: asked(name) for name in parts}})
-page.verdicts(third)
+page.verdicts(page.test({"saco_figure3": {name: asked(name) for name in parts}}))
 
 # %%
 Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %.")
@@ -272,14 +268,13 @@ page.curve(
 )
 
 # %%
-fourth = page.test(
-    {
-        "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
-        "saco_c06": wu.competes(ahead),
-        "saco_c07": wu.integrated_gradients_lead(mean),
-        "saco_figure4": wu.competes(ahead),
-    },
-)
+claims = {
+    "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
+    "saco_c06": wu.competes(ahead),
+    "saco_c07": wu.integrated_gradients_lead(mean),
+    "saco_figure4": wu.competes(ahead),
+}
+fourth = page.test(claims)
 page.verdicts(fourth)
 
 # %%

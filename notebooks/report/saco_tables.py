@@ -205,18 +205,17 @@ page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
 # Whether the attention-based family leads and raw attention is its weakest member (c11).
 
 # %%
-second = page.test(
-    {
-        "saco_table2": [
-            Ordered({method: saco(method, k=k) for method in METHODS}, name=f"tau with the printed order, {k} groups")
-            for k in KS
-        ],
-        "saco_c08": wu.most_fall(saco),
-        "saco_c09": wu.winners_fall_most(saco),
-        "saco_c10": wu.two_are_steady(saco),
-        "saco_c11": wu.attention_leads(saco),
-    }
-)
+claims = {
+    "saco_table2": [
+        Ordered({method: saco(method, k=k) for method in METHODS}, name=f"tau with the printed order, {k} groups")
+        for k in KS
+    ],
+    "saco_c08": wu.most_fall(saco),
+    "saco_c09": wu.winners_fall_most(saco),
+    "saco_c10": wu.two_are_steady(saco),
+    "saco_c11": wu.attention_leads(saco),
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%
@@ -317,8 +316,7 @@ caption = "The numbers of the paper's text, and what they are when worked out ag
 page.listing(prose, "saco_text", caption=caption, digits=2)
 
 # %%
-last = page.test({"saco_text": None})
-page.verdicts(last)
+page.verdicts(page.test({"saco_text": None}))
 
 # %% [markdown]
 # **What differs and why.** Our photographs have 32 by 32 pixels, enlarged to 112 by 112, and 64 patches instead of 196. Our

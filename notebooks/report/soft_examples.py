@@ -146,8 +146,7 @@ page.listing(
 )
 
 # %%
-figure1 = page.test({"soft_figure1": None})
-page.verdicts(figure1)
+page.verdicts(page.test({"soft_figure1": None}))
 
 # %% [markdown]
 # **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B differ for two reasons that
@@ -220,8 +219,7 @@ page.listing(printed.rename(columns=renamed)[columns], "soft_table4_published", 
 
 # %%
 gains = {f"{label(soft)} minus {label(hard)}": share(soft) - share(hard) for hard, soft in KINDS.items()}
-table4 = page.test({"soft_table4_examples": gains})
-page.verdicts(table4)
+page.verdicts(page.test({"soft_table4_examples": gains}))
 
 # %%
 shares = {
