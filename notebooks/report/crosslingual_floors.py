@@ -81,17 +81,13 @@ page.speaks()
 share = texts.quantity("metric")
 COMPARED = ["linked", "more links", "copied"]
 others = [language for language in texts.levels("language") if language != "en"]
+asked = every(language=others, quantity=["pieces a word", *COMPARED])
 page.table(
     "crosslingual_floors_texts",
     lambda row: share(row["quantity"], language=row["language"]),
     rows=["language"],
     columns=["quantity"],
-    printed=pd.concat(
-        [
-            every(language=["en"], quantity=["pieces a word"]),
-            every(language=others, quantity=["pieces a word", *COMPARED]),
-        ]
-    ),
+    printed=pd.concat([every(language=["en"], quantity=["pieces a word"]), asked]),
     caption="Words, pieces and links: means over n texts",
     words={"pieces a word": "pieces per word"},
 )

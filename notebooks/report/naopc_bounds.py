@@ -94,21 +94,16 @@ caption = "What an explanation can reach at all: mean lower to mean upper bound 
 page.figure(fig, "naopc_bounds_plot", alt=f"{alt} Mean upper bounds: {uppers}.", caption=caption, data=table)
 
 # %%
-Markdown(
-    asked(
-        "naopc_c01",
-        ["texts"],
-        {
-            (name,): {
-                f"deviation of upper bounds over {len(group_models)} models": edin_claims.between_models(
-                    [mean("upper", model=m, length=of, dataset=sets) for m in group_models]
-                )
-                for group_models, sets in together
-            }
-            for name, of in TEXTS.items()
-        },
-    )
-)
+deviations = {
+    (name,): {
+        f"deviation of upper bounds over {len(group_models)} models": edin_claims.between_models(
+            [mean("upper", model=m, length=of, dataset=sets) for m in group_models]
+        )
+        for group_models, sets in together
+    }
+    for name, of in TEXTS.items()
+}
+Markdown(asked("naopc_c01", ["texts"], deviations))
 
 # %% [markdown]
 # ## Rankings before and after normalising
@@ -164,13 +159,8 @@ def moved(kind, length):
     return comparison.mean(of_groups)
 
 
-Markdown(
-    asked(
-        "naopc_c02",
-        ["texts"],
-        {(name,): {NAMES[kind]: moved(kind, of) for kind in KINDS} for name, of in TEXTS.items()},
-    )
-)
+moves = {(name,): {NAMES[kind]: moved(kind, of) for kind in KINDS} for name, of in TEXTS.items()}
+Markdown(asked("naopc_c02", ["texts"], moves))
 
 # %% [markdown]
 # ## Does adversarial training improve faithfulness?

@@ -120,15 +120,12 @@ page.figure(fig, "saco_figure2_plot", alt=alt, caption=caption)
 
 # %%
 TURNED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": tuple(metric for metric in SIGN if SIGN[metric] < 0)}
-curve = page.multiverse(
-    "saco_c02",
-    ["turned", "correlation"],
-    {
-        (name, kind): wu.more_among_four(correlations, kind, back)
-        for kind in (SPEARMAN, KENDALL)
-        for name, back in TURNED.items()
-    },
-)
+specifications = {
+    (name, kind): wu.more_among_four(correlations, kind, back)
+    for kind in (SPEARMAN, KENDALL)
+    for name, back in TURNED.items()
+}
+curve = page.multiverse("saco_c02", ["turned", "correlation"], specifications)
 page.curve(
     curve,
     "saco_c02_curve",
