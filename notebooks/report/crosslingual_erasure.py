@@ -76,7 +76,7 @@ cells = ["metric", "model", "language", "method", "aggregation", "output"]
 measured = page.measure("crosslingual_metrics", parts=["", "erasure"], over=cells, prepare=prepared, firmest=True)
 models = sorted(measured.levels("model"))
 languages = [one for one in PAPER_LANGUAGES if one in measured.levels("language")]
-WORDS = beside.words(models)
+BY_ROW = {"rows": ["method", "aggregation"], "words": beside.words(models)}
 table1, table3 = published.table("crosslingual_table1"), as_means(published.table("crosslingual_table3"))
 rows = {
     metric: Rows(measured, table3[["metric", *KEYS, "value"]], metric=metric, better=better)
@@ -102,12 +102,11 @@ page.speaks()
 page.table(
     "crosslingual_table3",
     lambda row: rows[row["metric"]].cell(row),
-    rows=["method", "aggregation"],
     columns=["metric", "output"],
-    words=WORDS,
     printed=beside.shown(metric=METRICS),
     caption="Comprehensiveness and sufficiency (Table 3), published values times 6/5",
-)  # fmt: skip
+    **BY_ROW,
+)
 
 
 # %%
@@ -149,15 +148,9 @@ alone = {
 
 def architecture_table(metric):
     """Table 9 or 10, ours in its cells."""
-    return page.table(
-        TABLE_OF[metric],
-        alone[metric].cell,
-        rows=["method", "aggregation"],
-        columns=["model", "output"],
-        words=WORDS,
-        printed=printed_alone[metric],
-        caption=f"{metric.capitalize()} of each architecture, published values times 6/5",
-    )
+    caption, printed = f"{metric.capitalize()} of each architecture, published values times 6/5", printed_alone[metric]
+    by = ["model", "output"]
+    return page.table(TABLE_OF[metric], alone[metric].cell, columns=by, printed=printed, caption=caption, **BY_ROW)
 
 
 architecture_table("comprehensiveness")

@@ -110,14 +110,8 @@ page.listing(
 # **The table**, with the baselines:
 
 # %%
-page.table(
-    "crosslingual_table4",
-    precision.cell,
-    rows=["method", "aggregation"],
-    columns=["output"],
-    words=words(),
-    printed=shown(),
-)
+BY_ROW = {"rows": ["method", "aggregation"], "words": words()}
+page.table("crosslingual_table4", precision.cell, columns=["output"], printed=shown(), **BY_ROW)
 
 # %%
 of_texts = {"dataset": MARKS, "method": "none", "aggregation": "none", "output": "none"}

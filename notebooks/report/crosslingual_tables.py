@@ -44,9 +44,8 @@ page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
 
 cells = ["setting", "model", "language", "method", "aggregation", "output"]
-measured = page.measure(
-    "crosslingual_metrics", over=cells, prepare=partial(defined, over=cells), bounds=(-1, 1), firmest=True
-)
+READ = {"over": cells, "bounds": (-1, 1), "firmest": True}
+measured = page.measure("crosslingual_metrics", prepare=partial(defined, over=cells), **READ)
 models, languages = sorted(measured.levels("model")), measured.levels("language")
 table7 = for_ours(published.table("crosslingual_table7"), models)
 reading = page.measure(
@@ -67,14 +66,13 @@ main_languages = [language for language in PAPER_LANGUAGES if language in langua
 others = sorted(set(languages) - set(main_languages))
 MAIN = {"setting": "main", "language": main_languages}
 WORDS, texts = words(models), of_texts(page)
+BY_ROW = {"rows": ["method", "aggregation"], "words": WORDS}
 table1 = published.table("crosslingual_table1")[[*KEYS, "value"]]
 rho = Rows(measured, table1, **MAIN)
 on_more = page.measure(  # also texts that were asked for the rows of one gradient alone
     "crosslingual_metrics",
-    over=cells,
     prepare=lambda units: defined(units[units.setting == "main"], cells, further=True),
-    bounds=(-1, 1),
-    firmest=True,
+    **READ,
 )
 table8 = for_ours(published.table("crosslingual_table8"), models)
 alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
@@ -103,9 +101,7 @@ Markdown(
 # computes it on models without ReLU modules, which is plain saliency.
 
 # %%
-page.table(
-    "crosslingual_table1", rho.cell, rows=["method", "aggregation"], columns=["output"], words=WORDS, printed=shown()
-)
+page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
 
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
@@ -208,14 +204,8 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 # layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
 
 # %%
-page.table(
-    "crosslingual_table8",
-    alone.cell,
-    rows=["method", "aggregation"],
-    columns=["model", "output"],
-    words=WORDS,
-    printed=table8.drop(columns="language"),
-)
+in_table8 = table8.drop(columns="language")
+page.table("crosslingual_table8", alone.cell, columns=["model", "output"], printed=in_table8, **BY_ROW)
 
 # %% [markdown]
 # ## Tables 11 to 17: each language

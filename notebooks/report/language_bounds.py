@@ -32,9 +32,7 @@ if there:
     among = ["dataset", "first", "second"]
     pairs = page.measure("language_sentences", over=among, prepare=prompted.ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=prompted.bounded)
-    display(page.speaks())
-else:
-    display(Markdown(prompted.WITHOUT_MODEL))
+page.speaks() if there else Markdown(prompted.WITHOUT_MODEL)
 
 # %% [markdown]
 # ## The prompts

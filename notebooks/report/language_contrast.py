@@ -34,9 +34,7 @@ there = page.has("language_agreement")
 if there:
     measured = page.measure("language_agreement", over=["explained", "method"], **BY)
     nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
-    display(page.speaks())
-else:
-    display(Markdown(WITHOUT_MODEL))
+page.speaks() if there else Markdown(WITHOUT_MODEL)
 
 # %% [markdown]
 # ## How often the subject is first

@@ -80,10 +80,7 @@ if there:
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
-    data_used = page.speaks()
-else:
-    data_used = Markdown(WITHOUT_MODEL)
-data_used
+page.speaks() if there else Markdown(WITHOUT_MODEL)
 
 # %%
 if there:

@@ -45,14 +45,9 @@ page = start_page("saco_tables", profile, paper="wu_2024")
 
 table1 = published.table("saco_table1").rename(columns={"method_inferred": "method", "dataset_inferred": "dataset"})
 table2 = published.table("saco_table2").astype({"k": int})
-measured = page.measure(
-    "saco_metrics",
-    parts=["", "groups"],
-    over=["dataset", "model", "method", "k"],
-    prepare=wu.by_groups,
-    printed=pd.concat([table2, table1.assign(k=MID)]),
-    bounds=(-1, 1),
-)
+GROUPED = {"parts": ["", "groups"], "over": ["dataset", "model", "method", "k"], "bounds": (-1, 1)}
+both_tables = pd.concat([table2, table1.assign(k=MID)])
+measured = page.measure("saco_metrics", prepare=wu.by_groups, printed=both_tables, **GROUPED)
 tested_on = measured.comparable()  # the paper's own pictures alone, those it prints values of first, or all stand-ins
 saco = page.quantity("method", k=MID, dataset=tested_on)
 page.speaks()
@@ -186,14 +181,7 @@ caption = (
 page.overview(beside_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
 
 # %%
-same = page.measure(
-    "saco_metrics",
-    parts=["", "groups"],
-    over=["dataset", "model", "method", "k"],
-    prepare=wu.with_all_groups,
-    printed=table2.drop(columns="dataset"),
-    bounds=(-1, 1),
-)
+same = page.measure("saco_metrics", prepare=wu.with_all_groups, printed=table2.drop(columns="dataset"), **GROUPED)
 cut = same.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [cut(method, k=k) for k in KS] for method in METHODS})
 caption = "The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better."
