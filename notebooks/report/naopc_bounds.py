@@ -36,12 +36,8 @@ from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 
 page = start_page("naopc_bounds", profile, paper="edin_2025")
-measured = page.measure(
-    "naopc_models",
-    parts=["", "bounds"],
-    prepare=edin_bounds.of_models,
-    over=["dataset", "length", "model", "method", "search", "metric"],
-)
+over = ["dataset", "length", "model", "method", "search", "metric"]
+measured = page.measure("naopc_models", parts=["", "bounds"], prepare=edin_bounds.of_models, over=over)
 mean = page.quantity("metric")
 methods, datasets = edin_bounds.explained(measured.frame), measured.levels("dataset")
 models = [name for name in page.run.settings["models"] if name in methods]
@@ -297,13 +293,8 @@ page.listing(
 # for their released outputs.
 
 # %%
-shares = page.measure(
-    "naopc_models",
-    parts=["bounds"],
-    prepare=edin_bounds.of_shares,
-    over=["dataset", "model", "search", "metric"],
-    bounds=(0, 1),
-)
+over = ["dataset", "model", "search", "metric"]
+shares = page.measure("naopc_models", parts=["bounds"], prepare=edin_bounds.of_shares, over=over, bounds=(0, 1))
 share = shares.quantity("metric")
 rows = []
 for search in shares.levels("search"):

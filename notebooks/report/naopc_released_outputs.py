@@ -59,13 +59,9 @@ measured = page.measure(
     bounds=(-1, 1),
     n_resamples=1999,
 )
+over = ["dataset", "model"]
 beyond = page.measure(
-    "naopc_released",
-    parts=["exact"],
-    prepare=edin_claims.outside_values,
-    over=["dataset", "model"],
-    bounds=(0, 1),
-    n_resamples=1999,
+    "naopc_released", parts=["exact"], prepare=edin_claims.outside_values, over=over, bounds=(0, 1), n_resamples=1999
 )
 mean, outside = page.quantity("metric"), beyond.quantity("model")
 models = [name for name in MODELS if name in measured.levels("model")]

@@ -229,13 +229,8 @@ else:
 SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
 
 
-tried = page.measure(
-    "saco_metrics",
-    parts=["settings"],
-    over=["dataset", "setting", "method"],
-    prepare=wu.of_settings(SETTINGS),
-    bounds=(-1, 1),
-)
+over = ["dataset", "setting", "method"]
+tried = page.measure("saco_metrics", parts=["settings"], over=over, prepare=wu.of_settings(SETTINGS), bounds=(-1, 1))
 change = tried.quantity("setting", "method")
 rows = []
 for name, datasets in ON.items():

@@ -115,25 +115,20 @@ def gains(*names):
     return "; ".join(f"{name}: {percent(*GAINS[name])}" for name in names)
 
 
-varied = page.measure(
-    "saco_metrics",
-    parts=["", "groups", "settings"],
-    over=["dataset", "model", "setting", "method"],
-    prepare=wu.by_setting,
-)
+over = ["dataset", "model", "setting", "method"]
+varied = page.measure("saco_metrics", parts=["", "groups", "settings"], over=over, prepare=wu.by_setting)
 tried = varied.frame[varied.frame.dataset.isin(tested_on)].setting.unique()  # few pictures go through all settings
 settings = sorted(tried, key=lambda name: name != "main, all models")
-curves = {
-    name: page.multiverse(
-        name,
-        ["setting"],
-        {(one,): claim(varied.quantity("method", setting=one, dataset=tested_on)) for one in settings},
-    )
-    for name, claim in (("saco_c03", wu.about_twice), ("saco_c04", wu.layers_too))
-}
-first = page.test(
-    {"saco_c03": wu.about_twice(saco), "saco_c04": wu.layers_too(saco), "saco_table1": wu.about_twice(saco)},
-)
+
+
+def by_setting(claim):
+    """A claim under each setting that was tried."""
+    return {(one,): claim(varied.quantity("method", setting=one, dataset=tested_on)) for one in settings}
+
+
+OF_ID = {"saco_c03": wu.about_twice, "saco_c04": wu.layers_too}
+curves = {name: page.multiverse(name, ["setting"], by_setting(claim)) for name, claim in OF_ID.items()}
+first = page.test({name: claim(saco) for name, claim in (OF_ID | {"saco_table1": wu.about_twice}).items()})
 page.verdicts(first)
 
 # %%

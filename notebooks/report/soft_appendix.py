@@ -57,14 +57,8 @@ def prepared(units):
     return pd.concat([frame.assign(shows=name) for name, frame in shown.items()], ignore_index=True)
 
 
-measured = page.measure(
-    "soft_variants",
-    parts=["appendix"],
-    prepare=prepared,
-    over=["shows", "dataset", "metric", "perturbation", "variance"],
-    bounds=(0, 1),
-    firmest=True,
-)
+over = ["shows", "dataset", "metric", "perturbation", "variance"]
+measured = page.measure("soft_variants", parts=["appendix"], prepare=prepared, over=over, bounds=(0, 1), firmest=True)
 won = page.quantity("metric", "perturbation", variance=0.0, shows=POWER)
 variances = sorted(value for value in measured.levels("variance") if value > 0)
 noises = [name for name in NAMES if name.startswith("gaussian")]

@@ -75,14 +75,8 @@ def compared(units):
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
 
 
-measured = page.measure(
-    "soft_metrics",
-    parts=["", "lengths"],
-    over=["shows", "dataset", "method", "metric"],
-    prepare=scored,
-    bounds=(0, 1),
-    firmest=True,
-)
+over = ["shows", "dataset", "method", "metric"]
+measured = page.measure("soft_metrics", parts=["", "lengths"], over=over, prepare=scored, bounds=(0, 1), firmest=True)
 among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"], "firmest": True}
 tried = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among

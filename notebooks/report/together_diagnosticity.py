@@ -37,12 +37,9 @@ from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS,
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
+over = ["modality", "against", "method", "metric"]
 measured = page.measure(
-    "together_matrix",
-    parts=["", "controls"],
-    over=["modality", "against", "method", "metric"],
-    prepare=questions.preferred_to_chance,
-    bounds=(0, 1),
+    "together_matrix", parts=["", "controls"], over=over, prepare=questions.preferred_to_chance, bounds=(0, 1)
 )
 mirrored = page.measure(
     "together_mirrored", over=["method"], prepare=lambda units: units[units.metric == "rho"], bounds=(-1, 1)
