@@ -55,6 +55,11 @@ class Shown:
         """The decision on one id."""
         return str(self.verdicts.loc[name, "decision"])
 
+    def table(self, name: str, *index: str) -> pd.DataFrame:
+        """The data of an exhibit, with some of its columns as index."""
+        frame = pd.read_csv(self.folder / f"{name}.csv")
+        return frame.set_index([*index] if len(index) > 1 else index[0]) if index else frame
+
     @property
     def text(self) -> str:
         """All that is shown."""

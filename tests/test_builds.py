@@ -51,7 +51,7 @@ def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pyte
     board = store.home / "data" / "reference" / "full" / "scoreboard.csv"
     board.write_text("id,decision\na,mixed\nb,mixed\n")
     found = store.report("this_build")
-    short = pd.read_csv(found.folder / "this_build.csv")
+    short = found.table("this_build")
     assert short.iloc[0].to_dict() == {
         "values": "saco_metrics",
         "cells": 1,
@@ -59,4 +59,4 @@ def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pyte
         "values of the same inputs": 20,
         "alike": 20,
     }
-    assert pd.read_csv(found.folder / "this_build_verdicts.csv")["id"].tolist() == ["b"]
+    assert found.table("this_build_verdicts")["id"].tolist() == ["b"]

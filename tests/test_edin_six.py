@@ -166,20 +166,20 @@ def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, mo
             store.add("naopc_six", {"": units}, declared=declared, dataset=dataset, classifier=model)
     page = store.report("naopc_six_models")
     assert "the paper's data and models" in page.text
-    agreed = pd.read_csv(page.folder / "naopc_six_agreement.csv")
+    agreed = page.table("naopc_six_agreement")
     assert len(agreed) == len(asked) * (len(SHORT) + len(LONG))
     shifted = agreed.model == asked[0]
     assert agreed.same_p.where(shifted, 0).max() == 0
     assert agreed.same_p.where(~shifted, 1).min() == 1
     assert agreed.same_words.min() == 1
     assert agreed.upper_apart[shifted].to_numpy() == pytest.approx(0.01, abs=1e-3)
-    bounds = pd.read_csv(page.folder / "naopc_six_bounds.csv")
+    bounds = page.table("naopc_six_bounds")
     assert len(bounds) == 3 * len(agreed)
     assert bounds.set_index(["dataset", "length", "model", "metric"]).published.notna().all()
-    scores = pd.read_csv(page.folder / "naopc_six_scores.csv")
+    scores = page.table("naopc_six_scores")
     assert len(scores) == len(agreed) * len(METHODS) * 4
     assert set(scores.method) == set(METHODS)
-    assert len(pd.read_csv(page.folder / "naopc_six_searches.csv")) == len(asked) * len(LONG)
+    assert len(page.table("naopc_six_searches")) == len(asked) * len(LONG)
 
 
 def test_without_the_six_models_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

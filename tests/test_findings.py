@@ -133,7 +133,7 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
     found = store.report("scoreboard")
     assert ":class: findable" in found.shown[0] and found.text.count("{doc}`see <page>`") == len(BOARD)
-    assert pd.read_csv(found.folder / "scoreboard.csv").set_index("id").depends_on["saco_c03"] == "normaliser: rank"
+    assert found.table("scoreboard", "id").depends_on["saco_c03"] == "normaliser: rank"
 
 
 def test_the_status_page_names_models(store: Store) -> None:
@@ -150,6 +150,6 @@ def test_the_status_page_names_models(store: Store) -> None:
         facts |= {"versions": {"faithlib": "1"}, "commit": "c", "processor": "p", "cores": 2, "threads": 1}
         (folder / "manifest.json").write_text(json.dumps(facts))
     found = store.report("status")
-    shown = pd.read_csv(found.folder / "status_compute.csv").iloc[0]
+    shown = found.table("status_compute").iloc[0]
     assert (shown.models, shown.dataset) == ("text/bbc-lstm-seed0, b-model", "bbc")
     assert "1 runs (1 of them computations)" in found.text

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import spearmanr
 
 from faithbook.judge import lessons, published
 from faithbook.judge.scoreboard import to_judge
@@ -104,11 +103,6 @@ def test_the_example_of_study_2() -> None:
     assert "= .60 ." in OVERVIEWS["paper2"]
 
 
-def test_the_example_of_study_3() -> None:
-    assert spearmanr([0.1, 0.3, 0.9], [0.2, 0.1, 0.8]).statistic == pytest.approx(0.5)
-    assert [*map(len, "the film shines".split())] == [*map(len, "der Film glänzt".split())] == [3, 4, 6]
-
-
 def test_the_example_of_study_4() -> None:
     rows = re.findall(r"^\| model \w \| (.*?) \|$", OVERVIEWS["paper4"], flags=re.MULTILINE)
     assert len(rows) == 2
@@ -117,10 +111,6 @@ def test_the_example_of_study_4() -> None:
         of = [np.mean([float(x) for x in re.findall(r"\.\d\d", text)[-3:]]) for text in (falls, best, worst)]
         assert of[0] == pytest.approx(float(aopc), abs=0.005)
         assert (of[0] - of[2]) / (of[1] - of[2]) == pytest.approx(float(naopc.rsplit(" ", 1)[-1]), abs=0.005)
-
-
-def test_the_example_of_all_together() -> None:
-    assert spearmanr([1.0, 0.4, 0.2], [0.8, 0.1, 0.3]).statistic == pytest.approx(0.5)
 
 
 def test_the_example_of_study_5() -> None:

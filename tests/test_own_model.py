@@ -466,12 +466,12 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
         assert np.isnan(row.estimate) or row.low < row.estimate < row.high
     assert list(dict.fromkeys(means.metric)) == ["nc", "auc", "sparseness"]
     assert list(dict.fromkeys(means.method)) == ["random", "good", "bad", "odd"]
-    shown = pages.side_by_side(means, digits=1)
+    shown = pages.side_by_side(means)
     assert list(shown.columns) == ["metric", "better", "random", "good", "bad", "odd"]
     assert list(shown.better) == ["higher", "lower", "higher"]
     assert shown.odd[0] == "–"
     first = means.iloc[0]
-    assert shown.random[0] == f"{first.estimate:.1f} [{first.low:.1f}, {first.high:.1f}]"
+    assert shown.random[0] == f"{first.estimate:.2f} [{first.low:.2f}, {first.high:.2f}]"
 
 
 def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(table):

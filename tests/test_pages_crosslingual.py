@@ -149,14 +149,14 @@ def test_tables_as_printed_carry_over(store: Store) -> None:
     words = {name: found.verdict(name) for name in ON_TABLES}
     assert words == dict.fromkeys(ON_TABLES, "reproduced")
     assert set(found.verdicts.index) == set(ON_TABLES)
-    table1 = pd.read_csv(found.folder / "crosslingual_table1.csv")
+    table1 = found.table("crosslingual_table1")
     assert len(table1) == 32
     both = table1.dropna(subset=["published"])
     assert len(both) == 26
     assert np.allclose(both.published, both.estimate, atol=1e-3)  # Table 1 is the mean of Tables 11 to 14, rounded
     assert found.verdicts.specifications["xl_c01"] == 7
     assert found.verdicts.own_repeat["crosslingual_table8"] == "reproduced"
-    table2 = pd.read_csv(found.folder / "crosslingual_table2.csv").set_index(["language", "metric"]).published
+    table2 = found.table("crosslingual_table2", "language", "metric").published
     printed2 = published.table("crosslingual_table2").set_index(["language", "metric"]).value
     assert table2.to_dict() == printed2.to_dict()
 
@@ -186,7 +186,7 @@ def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(s
     assert {found.verdict(name) for name in known} == {"reproduced"}
     assert {found.verdict(name) for name in {*ON_TABLES} - known} == {"not tested"}
     for number in (1, 8):
-        table = pd.read_csv(found.folder / f"crosslingual_table{number}.csv").dropna(subset=["published"])
+        table = found.table(f"crosslingual_table{number}").dropna(subset=["published"])
         assert table.estimate.isna().all() and (table.n == 0).all()
     assert "| – (.62)" in found.text  # what is printed stands there all the same
 
@@ -243,7 +243,7 @@ def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(
     assert {found.verdict(name) for name in ORDERS} == {"nothing to test"}
     assert set(found.verdicts.index) == {*ON_ERASURE, *ORDERS}
     assert found.verdicts.agreeing["xl_c09"] >= 1
-    spread = pd.read_csv(found.folder / "crosslingual_erasure_spread.csv").set_index("metric")
+    spread = found.table("crosslingual_erasure_spread", "metric")
     printed = published.table("crosslingual_table3")
     assert spread.loc["sufficiency", "seen"] == pytest.approx(
         SCALE * printed[printed.metric == "sufficiency"].value.std(ddof=0), rel=1e-3
@@ -342,7 +342,7 @@ def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(
     found = store.report("crosslingual_highlights")
     assert {name: found.verdict(name) for name in ON_HIGHLIGHTS} == dict.fromkeys(ON_HIGHLIGHTS, "reproduced")
     assert found.verdict("crosslingual_table6") == "nothing to test"
-    winners = pd.read_csv(found.folder / "crosslingual_winners.csv").set_index("output")
+    winners = found.table("crosslingual_winners", "output")
     assert list(winners["leads rho, ours"]) == list(winners["leads rho, published"])
     assert (winners.low <= winners.estimate).all() and (winners.estimate <= winners.high).all()
     # What is printed level is not level to the last digit here, so that tau moves a little.
@@ -370,7 +370,7 @@ def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store
     add_marks(store, marked_as_printed(), dataset="reviews")
     found = store.report("crosslingual_highlights")
     assert found.verdict("crosslingual_table4") == "reproduced"
-    marks = pd.read_csv(found.folder / "crosslingual_marks.csv").set_index("marks")
+    marks = found.table("crosslingual_marks", "marks")
     assert list(marks.index) == ["MovieReviews", "sentences of ACLSum"]
     assert marks.low.iloc[0] > 0.1 and marks.estimate.iloc[1] == pytest.approx(0, abs=0.01)
     low = [key for key, value in marked_as_printed().items() if value < 0.4]  # what random scores get

@@ -64,7 +64,7 @@ def floors_page(store: Store, value: Callable[[str, Row], float | None], *, n: i
 
 
 def above(found: Shown) -> pd.DataFrame:
-    return pd.read_csv(found.folder / "crosslingual_floors_above.csv").set_index(["output", "setting"])
+    return found.table("crosslingual_floors_above", "output", "setting")
 
 
 def ahead(setting: str, row: Row) -> float | None:
@@ -89,19 +89,17 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     assert counted.loc[("loss", "no copied words"), "tau"] == -1
     assert counted.loc[("loss", "no copied words"), "best"] == "x∇x (μ)"
     assert counted.loc[("loss", "as published"), "lead"] == pytest.approx(0.5, abs=1e-3)
-    cells = (
-        pd.read_csv(found.folder / "crosslingual_floors.csv").set_index(["setting", "method", "output"]).sort_index()
-    )
+    cells = found.table("crosslingual_floors", "setting", "method", "output").sort_index()
     assert np.isnan(cells.loc[("mean of pieces", "uniform", "loss"), "estimate"].item())
     assert cells.loc[("main", "uniform", "loss"), "estimate"].item() == pytest.approx(0.2)
-    texts = pd.read_csv(found.folder / "crosslingual_floors_texts.csv").set_index(["quantity", "language"]).estimate
+    texts = found.table("crosslingual_floors_texts", "quantity", "language").estimate
     assert texts.to_dict() == pytest.approx(OF_TEXTS)
 
 
 def test_where_rho_is_defined_on_no_text_there_is_no_floor(store: Store) -> None:
     found = floors_page(store, lambda setting, row: np.nan)
     assert (above(found).methods == 0).all()
-    assert pd.read_csv(found.folder / "crosslingual_floors.csv").estimate.isna().all()
+    assert found.table("crosslingual_floors").estimate.isna().all()
 
 
 # ---------------------------------------------------------------------------------------------------------- deviations
@@ -150,7 +148,7 @@ CHANGED = {
 
 def test_each_choice_has_the_change_that_it_makes(store: Store) -> None:
     found = deviations_page(store, CHANGED)
-    effects = pd.read_csv(found.folder / "crosslingual_deviations_effects.csv").set_index(["point", "row"])
+    effects = found.table("crosslingual_deviations_effects", "point", "row")
     assert len(effects) == 5 + 2 + 5 + 7 + 5 + 2 + 1
     moved = {
         "E4 probability": -0.25,
@@ -209,21 +207,17 @@ def test_multilingual_models_that_find_more_translations_carry_over(store: Store
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 1.0) | {ENGLISH: 0.5})
     assert found.verdicts.decision.to_dict() == {"crosslingual_figure6": "reproduced"}
     assert found.verdicts.loc["crosslingual_figure6", ["n", "passed", "parts"]].tolist() == [40, 3, 3]
-    figure = pd.read_csv(found.folder / "crosslingual_figure6.csv").set_index(["model", "language"])
+    figure = found.table("crosslingual_figure6", "model", "language")
     assert figure.loc[(ENGLISH, "mean"), "estimate"] == 0.5
     # Two orders of the same messages leave the interval of one.
     assert figure.loc[(ENGLISH, "mean"), "low"] == pytest.approx(0.5 - 1.96 * 0.5 / np.sqrt(40), abs=0.03)
-    scores = (
-        pd.read_csv(found.folder / "crosslingual_aligner_scores.csv")
-        .set_index(["aligner", "layer", "score"])
-        .sort_index()
-    )
+    scores = found.table("crosslingual_aligner_scores", "aligner", "layer", "score").sort_index()
     assert scores.loc[("mutual argmax", "6"), "estimate"].to_dict() == pytest.approx(
         {"precision": 0.75, "recall": 0.3, "f1": 6 / 14, "aer": 1 - 6 / 14}, abs=1e-6
     )
     assert scores.loc[("softmax", "7", "recall"), "estimate"] == pytest.approx(0.4, abs=1e-6)
     assert "AER is lowest in layer 7, which is in use" in found.text
-    assert list(pd.read_csv(found.folder / "crosslingual_agreement_f1.csv").language) == ["de", "bg"]
+    assert list(found.table("crosslingual_agreement_f1").language) == ["de", "bg"]
 
 
 def test_multilingual_models_that_find_fewer_do_not(store: Store) -> None:
@@ -290,6 +284,6 @@ def test_the_example_goes_through_the_steps(store: Store) -> None:
     assert found.verdicts.decision.to_dict() == {"crosslingual_figure1": "nothing to test"}
     # i1 has links that cross: 1 2 3 4 5 7 0 is carried over, of ranks 2 3 4 5 6 7 1 beside 1 2 3 4 5 6 7.
     assert "rho is 0.250; as the study saved it 0.500" in found.text
-    steps = pd.read_csv(found.folder / "crosslingual_example_steps.csv")
+    steps = found.table("crosslingual_example_steps")
     assert steps["carried score"].tolist() == [1, 2, 3, 4, 5, 7, 0]
     assert steps["linked with"].tolist() == ["w1", "w0", "w2", "w3", "w4", "w5", "–"]

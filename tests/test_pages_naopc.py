@@ -98,7 +98,7 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     for name, curve in (("naopc_c02", 6), ("naopc_c05", 12)):
         assert found.verdicts.specifications[name] == curve
     assert set(found.verdicts.evidence[["naopc_c01", "naopc_c05", "naopc_released_taus"]]) == {"authors' outputs"}
-    drawn = pd.read_csv(found.folder / "naopc_released_beam_plot.csv")
+    drawn = found.table("naopc_released_beam_plot")
     assert set(drawn.search) == {"released", "merged", "pruned", "adaptive", "exact"}
 
 
@@ -206,7 +206,7 @@ def test_the_functions_of_four_words_have_the_bounds_of_their_formulas(store: St
     store.add("naopc_small_functions", tables=small_tables())
     found = store.report("naopc_toy")
     assert found.verdict("naopc_figure_toy") == "nothing to test"
-    bounds = pd.read_csv(found.folder / "naopc_toy_bounds.csv").set_index("model")
+    bounds = found.table("naopc_toy_bounds", "model")
     assert bounds["upper, formula"]["negation"] == pytest.approx(0.65)
     assert bounds["mean NAOPC"]["OR"] == pytest.approx(1 / 3)
     moved = float(found.text.partition("over all 24 orders: ")[2].partition(".\n")[0])
@@ -288,31 +288,29 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     found = models(store, aopc=0.1, naopc=-0.1)
     assert found.verdict("naopc_c06") == "reproduced"
     assert found.verdicts.loc["naopc_c06", ["agreeing", "specifications"]].tolist() == [10, 10]
-    bounds = pd.read_csv(found.folder / "naopc_bounds_models.csv").set_index(
-        ["dataset", "length", "classifier", "bound"]
-    )
+    bounds = found.table("naopc_bounds_models", "dataset", "length", "classifier", "bound")
     assert bounds.estimate["movie", "short", "lstm", "upper"] == pytest.approx(0.8)
     assert bounds.estimate["bbc", "long", "l6", "range"] == pytest.approx(0.7)
-    beams = pd.read_csv(found.folder / "naopc_beams.csv").set_index("search")
+    beams = found.table("naopc_beams", "search")
     assert beams.upper_error["released, width 1"] == pytest.approx(0.01)
     assert beams["upper off"].to_dict() == pytest.approx({"released, width 1": 0.1, "merged, width 1": 0.0})
     # Three of six pairs of models have upper limits more than .05 apart, which are not most of them.
     assert re.search(r"The rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 analysis", found.text)
     # By NAOPC `robust` comes last, by AOPC only `lstm` is before it: two of six pairs change places.
-    taus = pd.read_csv(found.folder / "naopc_rankings.csv").set_index(["dataset", "length", "metric", "ranking"])
+    taus = found.table("naopc_rankings", "dataset", "length", "metric", "ranking")
     assert taus.estimate["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
-    certificates = pd.read_csv(found.folder / "naopc_certificates.csv")
+    certificates = found.table("naopc_certificates")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
     # None of 40 texts of a data set speaks against a share, and none proves it to be whole.
     assert re.search(r"The rule of `naopc_c03`, .*>undecided</span> \(2 of 2 analysis", found.text)
 
     # What one model lacks is left out of what compares models.
-    drawn = pd.read_csv(found.folder / "naopc_methods_plot.csv").groupby("classifier").method.unique()
+    drawn = found.table("naopc_methods_plot").groupby("classifier").method.unique()
     assert set(drawn["lstm"]) == {"saliency", "random"}
     assert all(set(drawn[model]) == {*EXPLAINED} for model in ("l6", "l3", "robust"))
     assert edin_bounds.common(found.names["methods"], CLASSIFIERS) == ["saliency"]
     assert sorted(found.names["pair"]) == ["attention", "saliency"]
-    assert len(pd.read_csv(found.folder / "naopc_conventions.csv")) == 2 * 2 * 4
+    assert len(found.table("naopc_conventions")) == 2 * 2 * 4
 
 
 def test_adversarial_training_that_is_better_under_both_does_not(store: Store) -> None:
@@ -329,11 +327,8 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     everyone = {(dataset, model) for dataset, own in asked.items() for model in own}
     assert len(everyone) == 16
     for name in ("naopc_bounds_plot", "naopc_robustness"):
-        assert (
-            set(pd.read_csv(found.folder / f"{name}.csv")[["dataset", "classifier"]].itertuples(index=False))
-            == everyone
-        )
-    drawn = pd.read_csv(found.folder / "naopc_methods_plot.csv")
+        assert set(found.table(name)[["dataset", "classifier"]].itertuples(index=False)) == everyone
+    drawn = found.table("naopc_methods_plot")
     assert set(drawn.classifier) == {model for _, model in everyone}
     # Six pairs of the four on two data sets, 28 of the eight on the third.
     (compared,) = (one for one in found.names["together"] if "bert-sst" in one[0])
@@ -376,10 +371,10 @@ def searches(
 def test_five_times_fewer_rows_are_reached(store: Store) -> None:
     found = searches(store, rows=100.0, short=0.001)
     assert ">holds<" in found.text
-    aims = pd.read_csv(found.folder / "naopc_aim.csv")
+    aims = found.table("naopc_aim")
     assert aims["times fewer"].tolist() == pytest.approx([10, 10], rel=0.01)
     assert aims["short of"].tolist() == pytest.approx([0.001, 0.001], abs=3e-4)
-    cost = pd.read_csv(found.folder / "naopc_search_cost.csv").set_index(["classifier", "search"])
+    cost = found.table("naopc_search_cost", "classifier", "search")
     assert cost.estimate["l6", "pruned, width 3, 8 words"] == pytest.approx(0.002, abs=5e-4)
     assert cost.unsure["lstm", "released, width 5"] == pytest.approx(0.1, abs=1e-3)
     assert (cost.low >= 0).all()
@@ -390,7 +385,7 @@ def test_five_times_fewer_rows_are_reached(store: Store) -> None:
 def test_too_many_rows_or_bounds_too_far_off_fail(store: Store, rows: float, short: float, fewer: float) -> None:
     found = searches(store, rows=rows, short=short)
     assert ">does not hold<" in found.text
-    aims = pd.read_csv(found.folder / "naopc_aim.csv")
+    aims = found.table("naopc_aim")
     pruned = aims[aims.classifier.eq("l6") & aims.words.eq(80) & aims.search.str.contains("pruned, width 3, 8 words")]
     assert pruned["times fewer"].item() == pytest.approx(fewer, rel=1e-3)
     assert pruned["short of"].item() == pytest.approx(short, abs=1e-3)
@@ -400,4 +395,4 @@ def test_a_single_text_has_no_interval_and_an_adaptive_search_may_be_outdone(sto
     found = searches(store, rows=100.0, short=0.001, n=1, adaptive=150.0)
     assert ">not tested<" in found.text
     for name, ends in (("naopc_search_cost", ["low", "high"]), ("naopc_aim", ["fewer low", "short high"])):
-        assert pd.read_csv(found.folder / f"{name}.csv")[ends].isna().all(axis=None)
+        assert found.table(name)[ends].isna().all(axis=None)

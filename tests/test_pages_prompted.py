@@ -58,7 +58,7 @@ def test_a_contrast_that_finds_the_subject_for_most_methods_is_said_to(
     agreement(store, dict(zip(METHODS, gains, strict=True)))
     page = store.report("language_contrast")
     assert page.verdict("lm_q3") == word
-    parts = pd.read_csv(page.folder / "language_contrast_parts.csv").set_index("part").estimate
+    parts = page.table("language_contrast_parts", "part").estimate
     assert [parts[label(name)] for name in METHODS] == pytest.approx(gains, abs=0.01)
 
 
@@ -73,7 +73,7 @@ def test_below_three_hundred_sentences_nothing_is_judged(store: Store) -> None:
     agreement(store, dict.fromkeys(METHODS, 0.3), sentences=320, wrong=40)
     page = store.report("language_contrast")
     assert page.verdict("lm_q3") == "not tested"
-    shown = pd.read_csv(page.folder / "language_contrast_parts.csv")
+    shown = page.table("language_contrast_parts")
     assert (shown.high - shown.low < 0.2).all()  # intervals are those of the sentences that are there
 
 
@@ -120,7 +120,7 @@ def test_longer_prompts_are_shown_and_judge_nothing(store: Store) -> None:
     page = store.report("language_bounds")
     assert page.verdict("lm_q4") == "reproduced" and page.verdict("lm_q7") == "reproduced"
     assert page.verdicts.loc["lm_q4", "parts"] == len(REAL)
-    assert LONGER in set(pd.read_csv(page.folder / "language_bounds_measures.csv").data)
+    assert LONGER in set(page.table("language_bounds_measures").data)
 
 
 def test_methods_that_are_like_random_and_measures_that_disagree_are_told(store: Store) -> None:

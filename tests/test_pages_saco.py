@@ -114,7 +114,7 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
     assert {name: found.verdict(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "reproduced")
     assert found.verdict("saco_text") == "nothing to test"
     assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
-    assert (pd.read_csv(found.folder / "saco_text.csv").agrees == "yes").sum() == 13
+    assert (found.table("saco_text").agrees == "yes").sum() == 13
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
     shown = found.verdicts.loc["saco_c04", ["depends_on", "agreeing", "specifications"]]
     assert shown.tolist() == ["setting: 20 groups", 4, 5]
@@ -154,7 +154,7 @@ def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_afte
     assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "reproduced")
     assert set(found.verdicts.loc[judged, "evidence"]) == {"paper's data, our models"}
     assert set(found.verdicts.loc[judged, "n"]) == {24}
-    listed = pd.read_csv(found.folder / "saco_table2_datasets.csv")
+    listed = found.table("saco_table2_datasets")
     assert list(listed.dataset.unique()) == ["cifar10", *DATASETS]
 
 
@@ -185,22 +185,22 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     }
     store.add("saco_metrics", whole, declared=("local:photo/cifar100-lora-seed0",), dataset="cifar100-few")
     found = store.report("saco_stand_ins")
-    claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
+    claims = found.table("saco_stand_ins_claims", "pictures", "claim").decision
     said = published.column("claim")
     for name in ("saco_c03", "saco_c04", "saco_c06", "saco_c07", "saco_c11"):
         assert claims["photographs", said[name]] == "replicates on our models"
         assert claims["small pictures", said[name]] == "does not replicate on our models"
     for name in ("saco_c02", "saco_c05"):
         assert claims["photographs", said[name]] == claims["small pictures", said[name]] == "replicates on our models"
-    beside = pd.read_csv(found.folder / "saco_stand_ins_table2.csv").set_index("method")
+    beside = found.table("saco_stand_ins_table2", "method")
     assert beside.loc["rollout", "photographs"] == pytest.approx(as_printed()["rollout", 10], abs=1e-3)
     assert beside.loc["rollout", "difference"] == pytest.approx(2 * as_printed()["rollout", 10] - 0.7, abs=1e-3)
-    changes = pd.read_csv(found.folder / "saco_stand_ins_changes.csv")
+    changes = found.table("saco_stand_ins_changes")
     changed = changes.groupby(["pictures", "change"]).estimate.mean()
     assert changed["photographs", "scores replaced by ranks"] == pytest.approx(-0.2, abs=1e-3)
     assert changed["photographs", "erased: one fixed colour"] == pytest.approx(0.1, abs=1e-3)
     assert set(changes[changes.pictures == "photographs"]["data sets"]) == {"CIFAR-10"}  # which alone went through them
-    bars = pd.read_csv(found.folder / "saco_stand_ins_figure2.csv").groupby("pictures").size()
+    bars = found.table("saco_stand_ins_figure2").groupby("pictures").size()
     assert bars.to_dict() == {"photographs": 5, "small pictures": 5}
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
 
@@ -225,11 +225,11 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
     shutil.rmtree(store.home / "data" / "results" / "laptop" / "runs" / "saco_stand_ins")
     found = store.report("saco_stand_ins")
     said = published.column("claim")
-    judged = pd.read_csv(found.folder / "saco_stand_ins_network_claims.csv").set_index("claim")
+    judged = found.table("saco_stand_ins_network_claims", "claim")
     assert set(judged.index) == {said[name] for name in ("saco_c01", "saco_c02", "saco_c05")}
     assert judged.decision.eq("replicates on our models").all()  # on the paper's data, with a model of ours
     assert judged.estimate[said["saco_c02"]] == pytest.approx(1.0, abs=0.15)
-    every = pd.read_csv(found.folder / "saco_stand_ins_network.csv").set_index(["metric", "method"])
+    every = found.table("saco_stand_ins_network", "metric", "method")
     assert every.n.eq(n).all()
     assert every.estimate["auc", "grad_cam"] < 0  # not turned
 
@@ -245,7 +245,7 @@ def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Stor
     # Turned otherwise, the existing metrics part.
     assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
     for name in ("saco_c05", "saco_c06"):
-        curve = pd.read_csv(found.folder / f"{name}_curve.csv")
+        curve = found.table(f"{name}_curve")
         assert {"main, first model", "nearest"} & set(curve.setting)
         assert "ranks" not in set(curve.setting)
 
@@ -303,7 +303,7 @@ def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     found = figures(store, **world)
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
     assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
-    assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
+    assert set(found.table("saco_figure4").dataset) == {"cifar10"}
 
 
 # ----------------------------------------------------------------------------------------------- random scores, choices
@@ -336,17 +336,17 @@ def test_pictures_needed_follow_from_the_effect(store: Store) -> None:
     nudged = units_of(still | noise, ("metric", "method"), spread=0.0, dataset="fashion")
     store.add("saco_nudged", {"": nudged}, dataset="fashion")
     found = store.report("saco_random")
-    needed = pd.read_csv(found.folder / "saco_random_needed.csv").set_index(["metric", "against", "method"])
+    needed = found.table("saco_random_needed", "metric", "against", "method")
     for metric in ("saco", *EXISTING):
         ahead, behind = (needed.loc[(metric, "a random map", method)] for method in ("rollout", "lrp"))
         assert (ahead.effect, ahead.estimate) == (pytest.approx(0.5, abs=1e-6), 32)  # (2.8 / .5)^2
         assert ahead.low < 32 < ahead.high
         assert np.isinf(behind.estimate)
     assert needed.loc[("saco", "zero", "rollout"), "estimate"] == 32
-    noise = pd.read_csv(found.folder / "saco_random_noise.csv").set_index("k")
+    noise = found.table("saco_random_noise", "k")
     assert noise.loc[5, "estimate"] == pytest.approx(0.5)
     assert noise.loc[20, "estimate"] == pytest.approx(1 / np.sqrt(19))
-    moved = pd.read_csv(found.folder / "saco_random_nudged.csv").set_index("method")
+    moved = found.table("saco_random_nudged", "method")
     assert list(moved.index[:2]) == ["lrp", "rollout"]
     assert moved.loc["lrp", "rank correlation"] == pytest.approx(0.4)
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
@@ -379,12 +379,12 @@ def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) ->
     ties = replayed[replayed.metric.isin(["ties", "satisfied", "half"])]
     store.add("saco_replayed", {"ties": ties, "signs": signs})
     found = store.report("saco_deviations")
-    s2 = pd.read_csv(found.folder / "saco_s2.csv").set_index(["setting", "metric"])
+    s2 = found.table("saco_s2", "setting", "metric")
     near, whole = s2.loc[("S2 nearest upsampling", "saco")], s2.loc[("S2 whole patches", "saco")]
     assert (near.estimate, near.tau) == (pytest.approx(0.1), pytest.approx(1.0))
     assert whole.tau == pytest.approx(-1.0)
-    precise = pd.read_csv(found.folder / "saco_precision_rule.csv")
+    precise = found.table("saco_precision_rule")
     assert sorted(precise.method) == sorted(METHODS) and not precise["of the interval"].any()
-    equal = pd.read_csv(found.folder / "saco_s6.csv").set_index("quantity")
+    equal = found.table("saco_s6", "quantity")
     assert equal.loc["change", "estimate"] == pytest.approx(-0.1)
-    assert pd.read_csv(found.folder / "saco_s8.csv").set_index("method").loc["random", "clamped"] == pytest.approx(-0.2)
+    assert found.table("saco_s8", "method").loc["random", "clamped"] == pytest.approx(-0.2)

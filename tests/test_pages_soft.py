@@ -45,11 +45,11 @@ def appendix(store: Store, dropout: float, others: float) -> Shown:
 def test_dropout_that_does_best_is_told(store: Store) -> None:
     found = appendix(store, dropout=0.9, others=0.4)
     assert ">replicates on our models<" in found.text
-    gaps = pd.read_csv(found.folder / "soft_appendix_gaps.csv")
+    gaps = found.table("soft_appendix_gaps")
     assert (gaps.estimate > 0.9).all()
     assert gaps.n.eq(40).all()  # of the smaller data set: data sets weigh alike
     assert gaps.outside.eq(0).all()
-    values = pd.read_csv(found.folder / "soft_appendix_figure.csv")
+    values = found.table("soft_appendix_figure")
     scores = values[values.shows == "mean score"].groupby("perturbation").estimate.mean()
     assert scores["dropout (Eq. 3)"] == pytest.approx(0.9, abs=0.01)
     assert not (found.folder / "verdicts.parquet").exists()
@@ -105,11 +105,11 @@ def test_examples_that_soft_erasure_wins_alone_carry_over(store: Store) -> None:
     found = examples(store, soft=0.9, hard=0.2)
     assert found.verdict("soft_table4_examples") == "reproduced"
     assert found.verdict("soft_figure1") == "nothing to test"
-    shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
+    shares = found.table("soft_table4_shares", "question", "metric", "dataset")
     assert shares.estimate["soft alone", "nc", "compared"] == pytest.approx(1.0)
     assert shares.estimate["hard alone", "nc", "compared"] == 0
     assert len(shares) == 3 * 2 * 5
-    ours = pd.read_csv(found.folder / "soft_table4_ours.csv")
+    ours = found.table("soft_table4_ours")
     assert len(ours) == 6
     assert ours["Soft-NC"][ours.attribution != "random"].gt(0.6).all()
 
@@ -117,7 +117,7 @@ def test_examples_that_soft_erasure_wins_alone_carry_over(store: Store) -> None:
 def test_examples_that_hard_erasure_wins_alone_do_not(store: Store) -> None:
     found = examples(store, soft=0.2, hard=0.9)
     assert found.verdict("soft_table4_examples") == "not reproduced"
-    shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
+    shares = found.table("soft_table4_shares", "question", "metric", "dataset")
     assert shares.estimate["hard alone", "ns", "movie"] == pytest.approx(1.0)
 
 
@@ -218,14 +218,14 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     assert told.contradicted["soft_c03"] == 2
     assert told.loc["soft_c01", ["agreeing", "specifications"]].tolist() == [7, 7]
     assert told.loc["soft_c02", ["agreeing", "specifications"]].tolist() == [10, 10]
-    table = pd.read_csv(found.folder / "soft_table6.csv").set_index(["dataset", "method", "metric"])
+    table = found.table("soft_table6", "dataset", "method", "metric")
     assert len(table) == 80
     assert table.estimate["bbc", "attention", "soft_nc"] == pytest.approx(0.88, abs=0.01)
     assert table.n.eq(64).all()
-    average = pd.read_csv(found.folder / "soft_table2.csv").set_index(["metric", "method"]).loc[("nc", "average")]
+    average = found.table("soft_table2", "metric", "method").loc[("nc", "average")]
     assert average.published == 0.394
     assert average.estimate == pytest.approx(0.5, abs=0.02)
-    data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
+    data = found.table("soft_table1", "dataset")
     # The data is not on this machine: cards know classes and sizes, and nobody the words.
     assert data.loc["bbc", ["words per text", "classes", "train"]].tolist() == ["–", "5 (4)", "1,487 (102,000)"]
 
@@ -275,7 +275,7 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
     assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"reproduced"}
     assert found.verdict("soft_table1") == "nothing to test"
     assert found.verdicts.evidence["soft_c03"] == "paper's data, our models"
-    data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
+    data = found.table("soft_table1", "dataset")
     of_each_model = data.loc[["ag"], ["words per text", "classes", "train"]].to_numpy().tolist()
     assert of_each_model == [["4 (36)", "2 (4)", "102,000 (102,000)"]] * len(of_each_model)
 
@@ -294,8 +294,8 @@ def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(sto
     shares = {key: share for key, share in world(FALSE, tasks=0.0, names=THEIRS).items() if key[1] in ("sst", "ag")}
     study(store, shares, n=64)
     found = store.report("soft_tables")
-    by_method = pd.read_csv(found.folder / "soft_table2.csv").set_index(["metric", "method"]).published
-    by_task = pd.read_csv(found.folder / "soft_table3.csv").set_index(["metric", "dataset"]).published
+    by_method = found.table("soft_table2", "metric", "method").published
+    by_task = found.table("soft_table3", "metric", "dataset").published
     of_both = {"nc": 0.412, "soft_nc": 0.540, "ns": 0.385, "soft_ns": 0.381}
     for metric, value in of_both.items():
         assert by_method[metric, "average"] == pytest.approx(value, abs=6e-4)
@@ -312,7 +312,7 @@ def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
     assert found.verdict("soft_c01") == "reproduced"
     assert found.verdict("soft_c07") == "not reproduced"  # its tasks are alike
     assert found.verdicts.evidence["soft_c01"] == "paper's data, our models"
-    others = pd.read_csv(found.folder / "soft_tables_stand_ins.csv").set_index(["dataset", "metric"])
+    others = found.table("soft_tables_stand_ins", "dataset", "metric")
     assert len(others) == 16
     assert others.loc[("movie", "soft_nc"), "stands for"] == "sst"
     assert others.estimate["movie", "soft_nc"] < others.estimate["movie", "nc"]
@@ -329,13 +329,13 @@ def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store:
     found = store.report("soft_figures")
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
     told = found.verdicts
-    slopes = pd.read_csv(found.folder / "soft_figure2_slopes.csv")
+    slopes = found.table("soft_figure2_slopes")
     assert slopes["minus that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
     assert told.loc["soft_c11", ["agreeing", "specifications"]].tolist() == [10, 10]
     assert told.contradicted["soft_c11"] == 1  # Soft-NC on MultiRC
-    curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
+    curves = found.table("soft_figure2", "dataset", "metric", "method", "ratio").estimate
     assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(0.2)
-    points = pd.read_csv(found.folder / "soft_figure3.csv").set_index(["dataset", "metric", "ratio"]).estimate
+    points = found.table("soft_figure3", "dataset", "metric", "ratio").estimate
     assert points["section", "ns", 0.1] == pytest.approx(0.5, abs=0.02)
 
 
@@ -389,7 +389,7 @@ def deviations(store: Store, *, minmax: float, ranks: float, n: int = 40) -> Sho
 def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store) -> None:
     found = deviations(store, minmax=0.2, ranks=0.8)
     assert ">replicates on our models<" in found.text
-    effects = pd.read_csv(found.folder / "soft_deviations_effects_plot.csv").set_index(["variant", "metric"])
+    effects = found.table("soft_deviations_effects_plot", "variant", "metric")
     ranked, mirrored = effects.loc[("normaliser=rank", "soft_nc")], effects.loc[("direction=released", "soft_ns")]
     assert (ranked.change, ranked["other choice"]) == (pytest.approx(0.6, abs=0.02), pytest.approx(0.8, abs=0.02))
     assert (mirrored.change, mirrored.flips) == (pytest.approx(0.6, abs=0.02), 1.0)
@@ -397,11 +397,11 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
     exact = effects.loc[("deeplift=exact", "soft_nc")]
     assert (exact.diagnosticity, exact["other choice"], exact.n) == (pytest.approx(0.2, abs=0.02), 1.0, 40)
     assert ("normaliser=rank", "nc") not in effects.index
-    one_draw = pd.read_csv(found.folder / "soft_one_draw.csv")
+    one_draw = found.table("soft_one_draw")
     assert one_draw.flips.eq(0.25).all()
-    sides = pd.read_csv(found.folder / "soft_d8.csv").set_index(["dataset", "metric"]).reading
+    sides = found.table("soft_d8", "dataset", "metric").reading
     assert sides["movie", "soft_nc"] == "random preferred"
-    kept = pd.read_csv(found.folder / "soft_amount.csv").set_index("method")
+    kept = found.table("soft_amount", "method")
     assert (kept.estimate.attention, kept.estimate.random) == (pytest.approx(1 / 3), 0.5)
     assert kept.n.eq(2).all() and "low" not in kept.columns  # an interval of two inputs is none
     assert not (found.folder / "verdicts.parquet").exists()

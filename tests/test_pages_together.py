@@ -16,6 +16,7 @@ from tiny import REPOSITORY
 from faithbook.judge import published
 from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.papers import evalxnlp
+from faithbook.show.labels import label
 from faithbook.together import questions
 from faithbook.together.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
 from faithlib import metrics
@@ -101,7 +102,7 @@ def test_what_is_worked_out_by_hand_is_what_the_library_says(store: Store) -> No
     by_hand(store)
     found = store.report("together_metrics")
     assert "9 of 9 agree to four digits" in found.text
-    shown = pd.read_csv(found.folder / "together_metrics_set.csv")
+    shown = found.table("together_metrics_set")
     assert len(shown) == 18 and set(shown.n) == {TEXTS - 1}  # the example counts in no mean
     assert (shown.low <= shown.estimate + 1e-12).all() and (shown.estimate <= shown.high + 1e-12).all()
     assert not (found.folder / "verdicts.parquet").exists()  # a page without a claim has no verdict to save
@@ -113,7 +114,7 @@ def test_what_the_released_code_changes_has_an_interval_and_a_direction(
 ) -> None:
     by_hand(store, harder=harder)
     found = store.report("together_released")
-    shown = pd.read_csv(found.folder / "together_metrics_released.csv").set_index(["metric", "step"])
+    shown = found.table("together_metrics_released", "metric", "step")
     assert shown.difference["sparseness", "ranks from 0"] == pytest.approx(-2 / WORDS, abs=1e-6)
     assert shown.difference["auprc", "as released"] == pytest.approx(0, abs=1e-6)
     assert shown["released is"]["complexity", "**all steps**"] == "lower"  # it is divided by the number of tokens
@@ -131,12 +132,12 @@ def test_metrics_of_one_text_at_their_ends() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- a toolkit's tasks
-TOOLKIT = ["saliency", "lime", "partition_shap", "random"]
+TOOLKIT = {"saliency": 0.0, "lime": -0.1, "partition_shap": 0.1, "random": 0.0}
 NINE = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
 
 
-def tasks(store: Store, *datasets: str, gain: float) -> Shown:
-    """Runs of `together_toolkit`, in which PartitionSHAP is better than random scores by `gain` and others are not."""
+def tasks(store: Store, *datasets: str) -> Shown:
+    """Runs of `together_toolkit`, in which PartitionSHAP beats random scores, LIME does worse, saliency as well."""
     generator = np.random.default_rng(0)
     for dataset in datasets:
         rows, marks = [], dataset == "reviews"
@@ -145,8 +146,8 @@ def tasks(store: Store, *datasets: str, gain: float) -> Shown:
             for text in range(N):
                 value = generator.normal(0.5, 0.05)
                 rows += [
-                    (f"t{text}", m, metric, value + sign * gain * (m == "partition_shap") + generator.normal(0, 1e-3))
-                    for m in TOOLKIT
+                    (f"t{text}", m, metric, value + sign * gain + generator.normal(0, 1e-3))
+                    for m, gain in TOOLKIT.items()
                 ]
         facts = {"words": 20.0, "cut": 1.0} | ({"marked": 0.25} if marks else {})
         texts = [(f"t{text}", "none", name, value) for text in range(N) for name, value in facts.items()]
@@ -157,13 +158,13 @@ def tasks(store: Store, *datasets: str, gain: float) -> Shown:
     return store.report("together_tasks")
 
 
-@pytest.mark.parametrize(("gain", "word"), [(0.1, "better"), (-0.1, "worse"), (0.0, "open")])
-def test_a_method_of_the_toolkit_is_told_from_random_scores(store: Store, gain: float, word: str) -> None:
-    found = tasks(store, "reviews", "nli", gain=gain)
-    against = pd.read_csv(found.folder / "together_tasks_random.csv").set_index(["dataset", "metric"])
+def test_a_method_of_the_toolkit_is_told_from_random_scores(store: Store) -> None:
+    found = tasks(store, "reviews", "nli")
+    against = found.table("together_tasks_random", "dataset", "metric")
     assert len(against) == 9 + 6
-    assert against[word].str.contains("PartitionSHAP").all()
-    every = pd.read_csv(found.folder / "together_tasks.csv")
+    for word, method in (("better", "PartitionSHAP"), ("worse", "LIME"), ("open", "saliency")):
+        assert (against[word] == label(method)).all()
+    every = found.table("together_tasks")
     assert len(every) == len(TOOLKIT) * (9 + 6) and set(every.n) == {N}
     assert (every.low <= every.estimate).all() and (every.estimate <= every.high).all()
     assert not (found.folder / "together_tasks_nli_plausibility.csv").exists()
@@ -177,13 +178,16 @@ def test_without_the_toolkits_data_a_page_says_so(store: Store) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- where maps point
-def pointing(store: Store, *, right: float) -> Shown:
-    """Scenes of two objects: the highest cell of a `rollout` map is the object's with a probability of `right`, else
-    the other's; half of the time with random maps. Texts in which saliency finds the marks."""
+RIGHT = {"rollout": 0.9, "grad_cam": 0.1, "saliency": 0.5, "random": 0.5}
+
+
+def pointing(store: Store) -> Shown:
+    """Scenes of two objects: the highest cell of a map is the object's as often as `RIGHT` has it, else the other's.
+    Texts in which saliency finds the marks."""
     generator = np.random.default_rng(0)
     rows, N_SCENES = [], 200
     for scene in range(N_SCENES):
-        for method, share in (("rollout", right), ("random", 0.5)):
+        for method, share in RIGHT.items():
             hit = float(generator.random() < share)
             values = {"pointing_game": hit, "astray": 1 - hit, "iou": 0.8 * hit, "auprc": 0.2 + 0.6 * hit}
             rows += [(f"a/b{scene // 2}+c/d{scene}", method, metric, value) for metric, value in values.items()]
@@ -191,11 +195,6 @@ def pointing(store: Store, *, right: float) -> Shown:
     frame["cluster"] = frame["id"].str.partition("+")[0]
     looked = {"input": frame.id.unique(), "right": True, "cells": 6, "of": 64, "dataset": "stamps-two", "model": "m"}
     store.add("together_objects", {"": frame}, tables={"objects_looked_at": pd.DataFrame(looked)}, dataset="stamps-two")
-    return with_texts(store)
-
-
-def with_texts(store: Store) -> Shown:
-    generator = np.random.default_rng(1)
     texts = [
         (f"t{text}", method, metric, min(1.0, base + 0.05 * generator.random()))
         for text in range(N)
@@ -206,12 +205,13 @@ def with_texts(store: Store) -> Shown:
     return store.report("together_pointing")
 
 
-@pytest.mark.parametrize(("right", "word"), [(0.9, "better"), (0.1, "worse"), (0.5, "open")])
-def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray(store: Store, right: float, word: str) -> None:
-    found = pointing(store, right=right)
-    table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
-    assert (table.loc["rollout", "beside_random"] == word).all() and len(table) == 2 * 4
-    assert table.loc[("rollout", "pointing_game"), "estimate"] == pytest.approx(right, abs=0.1)
+def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray(store: Store) -> None:
+    found = pointing(store)
+    table = found.table("together_pointing", "method", "metric")
+    assert len(table) == len(RIGHT) * 4
+    for method, word in (("rollout", "better"), ("grad_cam", "worse"), ("saliency", "open")):
+        assert (table.loc[method, "beside_random"] == word).all()
+        assert table.loc[(method, "pointing_game"), "estimate"] == pytest.approx(RIGHT[method], abs=0.1)
     assert (table.low <= table.estimate).all() and (table.n == 200).all()
     assert (found.folder / "together_pointing_game.svg").is_file()
 
@@ -269,13 +269,13 @@ def test_families_directions_and_an_outsider_are_found(store: Store) -> None:
     found = matrix(store, agreeing)
     assert {found.verdict(f"together_q{k}") for k in (1, 2, 10)} == {"reproduced"}, found.verdicts.part.tolist()
     assert set(found.verdicts.evidence) - {""} == {"our own question"}
-    rest = pd.read_csv(found.folder / "together_rest.csv")
+    rest = found.table("together_rest")
     assert len(rest) == 3 * len(ASKED) and set(rest.n) == {N}
     assert set(rest.modality) == set(KINDS.values())
-    parts = pd.read_csv(found.folder / "together_agreement_parts.csv")
+    parts = found.table("together_agreement_parts")
     assert not parts["part"].str.contains("photographs").any()  # the questions were asked before there were any
     # Sufficiency is better when lower: its table has it as it is defined, its agreement turned.
-    pairs = pd.read_csv(found.folder / "together_agreement.csv").set_index(["modality", "first", "second"]).estimate
+    pairs = found.table("together_agreement", "modality", "first", "second").estimate
     assert pairs["text", "sufficiency_eraser", "comprehensiveness_eraser"] > 0.3
 
 
@@ -354,7 +354,7 @@ TELLING = ("together_q3", "together_q4", "together_q8", "together_q9")
 def test_metrics_that_tell_are_found_and_priced(store: Store) -> None:
     found = telling(store, hard=0.65, soft=0.8, mirrored=0.6)
     assert {name: found.verdict(name) for name in TELLING} == dict.fromkeys(TELLING, "reproduced")
-    shown = pd.read_csv(found.folder / "together_diagnosticity.csv").set_index(["modality", "metric"])
+    shown = found.table("together_diagnosticity", "modality", "metric")
     assert shown.estimate["text", "ns"] == pytest.approx(0.65) and set(shown.n) == {N}
     needed = shown["inputs needed"]
     assert needed["text", "soft_ns"] < needed["text", "ns"] < 4 * N
@@ -414,12 +414,12 @@ def test_metrics_that_know_the_truth_are_found(store: Store) -> None:
     found = planted(store, sign=1)
     assert {name: found.verdict(name) for name in PLANTED} == dict.fromkeys(PLANTED, "reproduced")
     assert found.verdicts.post_hoc.all()
-    tracking = pd.read_csv(found.folder / "together_tracking.csv").set_index(["modality", "model", "metric"])
+    tracking = found.table("together_tracking", "modality", "model", "metric")
     assert tracking.estimate["text", "trained", "nc"] > 0.9 and set(tracking.n) == {N}
     lost = pd.read_parquet(found.folder / "truth_lost.parquet").set_index(["modality", "metric"])
     assert set(lost.answer) == {"no"}  # each clearly loses on the misled model
     # The page lists what says no on its own, the file everything.
-    parts = pd.read_csv(found.folder / "together_planted_parts.csv")
+    parts = found.table("together_planted_parts")
     assert len(parts) == found.names["tested"].frame.shape[0] and "| q5 |" not in found.text
     right = pd.read_parquet(found.folder / "truth_preferred.parquet")
     assert set(right.answer) == {"yes"} and set(right.model) == set(MODELS)
@@ -486,7 +486,7 @@ def test_metrics_follow_the_truth_by_spearmans_correlation_over_what_both_have()
 
 def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(store: Store) -> None:
     found = advised(store, freed="no")
-    shown = pd.read_csv(found.folder / "together_advice.csv").set_index(["modality", "metric"])
+    shown = found.table("together_advice", "modality", "metric")
     assert set(shown.n) == {30} and shown["without mean importance"]["text", "saco"] == "unsure"
     assert recommended(found.names["table"]) == {key: ["nc", "comprehensiveness_eraser"] for key in KEYS}
     assert holds_role(found.names["table"], "soft_ns", "caution")

@@ -23,7 +23,7 @@ from faithbook.sources import cifar, files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
 from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.errors import DataError, UnknownNameError
 from faithlib.inputs import ImageInputs
 
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
@@ -48,16 +48,6 @@ def test_splits_share_no_picture(name, sizes):
     assert not ids[0] & ids[1]
     assert not ids[0] & ids[2]
     assert not ids[1] & ids[2]
-
-
-def test_samples_are_fixed_and_nested():
-    small, large = load_pictures("mnist", n=20), load_pictures("mnist", n=50)
-    assert large.ids[:20] == small.ids
-    assert load_pictures("mnist", n=20, seed=1).ids != small.ids
-    with pytest.raises(InputError, match="at least one"):
-        load_pictures("mnist", n=0)
-    with pytest.raises(UnknownNameError, match="known:"):
-        load_pictures("cats")
 
 
 class _Harmful:

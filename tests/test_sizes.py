@@ -72,7 +72,7 @@ def test_the_larger_model_speaks_and_both_stand_side_by_side(store: Store) -> No
     study(store, "", SMALL, n=200)
     study(store, "mpnet", LARGE, n=400)
     found = store.report("soft_tables")
-    table = pd.read_csv(found.folder / "soft_table3.csv")
+    table = found.table("soft_table3")
     assert table.model.iloc[0] == SIZES["mpnet"]  # the larger one first
     both = table.set_index(["metric", "model", "dataset"])
     for metric in LARGE:
@@ -80,7 +80,7 @@ def test_the_larger_model_speaks_and_both_stand_side_by_side(store: Store) -> No
         assert (small.estimate, small.n) == (pytest.approx(SMALL[metric], abs=0.003), 200)
         assert (large.estimate, large.n) == (pytest.approx(LARGE[metric], abs=0.003), 400)
         assert small.published == large.published
-    gain = pd.read_csv(found.folder / "soft_tables_parts.csv").set_index("part").loc["Soft-NC minus Soft-NS, α"]
+    gain = found.table("soft_tables_parts", "part").loc["Soft-NC minus Soft-NS, α"]
     assert (gain.estimate, gain.n) == (pytest.approx(LARGE["soft_nc"] - LARGE["soft_ns"], abs=0.005), 400)
 
 
@@ -88,7 +88,7 @@ def test_claims_rest_on_the_largest_model_that_all_their_data_sets_have(store: S
     """SST alone has the larger one: an average over models would be neither's."""
     for classifier, shares, name in (("", SMALL, "sst"), ("mpnet", LARGE, "sst"), ("", SMALL, "ag")):
         study(store, classifier, shares, n=100, dataset=name)
-    table = pd.read_csv(store.report("soft_tables").folder / "soft_table6.csv")
+    table = store.report("soft_tables").table("soft_table6")
     assert set(table.model) == {SIZES[""]}
     assert table[table.metric == "nc"].estimate.to_numpy() == pytest.approx(SMALL["nc"], abs=0.01)
 
@@ -112,13 +112,13 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
     ranks = scores(dict.fromkeys(("soft_ns", "soft_nc"), 0.9), 100).assign(variant="normaliser=rank")
     store.add("soft_variants", {"variants": ranks}, dataset="sst", classifier="mpnet", part=2, parts=2)
     found = store.report("soft_pipeline")
-    steps = pd.read_csv(found.folder / "soft_pipeline_explained.csv").set_index(["metric", "step"]).estimate
+    steps = found.table("soft_pipeline_explained", "metric", "step").estimate
     for metric, theirs in {"nc": 0.409, "soft_nc": 0.431, "ns": 0.384, "soft_ns": 0.467}.items():
         assert steps[metric, "another model"] == pytest.approx(LARGE[metric] - SMALL[metric], abs=0.011)
         assert steps[metric, "all weights trained"] == pytest.approx(SMALL[metric] - LARGE[metric], abs=0.011)
         assert steps[metric, "the released code's choices"] == pytest.approx(0, abs=1e-9)
         assert steps[metric, "what remains"] == pytest.approx(LARGE[metric] - theirs, abs=0.011)
-    verdicts = pd.read_csv(found.folder / "soft_pipeline_by_size.csv")
+    verdicts = found.table("soft_pipeline_by_size")
     assert len(verdicts) == 17  # eleven claims of study 1, six of study 4
     by_id = verdicts.set_index(verdicts.claim.str.extract(r"\((\w+)\)$")[0])
     assert set(by_id.loc["soft_c01", [*SIZES.values()]]) == {
@@ -126,7 +126,7 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
     }  # plain is ahead with either
     assert by_id.loc["soft_c11"].str.startswith("not tested").sum() == 2
     assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
-    amounts = pd.read_csv(found.folder / "soft_pipeline_amounts.csv").set_index(["method", "metric", "what"]).estimate
+    amounts = found.table("soft_pipeline_amounts", "method", "metric", "what").estimate
     assert amounts["attention", "soft_nc", "ranks"] == pytest.approx(0.9)
     assert amounts["attention", "soft_nc", "min-max, less confident half"] > LARGE["soft_nc"]  # the first of 100 win
     assert (

@@ -187,7 +187,7 @@ def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, mo
     found = store.report("taught")
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10
     assert "Random scores have a mean SaCo of .02." in found.text
-    data = pd.read_csv(found.folder / "taught.csv").set_index("id")
+    data = found.table("taught", "id")
     assert data.loc["saco_c05", "decision"] == "reproduced" and len(data) == len(RESTS_ON)
     # Without values of the studies no finding is printed, and each says why.
     landing = (found.folder / "landing.md").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ from torch import Tensor
 from faithbook.models.load import Classifier, load_model
 from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
-from faithbook.sources.splits import stable_hash
+from faithbook.sources.splits import sampled
 from faithbook.text import some
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
@@ -329,6 +329,4 @@ def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) 
 
 def _sample(ids: Sequence[str], n: int | None, seed: int) -> list[int]:
     """The rows taken, in order: all, or `n` that a hash picks."""
-    if n is not None and n < 1:
-        raise InputError(f"n {n}: expected at least one input")
-    return sorted(sorted(range(len(ids)), key=lambda i: stable_hash(f"sample|{seed}", ids[i]))[:n])
+    return list(range(len(ids))) if n is None else sorted(sampled(ids, n, seed, what="input"))

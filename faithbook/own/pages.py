@@ -110,14 +110,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def side_by_side(means: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+def side_by_side(means: pd.DataFrame) -> pd.DataFrame:
     """A summary for readers: one row per metric, one column per method, "mean [low, high]"; "–" where none is
     defined."""
-    ends = zip(means["estimate"], means["low"], means["high"], strict=True)
-    cells = [
-        "–" if math.isnan(mean) else f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-        for mean, low, high in ends
-    ]
+    cells = ["–" if math.isnan(row.estimate) else spoken(row, ".2f") for row in means.itertuples()]
     wide = means.assign(cell=cells).pivot(index=["metric", "direction"], columns="method", values="cell")
     wide = wide.reindex(pd.MultiIndex.from_frame(means[["metric", "direction"]].drop_duplicates()))
     methods = list(dict.fromkeys(means["method"]))

@@ -22,6 +22,7 @@ from faithbook.sources.splits import (
     Item,
     Span,
     balanced,
+    sampled,
     seeded,
     split_groups,
     stable_hash,
@@ -211,9 +212,7 @@ def _digest_of(data: Dataset) -> str:
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
-    if n < 1:
-        raise InputError(f"n {n}: expected at least one text")
-    return _pick(data, sorted(range(len(data)), key=lambda i: stable_hash(f"sample|{seed}", data.ids[i]))[:n])
+    return _pick(data, sampled(data.ids, n, seed, what="text"))
 
 
 _COLUMNS = ("texts", "labels", "ids", "queries", "rationales", "pairs", "groups")

@@ -39,8 +39,8 @@ from faithbook.access import remembered, require
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
-from faithbook.sources.splits import seeded, stable_hash
-from faithlib.errors import DataError, InputError, unknown
+from faithbook.sources.splits import sampled, seeded, stable_hash
+from faithlib.errors import DataError, unknown
 from faithlib.inputs import ImageInputs
 
 SPLITS = ("train", "dev", "test", "held_out")
@@ -122,12 +122,7 @@ def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed:
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     whole = _SETS[name](split)
-    if n is None:
-        return whole
-    if n < 1:
-        raise InputError(f"n {n}: expected at least one image")
-    rows = sorted(range(len(whole)), key=lambda i: stable_hash(f"sample|{seed}", whole.ids[i]))[:n]
-    return whole.at(rows)
+    return whole if n is None else whole.at(sampled(whole.ids, n, seed, what="image"))
 
 
 # ------------------------------------------------------------------------------------------------------- the

@@ -21,7 +21,7 @@ from typing import Any
 
 from faithbook.sources.files import read_member
 from faithbook.sources.splits import split_groups
-from faithbook.sources.zhao_aletras_sets import read_text, token_spans
+from faithbook.sources.zhao_aletras_sets import columns, read_text, token_spans
 from faithlib.errors import DataError, unknown
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -143,14 +143,8 @@ def _text(folder: Path, name: str) -> str:
 def _pairs(path: Path, rows: Sequence[tuple[str, str, str]], ids: Sequence[str]) -> dict[str, Any]:
     if strange := {label for _, _, label in rows} - set(LABELS):
         raise DataError(f"{path}: label {min(strange)!r} is not one of {', '.join(LABELS)}")
-    return {
-        "texts": tuple(premise for premise, _, _ in rows),
-        "pairs": tuple(hypothesis for _, hypothesis, _ in rows),
-        "labels": tuple(LABELS.index(label) for _, _, label in rows),
-        "ids": tuple(ids),
-        "label_names": LABELS,
-        "max_length": MAX_LENGTH,
-    }
+    labelled = [(premise, LABELS.index(label)) for premise, _, label in rows]
+    return columns(LABELS, MAX_LENGTH, labelled, ids, pairs=tuple(hypothesis for _, hypothesis, _ in rows))
 
 
 def _first_there(folder: Path, names: Sequence[str]) -> str:
@@ -199,15 +193,15 @@ def nli_in(xnli_at: Path, split: str, language: str = "en") -> dict[str, Any]:
 
 def known_snli(at: Path, split: str) -> dict[str, Any]:
     """`snli` of the very pairs that are known; of the owners' archive, whose digest is, whatever it holds."""
-    columns = snli(at, split)
-    return columns if at.suffix == ".zip" else _known(at, f"snli-{split}", columns)
+    found = snli(at, split)
+    return found if at.suffix == ".zip" else _known(at, f"snli-{split}", found)
 
 
 def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
     """`xnli` with as many pairs of every class as it is known to have, and from a file of one language the very pairs
     that are known."""
-    columns = xnli(at, split, language)
-    counts = Counter(LABELS[label] for label in columns["labels"])
+    found = xnli(at, split, language)
+    counts = Counter(LABELS[label] for label in found["labels"])
     if counts != dict.fromkeys(LABELS, _PER_CLASS[split]):
         sizes = ", ".join(f"{counts[label]} {label}" for label in LABELS)
         raise DataError(
@@ -215,21 +209,21 @@ def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
             "cut short, or its labels are others: get it again"
         )
     alone, _ = names = _xnli_names(split, language)
-    return _known(at, f"xnli-{split}-{language}", columns) if _first_there(at, names) == alone else columns
+    return _known(at, f"xnli-{split}-{language}", found) if _first_there(at, names) == alone else found
 
 
-def _known(at: Path, name: str, columns: dict[str, Any]) -> dict[str, Any]:
-    if (digest := pairs_digest(columns)) != _DIGESTS.get(name, digest):
+def _known(at: Path, name: str, pairs: dict[str, Any]) -> dict[str, Any]:
+    if (digest := pairs_digest(pairs)) != _DIGESTS.get(name, digest):
         raise DataError(
             f"{at}: the pairs and labels of {name} are not those expected: digest {digest}, expected {_DIGESTS[name]}; "
             "the file is cut short, changed or labelled otherwise: get it again from where data/sources.toml says"
         )
-    return columns
+    return pairs
 
 
-def pairs_digest(columns: dict[str, Any]) -> str:
+def pairs_digest(pairs: dict[str, Any]) -> str:
     """A digest of labels, premises and hypotheses in their order, blanks aside."""
-    rows = zip(columns["labels"], columns["texts"], columns["pairs"], strict=True)
+    rows = zip(pairs["labels"], pairs["texts"], pairs["pairs"], strict=True)
     text = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

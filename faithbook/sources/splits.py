@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faithlib.errors import InputError
+
 SPLITS = ("train", "dev", "test")
 Span = tuple[int, int]
 
@@ -26,6 +28,16 @@ def stable_hash(*parts: str) -> str:
 def seeded(*parts: str) -> np.random.Generator:
     """A generator that depends on the parts alone."""
     return np.random.default_rng(int(stable_hash(*parts)[:16], 16))
+
+
+def sampled(ids: Sequence[str], n: int, seed: int, *, what: str) -> list[int]:
+    """The places of `n` of these names, in an order that a hash makes: a larger `n` keeps those of a smaller one.
+
+    `what`: what is sampled, for the InputError that an `n` below 1 gets.
+    """
+    if n < 1:
+        raise InputError(f"n {n}: expected at least one {what}")
+    return sorted(range(len(ids)), key=lambda i: stable_hash(f"sample|{seed}", ids[i]))[:n]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import io
 import json
 import tarfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +40,22 @@ def read_text(folder: Path, name: str) -> str:
     raise DataError(f"{plain} (or {packed.name}) is missing: see the entry in data/sources.toml for where to get it")
 
 
+def columns(
+    label_names: tuple[str, ...], max_length: int, rows: Iterable[tuple[str, int]], ids: Iterable[str], **more: Any
+) -> dict[str, Any]:
+    """A split of a data set, column by column, from its rows of text and label."""
+    texts, labels = tuple(zip(*rows, strict=True)) or ((), ())
+    about = {"label_names": label_names, "max_length": max_length}
+    return {"texts": texts, "labels": labels, "ids": tuple(ids), **about, **more}
+
+
 def sst(folder: Path, name: str) -> dict[str, Any]:
     """SST-2 lines `sentence<TAB>label`."""
     rows = [line.rsplit("\t", 1) for line in read_text(folder, name).splitlines() if line.strip()]
     if bad := [row for row in rows if row[1:] not in (["0"], ["1"])]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not a sentence, a tab and 0 or 1; get the file again")
-    return {
-        "texts": tuple(text for text, _ in rows),
-        "labels": tuple(int(label) for _, label in rows),
-        "ids": tuple(f"sst-{name.split('.')[0]}-{i}" for i in range(len(rows))),
-        "label_names": ("negative", "positive"),
-        "max_length": 128,
-    }
+    labelled = [(text, int(label)) for text, label in rows]
+    return columns(("negative", "positive"), 128, labelled, _numbered("sst", name, rows))
 
 
 def ag(folder: Path, name: str) -> dict[str, Any]:
@@ -59,7 +63,8 @@ def ag(folder: Path, name: str) -> dict[str, Any]:
     rows = list(csv.reader(io.StringIO(read_text(folder, name))))
     if bad := [row for row in rows if len(row) != 3 or row[0] not in tuple("1234")]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not class (1-4), title, description")
-    return _ag("ag", name, [(f"{title} {description}", int(label) - 1) for label, title, description in rows])
+    labelled = [(f"{title} {description}", int(label) - 1) for label, title, description in rows]
+    return columns(AG_TOPICS, 256, labelled, _numbered("ag", name, rows))
 
 
 def ag_rows(folder: Path, name: str) -> dict[str, Any]:
@@ -68,17 +73,11 @@ def ag_rows(folder: Path, name: str) -> dict[str, Any]:
     rows = rows[1:] if rows[:1] == [["text", "label"]] else rows
     if bad := [row for row in rows if len(row) != 2 or row[1] not in tuple("0123")]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not text, class (0-3)")
-    return _ag("ag-part", name, [(text, int(label)) for text, label in rows])
+    return columns(AG_TOPICS, 256, [(text, int(label)) for text, label in rows], _numbered("ag-part", name, rows))
 
 
-def _ag(source: str, name: str, rows: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    return {
-        "texts": tuple(text for text, _ in rows),
-        "labels": tuple(label for _, label in rows),
-        "ids": tuple(f"{source}-{name.split('.')[0]}-{i}" for i in range(len(rows))),
-        "label_names": AG_TOPICS,
-        "max_length": 256,
-    }
+def _numbered(source: str, name: str, rows: Sequence[object]) -> list[str]:
+    return [f"{source}-{name.split('.')[0]}-{i}" for i in range(len(rows))]
 
 
 def evinf(folder: Path, name: str) -> dict[str, Any]:
@@ -88,17 +87,15 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
         raise DataError(f"{folder / name} lacks the columns {', '.join(sorted(missing))}")
     if strange := [row["label_id"] for row in rows if row["label_id"] not in EVINF_OUTCOMES]:
         raise DataError(f"{folder / name}: label_id {strange[0]!r} is not one of {', '.join(EVINF_OUTCOMES)}")
-    return {
-        "texts": tuple(row["document"] for row in rows),
-        "queries": tuple(row["query"] for row in rows),
-        "labels": tuple(EVINF_OUTCOMES.index(row["label_id"]) for row in rows),
-        "ids": tuple(f"evinf-{row['annotation_id']}" for row in rows),
-        "label_names": EVINF_OUTCOMES,
-        "max_length": 512,
-        "rationales": tuple(
-            token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows
-        ),
-    }
+    marks = [token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows]
+    return columns(
+        EVINF_OUTCOMES,
+        512,
+        [(row["document"], EVINF_OUTCOMES.index(row["label_id"])) for row in rows],
+        [f"evinf-{row['annotation_id']}" for row in rows],
+        queries=tuple(row["query"] for row in rows),
+        rationales=tuple(marks),
+    )
 
 
 def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[str, Any]:
@@ -106,26 +103,22 @@ def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[s
 
     `documents_of`: the folder of docs/ or docs.tar.gz, where that is another one.
     """
-    rows, columns = _eraser(folder, name, ("False", "True"), documents_of or folder)
-    return columns | {
-        "queries": tuple(row["query"] for row in rows),
-        "ids": tuple(f"multirc-{row['annotation_id']}" for row in rows),
-    }
+    rows, split = _eraser("multirc", folder, name, ("False", "True"), documents_of or folder)
+    return split | {"queries": tuple(row["query"] for row in rows)}
 
 
 def reviews(folder: Path, name: str) -> dict[str, Any]:
     """Film reviews in ERASER's layout, from the folder `movies` beside the one that is named; rationales are phrases
     that people marked, without the few that are empty. The query, the same of every review, is left out."""
-    rows, columns = _eraser(folder.parent / "movies", name, ("NEG", "POS"), folder.parent / "movies")
+    rows, split = _eraser("reviews", folder.parent / "movies", name, ("NEG", "POS"), folder.parent / "movies")
     for row, other in ((row, {"NEG": "pos", "POS": "neg"}[row["classification"]]) for row in rows):
         if row["annotation_id"].startswith(other):  # names of reviews say what they are
             raise DataError(f"{name} calls {row['annotation_id']} {row['classification']}: get the file again")
-    ids = tuple(f"reviews-{row['annotation_id']}" for row in rows)
-    return columns | {"ids": ids, "label_names": ("negative", "positive")}
+    return split | {"label_names": ("negative", "positive")}
 
 
 def _eraser(
-    folder: Path, name: str, classes: tuple[str, str], documents_of: Path
+    source: str, folder: Path, name: str, classes: tuple[str, str], documents_of: Path
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Rows of a data set of ERASER about one document each, and the columns that all of these have."""
     try:
@@ -135,20 +128,15 @@ def _eraser(
     if strange := [row["classification"] for row in rows if row["classification"] not in classes]:
         raise DataError(f"{folder / name}: classification {strange[0]!r} is neither {classes[1]} nor {classes[0]}")
     documents = _documents(documents_of, {row["annotation_id"].split(":")[0] for row in rows})
-    texts, spans = [], []
+    labelled, spans = [], []
     for row in rows:
         text = " ".join(documents[row["annotation_id"].split(":")[0]].split())
         evidence = [one for group in row["evidences"] for one in group]
         _check_quoted(row["annotation_id"], text.split(), evidence)
-        texts.append(text)
+        labelled.append((text, classes.index(row["classification"])))
         spans.append(token_spans(text, [(one["start_token"], one["end_token"]) for one in evidence]))
-    return rows, {
-        "texts": tuple(texts),
-        "labels": tuple(classes.index(row["classification"]) for row in rows),
-        "label_names": classes,
-        "max_length": 512,
-        "rationales": tuple(spans),
-    }
+    ids = [f"{source}-{row['annotation_id']}" for row in rows]
+    return rows, columns(classes, 512, labelled, ids, rationales=tuple(spans))
 
 
 def _check_quoted(name: str, tokens: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> None:

@@ -90,15 +90,12 @@ drawn = many.loc[highest].rename(columns={"rate": "estimate"}).assign(rule=lambd
 drawn = drawn[drawn.which.isin(["yes", "no"])].sort_values("parts", kind="stable")
 layout = Layout(panel="rule", series="kind", mark=0.05)
 fig, alt = dot_plot(drawn, "share of worlds in which it errs", row="parts", layout=layout)
-page.figure(
-    fig,
-    "calibration_parts",
-    alt=alt,
-    caption="How often a claim that all parts are above zero is answered yes or no where all are exactly zero, by the number of "
+caption = (
+    "How often a claim that all parts are above zero is answered yes or no where all are exactly zero, by the number of "
     "parts: the highest rate over 24 and 100 clusters and correlations 0, .5 and .9. Dotted: the promise. Bars: 95 % Monte "
-    "Carlo intervals.",
-    data=many.drop(columns=["kind", "skewness"]),
+    "Carlo intervals."
 )
+page.figure(fig, "calibration_parts", alt=alt, caption=caption, data=many.drop(columns=["kind", "skewness"]))
 
 # %% [markdown]
 # ## Intervals

@@ -132,13 +132,11 @@ layout = Layout(panel="gold", series="aligner", names={STATISTICAL: f"{STATISTIC
 fig, alt = line_plot(drawn, "layer of the encoder", "AER (lower is better)", x="layer", layout=layout)
 for ax in fig.axes[: len(gold_sets)]:
     ax.axvline(LAYER, color="#666666", ls=":", lw=1)
-page.figure(
-    fig,
-    "crosslingual_aligner_layers",
-    alt=alt,
-    caption="Alignment error rate by layer (dotted: the one in use), bands: 95 % intervals over sentences. fast_align learns from these and other "
-    "sentences of the set, the encoder from none of them.",
+caption = (
+    "Alignment error rate by layer (dotted: the one in use), bands: 95 % intervals over sentences. fast_align learns from these and other "
+    "sentences of the set, the encoder from none of them."
 )
+page.figure(fig, "crosslingual_aligner_layers", alt=alt, caption=caption)
 
 # %% [markdown]
 # An aligner without training has a high error rate on a language that it hardly knows, and one trained on these very
@@ -241,12 +239,10 @@ page.table(
 order = [*languages, EVERY]
 drawn = pd.DataFrame([{"row": one, "model": model} | ends_of(rates[model, one]) for one in order for model in models])
 fig, alt = dot_plot(drawn, "accuracy", layout=Layout(series="model", mark=CHANCE, width=7.5))
-page.figure(
-    fig,
-    "crosslingual_figure6_plot",
-    alt=alt,
-    caption="The right batch of translations among eleven, by centred kernel alignment (the paper's Figure 6). Dotted: chance.",
+caption = (
+    "The right batch of translations among eleven, by centred kernel alignment (the paper's Figure 6). Dotted: chance."
 )
+page.figure(fig, "crosslingual_figure6_plot", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether each multilingual model finds translations more often than the English one, mean over languages.

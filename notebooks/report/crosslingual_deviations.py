@@ -70,11 +70,8 @@ def of_choice(way, base="main"):
 
 def of_all(way):
     """The mean over the thirteen rows and both outputs: ours, and in another setting."""
-    return {
-        f"all rows, {LINKED if way == 'other links' else way}": tuple(
-            rho[one].mean(THIRTEEN, [*OUTPUT_NAMES]) for one in ("main", way)
-        )
-    }
+    both = tuple(rho[one].mean(THIRTEEN, [*OUTPUT_NAMES]) for one in ("main", way))
+    return {f"all rows, {LINKED if way == 'other links' else way}": both}
 
 
 LINKED = f"links by {'mutual argmax' if page.run.settings['links'] == 'softmax' else 'softmax'}"

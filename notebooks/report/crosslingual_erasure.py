@@ -76,7 +76,7 @@ cells = ["metric", "model", "language", "method", "aggregation", "output"]
 measured = page.measure("crosslingual_metrics", parts=["", "erasure"], over=cells, prepare=prepared, firmest=True)
 models = sorted(measured.levels("model"))
 languages = [one for one in PAPER_LANGUAGES if one in measured.levels("language")]
-WORDS = beside.words(models)
+BY_ROW = {"rows": ["method", "aggregation"], "words": beside.words(models)}
 table1, table3 = published.table("crosslingual_table1"), as_means(published.table("crosslingual_table3"))
 rows = {
     metric: Rows(measured, table3[["metric", *KEYS, "value"]], metric=metric, better=better)
@@ -102,12 +102,11 @@ page.speaks()
 page.table(
     "crosslingual_table3",
     lambda row: rows[row["metric"]].cell(row),
-    rows=["method", "aggregation"],
     columns=["metric", "output"],
-    words=WORDS,
     printed=beside.shown(metric=METRICS),
     caption="Comprehensiveness and sufficiency (Table 3), published values times 6/5",
-)  # fmt: skip
+    **BY_ROW,
+)
 
 
 # %%
@@ -118,12 +117,10 @@ def outputs_figure(metric, number, told):
     fig, alt = zaman_belinkov_figures.rows_by_output(
         frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as
     )
-    return page.figure(
-        fig,
-        f"crosslingual_figure{number}",
-        alt=alt,
-        caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}",
+    caption = (
+        f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}"
     )
+    return page.figure(fig, f"crosslingual_figure{number}", alt=alt, caption=caption)
 
 
 outputs_figure("comprehensiveness", 3, "Higher is better.")
@@ -151,15 +148,9 @@ alone = {
 
 def architecture_table(metric):
     """Table 9 or 10, ours in its cells."""
-    return page.table(
-        TABLE_OF[metric],
-        alone[metric].cell,
-        rows=["method", "aggregation"],
-        columns=["model", "output"],
-        words=WORDS,
-        printed=printed_alone[metric],
-        caption=f"{metric.capitalize()} of each architecture, published values times 6/5",
-    )
+    caption, printed = f"{metric.capitalize()} of each architecture, published values times 6/5", printed_alone[metric]
+    by = ["model", "output"]
+    return page.table(TABLE_OF[metric], alone[metric].cell, columns=by, printed=printed, caption=caption, **BY_ROW)
 
 
 architecture_table("comprehensiveness")
@@ -212,16 +203,15 @@ each_in_order = {
     TABLE_OF[metric]: [source.order(output, model=model) for model in models for output in OUTPUT_NAMES]
     for metric, source in alone.items()
 }
-first = page.test(
-    {
-        "crosslingual_table3": in_order,
-        **each_in_order,
-        "crosslingual_figure4": in_order,
-        "xl_c07": leading,
-        "xl_c08": l2_ahead,
-        "crosslingual_figure3": l2_ahead,
-    }
-)
+claims = {
+    "crosslingual_table3": in_order,
+    **each_in_order,
+    "crosslingual_figure4": in_order,
+    "xl_c07": leading,
+    "xl_c08": l2_ahead,
+    "crosslingual_figure3": l2_ahead,
+}
+first = page.test(claims)
 page.verdicts(first)
 
 # %%
@@ -367,16 +357,15 @@ def rank_gain(metric, output):
     return replace(both[0] - both[1], published=there)
 
 
-second = page.test(
-    {
-        "xl_c09": specifications[("deviation", "26 rows", "all models", ALL)],
-        "xl_c10": {
-            f"rank under rho minus under {metric}, {short}": rank_gain(metric, output)
-            for metric in METRICS
-            for output, short in OUTPUT_NAMES.items()
-        },
+claims = {
+    "xl_c09": specifications[("deviation", "26 rows", "all models", ALL)],
+    "xl_c10": {
+        f"rank under rho minus under {metric}, {short}": rank_gain(metric, output)
+        for metric in METRICS
+        for output, short in OUTPUT_NAMES.items()
     },
-)
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%
@@ -400,14 +389,11 @@ counted = pd.concat(
     if signals[name].n
 )
 fig, alt = zaman_belinkov_figures.told_apart(counted, few)
-page.figure(
-    fig,
-    "crosslingual_erasure_curve",
-    alt=alt,
-    caption="Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
-    "what would be counted if all were equally good. Dashed: how many inputs the released code reads.",
-    data=counted,
+caption = (
+    "Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
+    "what would be counted if all were equally good. Dashed: how many inputs the released code reads."
 )
+page.figure(fig, "crosslingual_erasure_curve", alt=alt, caption=caption, data=counted)
 
 # %% [markdown]
 # ### To separate is not to be right

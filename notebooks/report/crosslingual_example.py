@@ -148,8 +148,7 @@ two_lists(
 )
 
 # %%
-tested = page.test({"crosslingual_figure1": None})
-page.verdicts(tested)
+page.verdicts(page.test({"crosslingual_figure1": None}))
 
 # %%
 Markdown(
@@ -179,12 +178,8 @@ everywhere = pd.DataFrame(
         for row in rows
     ]
 )
-page.listing(
-    everywhere,
-    "crosslingual_example_languages",
-    digits=2,
-    caption="The same English message against every translation: rho of single pairs",
-)
+caption = "The same English message against every translation: rho of single pairs"
+page.listing(everywhere, "crosslingual_example_languages", digits=2, caption=caption)
 
 # %%
 pools = {row: saved.xs((*row, LANGUAGE), level=[*KEYS, "language"]).dropna() for row in rows}

@@ -81,17 +81,13 @@ page.speaks()
 share = texts.quantity("metric")
 COMPARED = ["linked", "more links", "copied"]
 others = [language for language in texts.levels("language") if language != "en"]
+asked = every(language=others, quantity=["pieces a word", *COMPARED])
 page.table(
     "crosslingual_floors_texts",
     lambda row: share(row["quantity"], language=row["language"]),
     rows=["language"],
     columns=["quantity"],
-    printed=pd.concat(
-        [
-            every(language=["en"], quantity=["pieces a word"]),
-            every(language=others, quantity=["pieces a word", *COMPARED]),
-        ]
-    ),
+    printed=pd.concat([every(language=["en"], quantity=["pieces a word"]), asked]),
     caption="Words, pieces and links: means over n texts",
     words={"pieces a word": "pieces per word"},
 )
@@ -133,13 +129,11 @@ page.table(
 PANELS = [setting for setting in SETTINGS if setting not in ("random links", "means of both")]
 frames = {setting: rho[setting].frame([*THIRTEEN, *BLIND[::2]]) for setting in PANELS}
 fig, alt = zaman_belinkov_figures.above_floors(frames, LOOKING, BLIND, SETTINGS)
-page.figure(
-    fig,
-    "crosslingual_floors_plot",
-    alt=alt,
-    caption=f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
-    "settings. Attributions of the loss.",
+caption = (
+    f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
+    "settings. Attributions of the loss."
 )
+page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
 
 # %% [markdown]
 # ## What is left above the baselines

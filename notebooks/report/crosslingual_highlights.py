@@ -110,14 +110,8 @@ page.listing(
 # **The table**, with the baselines:
 
 # %%
-page.table(
-    "crosslingual_table4",
-    precision.cell,
-    rows=["method", "aggregation"],
-    columns=["output"],
-    words=words(),
-    printed=shown(),
-)
+BY_ROW = {"rows": ["method", "aggregation"], "words": words()}
+page.table("crosslingual_table4", precision.cell, columns=["output"], printed=shown(), **BY_ROW)
 
 # %%
 of_texts = {"dataset": MARKS, "method": "none", "aggregation": "none", "output": "none"}
@@ -139,13 +133,11 @@ frame = precision.frame([*THIRTEEN, *FLOORS])
 fig, alt = zaman_belinkov_figures.rows_by_output(
     frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="MAP", mark=share.estimate
 )
-page.figure(
-    fig,
-    "crosslingual_figure5",
-    alt=alt,
-    caption="Table 4 as a figure (the paper's Figure 5), with baselines; right is better. The dotted line is our share of marked "
-    "words: the paper's share of marked words is another one, and is not printed.",
+caption = (
+    "Table 4 as a figure (the paper's Figure 5), with baselines; right is better. The dotted line is our share of marked "
+    "words: the paper's share of marked words is another one, and is not printed."
 )
+page.figure(fig, "crosslingual_figure5", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper (Table 4, Figure 5). Whether saliency with either
@@ -167,23 +159,18 @@ def loss_over_top(source):
     return source.loss_over_top({"integrated_gradients", "occlusion", "lime"})
 
 
-first = page.test(
-    {
-        "crosslingual_table4": in_order,
-        "crosslingual_figure5": in_order,
-        "xl_c11": on_more_texts(leads(precision), leads(on_more)),
-        "xl_c12": on_more_texts(loss_over_top(precision), loss_over_top(on_more)),
-    }
-)
+claims = {
+    "crosslingual_table4": in_order,
+    "crosslingual_figure5": in_order,
+    "xl_c11": on_more_texts(leads(precision), leads(on_more)),
+    "xl_c12": on_more_texts(loss_over_top(precision), loss_over_top(on_more)),
+}
+first = page.test(claims)
 page.verdicts(first)
 
 # %%
-page.plot(
-    first,
-    "crosslingual_highlights_claims",
-    only=["crosslingual_table4", "xl_c12"],
-    caption="Published and ours; each part needs to lie right of the dotted line.",
-)
+caption = "Published and ours; each part needs to lie right of the dotted line."
+page.plot(first, "crosslingual_highlights_claims", only=["crosslingual_table4", "xl_c12"], caption=caption)
 
 # %%
 page.parts(first, "crosslingual_highlights_parts", caption="Every part of the claims on Table 4")
@@ -388,16 +375,11 @@ table6 = printed6[["precision", "recall", "f1"]].rename(columns={"f1": "F1"}).re
 table6["F1 of the two"] = 2 / (1 / table6.precision + 1 / table6.recall)
 # Both printed parts and the printed F1 are rounded to two digits: together .01 at most.
 fits = (table6["F1 of the two"] - table6.F1).abs() <= 0.01
-page.listing(
-    table6.assign(fits=np.where(fits, "yes", "no")),
-    "crosslingual_table6",
-    digits=2,
-    caption="Human check of the program's marks, as published, and F1 from the printed precision and recall",
-)
+caption = "Human check of the program's marks, as published, and F1 from the printed precision and recall"
+page.listing(table6.assign(fits=np.where(fits, "yes", "no")), "crosslingual_table6", digits=2, caption=caption)
 
 # %%
-third = page.test({"crosslingual_table6": None})
-page.verdicts(third)
+page.verdicts(page.test({"crosslingual_table6": None}))
 
 # %% [markdown]
 # **What differs and why.** People marked phrases of reviews or whole sentences of papers, not words. Every word in them is

@@ -44,9 +44,8 @@ page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
 
 cells = ["setting", "model", "language", "method", "aggregation", "output"]
-measured = page.measure(
-    "crosslingual_metrics", over=cells, prepare=partial(defined, over=cells), bounds=(-1, 1), firmest=True
-)
+READ = {"over": cells, "bounds": (-1, 1), "firmest": True}
+measured = page.measure("crosslingual_metrics", prepare=partial(defined, over=cells), **READ)
 models, languages = sorted(measured.levels("model")), measured.levels("language")
 table7 = for_ours(published.table("crosslingual_table7"), models)
 reading = page.measure(
@@ -67,14 +66,13 @@ main_languages = [language for language in PAPER_LANGUAGES if language in langua
 others = sorted(set(languages) - set(main_languages))
 MAIN = {"setting": "main", "language": main_languages}
 WORDS, texts = words(models), of_texts(page)
+BY_ROW = {"rows": ["method", "aggregation"], "words": WORDS}
 table1 = published.table("crosslingual_table1")[[*KEYS, "value"]]
 rho = Rows(measured, table1, **MAIN)
 on_more = page.measure(  # also texts that were asked for the rows of one gradient alone
     "crosslingual_metrics",
-    over=cells,
     prepare=lambda units: defined(units[units.setting == "main"], cells, further=True),
-    bounds=(-1, 1),
-    firmest=True,
+    **READ,
 )
 table8 = for_ours(published.table("crosslingual_table8"), models)
 alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
@@ -103,20 +101,16 @@ Markdown(
 # computes it on models without ReLU modules, which is plain saliency.
 
 # %%
-page.table(
-    "crosslingual_table1", rho.cell, rows=["method", "aggregation"], columns=["output"], words=WORDS, printed=shown()
-)
+page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
 
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
 fig, alt = zaman_belinkov_figures.rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", mark=0.0)
-page.figure(
-    fig,
-    "crosslingual_figure2",
-    alt=alt,
-    caption="Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
-    "right is better. Dotted: no relation.",
+caption = (
+    "Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
+    "right is better. Dotted: no relation."
 )
+page.figure(fig, "crosslingual_figure2", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
@@ -168,27 +162,24 @@ def under_choices(name, parts):
 
 
 curves = {"xl_c01": under_choices("xl_c01", leading), "xl_c04": under_choices("xl_c04", gradients_ahead)}
-first = page.test(
-    {
-        "crosslingual_table1": [
-            replace(rho.order(output), repeats=alone.repeats(output))
-            for output in OUTPUT_NAMES  # those of Table 8
-        ],
-        "xl_c01": leading(),
-        "xl_c02": l2_ahead,
-        "crosslingual_figure2": l2_ahead,
-        "xl_c03": rho.loss_over_top(EXCEPT),
-        "xl_c04": gradients_ahead(),
-    },
-)
+claims = {
+    "crosslingual_table1": [
+        replace(rho.order(output), repeats=alone.repeats(output))
+        for output in OUTPUT_NAMES  # those of Table 8
+    ],
+    "xl_c01": leading(),
+    "xl_c02": l2_ahead,
+    "crosslingual_figure2": l2_ahead,
+    "xl_c03": rho.loss_over_top(EXCEPT),
+    "xl_c04": gradients_ahead(),
+}
+first = page.test(claims)
 page.verdicts(first)
 
 # %%
+caption = "Published and ours for the parts of four claims; each needs to lie right of the dotted line."
 page.plot(
-    first,
-    "crosslingual_table1_claims",
-    only=["crosslingual_table1", "xl_c02", "xl_c03", "xl_c04"],
-    caption="Published and ours for the parts of four claims; each needs to lie right of the dotted line.",
+    first, "crosslingual_table1_claims", only=["crosslingual_table1", "xl_c02", "xl_c03", "xl_c04"], caption=caption
 )
 
 # %%
@@ -213,14 +204,8 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 # layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
 
 # %%
-page.table(
-    "crosslingual_table8",
-    alone.cell,
-    rows=["method", "aggregation"],
-    columns=["model", "output"],
-    words=WORDS,
-    printed=table8.drop(columns="language"),
-)
+in_table8 = table8.drop(columns="language")
+page.table("crosslingual_table8", alone.cell, columns=["model", "output"], printed=in_table8, **BY_ROW)
 
 # %% [markdown]
 # ## Tables 11 to 17: each language
@@ -364,13 +349,8 @@ figure7 = figure7[figure7.output == "loss"].drop(columns="published")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
 fig, alt = zaman_belinkov_figures.by_links(figure7, points)
-page.figure(
-    fig,
-    "crosslingual_figure7",
-    alt=alt,
-    caption="What rho is when words are matched at random (the paper's Figure 7), 95 % intervals.",
-    data=figure7,
-)
+caption = "What rho is when words are matched at random (the paper's Figure 7), 95 % intervals."
+page.figure(fig, "crosslingual_figure7", alt=alt, caption=caption, data=figure7)
 
 # %% [markdown]
 # **What is tested.** Whether rho of the loss, mean over the thirteen rows, is higher with the aligner's links than with
@@ -402,12 +382,8 @@ for name in (one for one in everything_read if one not in measured.material.data
     languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
     rows_of = Rows(everything, table1, dataset=name, language=languages_of)
     apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
-page.stand_ins(
-    apart,
-    ["dataset", "row", "output"],
-    "crosslingual_tables_stand_ins",
-    caption="Table 1 on substitute data, with the values that the paper prints of XNLI",
-)
+caption = "Table 1 on substitute data, with the values that the paper prints of XNLI"
+page.stand_ins(apart, ["dataset", "row", "output"], "crosslingual_tables_stand_ins", caption=caption)
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from

@@ -32,9 +32,7 @@ if there:
     among = ["dataset", "first", "second"]
     pairs = page.measure("language_sentences", over=among, prepare=prompted.ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=prompted.bounded)
-    display(page.speaks())
-else:
-    display(Markdown(prompted.WITHOUT_MODEL))
+page.speaks() if there else Markdown(prompted.WITHOUT_MODEL)
 
 # %% [markdown]
 # ## The prompts
@@ -52,14 +50,8 @@ if there:
     rows = {
         (name, words): ends.mean(dataset=name, metric=metric) for name in datasets for metric, words in NAMES.items()
     }
-    display(
-        page.listing(
-            listed(rows, ["data", "what"]),
-            "language_bounds_ends",
-            digits=2,
-            caption="Mean log-probability of the answer, and the mean of the best and the worst AOPC, with 95 % intervals",
-        )
-    )
+    caption = "Mean log-probability of the answer, and the mean of the best and the worst AOPC, with 95 % intervals"
+    display(page.listing(listed(rows, ["data", "what"]), "language_bounds_ends", digits=2, caption=caption))
 
 # %% [markdown]
 # ## How close to the best order
@@ -73,14 +65,8 @@ if there:
     methods = measured.levels("method")
     reached = {name: {method: mean(name, method, "naopc_morf") for method in methods} for name in datasets}
     fig, alt = prompted.by_method(reached, xlabel="NAOPC, most relevant sentence first")
-    display(
-        page.figure(
-            fig,
-            "language_bounds_reached",
-            alt=alt,
-            caption="NAOPC of each method with 95 % intervals, on a small model: 1 is the best order of removal, 0 the worst.",
-        )
-    )
+    caption = "NAOPC of each method with 95 % intervals, on a small model: 1 is the best order of removal, 0 the worst."
+    display(page.figure(fig, "language_bounds_reached", alt=alt, caption=caption))
     page.quote("lm_reached", {f"{method}, {name}": pair for name, of in reached.items() for method, pair in of.items()})
 
 # %%
@@ -101,13 +87,9 @@ if there:
         for metric, words in METRICS.items()
         if (name, method, metric) in defined
     }
+    caption = "Mean of each measure for each method, with 95 % intervals; higher is better"
     display(
-        page.listing(
-            listed(rows, ["data", "method", "measure"]),
-            "language_bounds_measures",
-            digits=2,
-            caption="Mean of each measure for each method, with 95 % intervals; higher is better",
-        )
+        page.listing(listed(rows, ["data", "method", "measure"]), "language_bounds_measures", digits=2, caption=caption)
     )
 
 # %% [markdown]
@@ -142,13 +124,9 @@ if there:
         for i, a in enumerate(prompted.ORDERING)
         for b in prompted.ORDERING[i + 1 :]
     }
+    caption = "Mean rank correlation over methods between two measures, with 95 % intervals"
     display(
-        page.listing(
-            listed(alike, ["data", "first", "second"]),
-            "language_bounds_alike",
-            digits=2,
-            caption="Mean rank correlation over methods between two measures, with 95 % intervals",
-        )
+        page.listing(listed(alike, ["data", "first", "second"]), "language_bounds_alike", digits=2, caption=caption)
     )
 
 # %% [markdown]

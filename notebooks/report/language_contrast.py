@@ -34,9 +34,7 @@ there = page.has("language_agreement")
 if there:
     measured = page.measure("language_agreement", over=["explained", "method"], **BY)
     nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
-    display(page.speaks())
-else:
-    display(Markdown(WITHOUT_MODEL))
+page.speaks() if there else Markdown(WITHOUT_MODEL)
 
 # %% [markdown]
 # ## How often the subject is first
@@ -84,14 +82,8 @@ if there:
         for kind in (CONTRAST, ALONE)
     }
     table = listed(rows, ["method", "nearer noun", "explained"])
-    display(
-        page.listing(
-            table,
-            "language_contrast_nearer",
-            digits=2,
-            caption="Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals",
-        )
-    )
+    caption = "Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals"
+    display(page.listing(table, "language_contrast_nearer", digits=2, caption=caption))
 
 # %% [markdown]
 # ## The answer

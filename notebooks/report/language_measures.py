@@ -80,10 +80,7 @@ if there:
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
-    data_used = page.speaks()
-else:
-    data_used = Markdown(WITHOUT_MODEL)
-data_used
+page.speaks() if there else Markdown(WITHOUT_MODEL)
 
 # %%
 if there:
@@ -119,11 +116,8 @@ if there:
     wide = cells.pivot(index="method", columns="metric", values="cell")
     wide = wide.loc[list(METHODS), ["amount", *SOFT, *SOFT.values()]]
     caption = "Methods on a small language model: mean importance, soft metrics as they are and at equal retention (higher is better), with 95 % intervals"
-    display(
-        page.listing(
-            wide.reset_index(), "language_amounts", caption=f"{caption}; n = {table.n.min()} texts in the smallest cell"
-        )
-    )
+    caption = f"{caption}; n = {table.n.min()} texts in the smallest cell"
+    display(page.listing(wide.reset_index(), "language_amounts", caption=caption))
 
 # %%
 if there:

@@ -67,10 +67,7 @@ if there:
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
     every = list(product((*METHODS, "random"), ERASURES, lengths))
     page.quote("lm_wins", {", ".join(key): wins(*key) for key in every})
-    data_used = page.speaks()
-else:
-    data_used = Markdown(WITHOUT_MODEL)
-data_used
+page.speaks() if there else Markdown(WITHOUT_MODEL)
 
 # %%
 if there:

@@ -36,12 +36,8 @@ from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 
 page = start_page("naopc_bounds", profile, paper="edin_2025")
-measured = page.measure(
-    "naopc_models",
-    parts=["", "bounds"],
-    prepare=edin_bounds.of_models,
-    over=["dataset", "length", "model", "method", "search", "metric"],
-)
+over = ["dataset", "length", "model", "method", "search", "metric"]
+measured = page.measure("naopc_models", parts=["", "bounds"], prepare=edin_bounds.of_models, over=over)
 mean = page.quantity("metric")
 methods, datasets = edin_bounds.explained(measured.frame), measured.levels("dataset")
 models = [name for name in page.run.settings["models"] if name in methods]
@@ -90,30 +86,20 @@ page.listing(
 # %%
 fig, alt = edin_figures.ranges(table)
 uppers = ", ".join(f"{m} {mean('upper', model=m).ours.point:.2f}" for m in models)
-page.figure(
-    fig,
-    "naopc_bounds_plot",
-    alt=f"{alt} Mean upper bounds: {uppers}.",
-    caption="What an explanation can reach at all: mean lower to mean upper bound of AOPC.",
-    data=table,
-)
+caption = "What an explanation can reach at all: mean lower to mean upper bound of AOPC."
+page.figure(fig, "naopc_bounds_plot", alt=f"{alt} Mean upper bounds: {uppers}.", caption=caption, data=table)
 
 # %%
-Markdown(
-    asked(
-        "naopc_c01",
-        ["texts"],
-        {
-            (name,): {
-                f"deviation of upper bounds over {len(group_models)} models": edin_claims.between_models(
-                    [mean("upper", model=m, length=of, dataset=sets) for m in group_models]
-                )
-                for group_models, sets in together
-            }
-            for name, of in TEXTS.items()
-        },
-    )
-)
+deviations = {
+    (name,): {
+        f"deviation of upper bounds over {len(group_models)} models": edin_claims.between_models(
+            [mean("upper", model=m, length=of, dataset=sets) for m in group_models]
+        )
+        for group_models, sets in together
+    }
+    for name, of in TEXTS.items()
+}
+Markdown(asked("naopc_c01", ["texts"], deviations))
 
 # %% [markdown]
 # ## Rankings before and after normalising
@@ -169,13 +155,8 @@ def moved(kind, length):
     return comparison.mean(of_groups)
 
 
-Markdown(
-    asked(
-        "naopc_c02",
-        ["texts"],
-        {(name,): {NAMES[kind]: moved(kind, of) for kind in KINDS} for name, of in TEXTS.items()},
-    )
-)
+moves = {(name,): {NAMES[kind]: moved(kind, of) for kind in KINDS} for name, of in TEXTS.items()}
+Markdown(asked("naopc_c02", ["texts"], moves))
 
 # %% [markdown]
 # ## Does adversarial training improve faithfulness?
@@ -191,14 +172,11 @@ accuracy, radii = attacked.quantity(*CELL), sorted(attacked.levels("radius"))
 under_attack = [(dataset, name, radius) for dataset in datasets for name in asked_on[dataset] for radius in radii]
 robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
 fig, alt = edin_figures.attacked(robustness, together)
-page.figure(
-    fig,
-    "naopc_robustness",
-    alt=alt,
-    caption="Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
-    f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts).",
-    data=robustness,
+caption = (
+    "Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
+    f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts)."
 )
+page.figure(fig, "naopc_robustness", alt=alt, caption=caption, data=robustness)
 
 # %% [markdown]
 # The claim has two parts, *more faithful under AOPC* and *less faithful under NAOPC*. Each compares `robust` with `l6` on the
@@ -315,13 +293,8 @@ page.listing(
 # for their released outputs.
 
 # %%
-shares = page.measure(
-    "naopc_models",
-    parts=["bounds"],
-    prepare=edin_bounds.of_shares,
-    over=["dataset", "model", "search", "metric"],
-    bounds=(0, 1),
-)
+over = ["dataset", "model", "search", "metric"]
+shares = page.measure("naopc_models", parts=["bounds"], prepare=edin_bounds.of_shares, over=over, bounds=(0, 1))
 share = shares.quantity("metric")
 rows = []
 for search in shares.levels("search"):
@@ -332,14 +305,12 @@ for search in shares.levels("search"):
     passes = {"forward passes": "rows", "of the exact search": "rows_exact"}
     rows[-1] |= {head: means[name].ours.point for head, name in passes.items()}
 beams = pd.DataFrame(rows)
-page.listing(
-    beams,
-    "naopc_beams",
-    caption="Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
+caption = (
+    "Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
     "more than .02, forward passes per text. `released`: as published; `merged`: equal sets are one entry, and the best path "
-    "over all visited sets counts",
-    digits=4,
+    "over all visited sets counts"
 )
+page.listing(beams, "naopc_beams", caption=caption, digits=4)
 
 # %%
 first = sorted(beams.search, key=lambda search: search != edin_bounds.PUBLISHED_SEARCH)  # the paper's own

@@ -59,13 +59,9 @@ measured = page.measure(
     bounds=(-1, 1),
     n_resamples=1999,
 )
+over = ["dataset", "model"]
 beyond = page.measure(
-    "naopc_released",
-    parts=["exact"],
-    prepare=edin_claims.outside_values,
-    over=["dataset", "model"],
-    bounds=(0, 1),
-    n_resamples=1999,
+    "naopc_released", parts=["exact"], prepare=edin_claims.outside_values, over=over, bounds=(0, 1), n_resamples=1999
 )
 mean, outside = page.quantity("metric"), beyond.quantity("model")
 models = [name for name in MODELS if name in measured.levels("model")]
@@ -136,23 +132,18 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
 # %%
 bounds = edin_tables.bounds_table(limits, exact)
+caption = "Published means of bounds, words and seconds, and ours, with the cause"
 compared(
-    bounds,
-    "naopc_released_bounds",
-    *["dataset", "length", "model", "search", "subset", "statistic"],
-    caption="Published means of bounds, words and seconds, and ours, with the cause",
+    bounds, "naopc_released_bounds", *["dataset", "length", "model", "search", "subset", "statistic"], caption=caption
 )
 
 # %%
 high = edin_tables.too_high(limits, exact)
-page.listing(
-    high,
-    "naopc_released_too_high",
-    digits=4,
-    caption="Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
-    "the released one, what the released beam found, and by how much the released one is too high",
-    empty="*No released upper limit is too high.*",
+caption = (
+    "Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
+    "the released one, what the released beam found, and by how much the released one is too high"
 )
+page.listing(high, "naopc_released_too_high", digits=4, caption=caption, empty="*No released upper limit is too high.*")
 
 # %%
 right = int((high.upper_beam - high.upper_ours).abs().lt(1e-4).sum())
@@ -188,21 +179,17 @@ def apart(bound):
 
 page.quote("naopc_bounds", {"furthest pair": max(gaps.values(), key=lambda gap: gap.ours.point)})
 means_of_bounds = edin_tables.numbers(bounds, "dataset", "length", "model", "subset", "statistic")
-first = page.test(
-    {
-        "naopc_released_bounds": means_of_bounds,
-        "naopc_figure_upper_limit": means_of_bounds,
-        "naopc_figure_lower_limit": apart("lower"),
-        "naopc_figure_lengths": None,
-        "naopc_c01": {
-            f"deviation of upper bounds over models, {SETS[d]}": edin_claims.between_models(
-                [upper[d, m] for m in models]
-            )
-            for d in SHORT
-        },
+claims = {
+    "naopc_released_bounds": means_of_bounds,
+    "naopc_figure_upper_limit": means_of_bounds,
+    "naopc_figure_lower_limit": apart("lower"),
+    "naopc_figure_lengths": None,
+    "naopc_c01": {
+        f"deviation of upper bounds over models, {SETS[d]}": edin_claims.between_models([upper[d, m] for m in models])
+        for d in SHORT
     },
-)
-page.verdicts(first)
+}
+page.verdicts(page.test(claims))
 
 # %%
 clear = sum(gap.ours.p_above(edin_claims.APART) <= ALPHA for gap in gaps.values())
@@ -226,12 +213,8 @@ Markdown(
 means = edin_tables.scores_table(cells, limits, exact)
 
 # %%
-compared(
-    means,
-    "naopc_released_scores",
-    *["dataset", "length", "model", "method", "metric"],
-    caption="Published mean scores and ours, with the cause",
-)
+caption = "Published mean scores and ours, with the cause"
+compared(means, "naopc_released_scores", *["dataset", "length", "model", "method", "metric"], caption=caption)
 
 # %%
 methods = [name for name in measured.levels("method") if name != "none"]
@@ -278,13 +261,12 @@ tried = {
     for kind in KINDS
 }
 curve = page.multiverse("naopc_c05", ["texts", "sum", "bounds"], tried)
-second = page.test(
-    {
-        "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
-        "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
-        "naopc_c05": by_chance("comprehensiveness"),
-    },
-)
+claims = {
+    "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
+    "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
+    "naopc_c05": by_chance("comprehensiveness"),
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%
@@ -338,17 +320,15 @@ page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost
 # %%
 off = {f"{bound} bound off by more than .02": mean(f"off_{bound}") for bound in ("upper", "lower")}
 released = widths[widths.comparison != "beam_variants"]  # these are a count of ours, beside the released files
-third = page.test(
-    {
-        "naopc_released_beam": edin_tables.numbers(
-            released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
-        ),
-        "naopc_figure_beam_all": None,
-        "naopc_figure_beam_single": None,
-        "naopc_c03": off,
-    },
-)
-page.verdicts(third)
+claims = {
+    "naopc_released_beam": edin_tables.numbers(
+        released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
+    ),
+    "naopc_figure_beam_all": None,
+    "naopc_figure_beam_single": None,
+    "naopc_c03": off,
+}
+page.verdicts(page.test(claims))
 
 # %%
 sampled = widths[widths.comparison == "beam_variants"]
@@ -369,11 +349,9 @@ Markdown(
 
 # %%
 taus = edin_tables.taus_table(cells, limits, exact)
+caption = "Published agreements of rankings and ours, with the cause"
 compared(
-    taus,
-    "naopc_released_taus",
-    *["dataset", "length", "ranking", "metric", "statistic", "bounds"],
-    caption="Published agreements of rankings and ours, with the cause",
+    taus, "naopc_released_taus", *["dataset", "length", "ranking", "metric", "statistic", "bounds"], caption=caption
 )
 
 # %%
@@ -426,19 +404,17 @@ page.figure(fig, "naopc_figure_rankings", alt=alt, caption=caption, data=data)
 
 # %%
 few = means[(means.length == "long") & means.method.isin(edin_tables.RANKED_METHODS)]
-fourth = page.test(
-    {
-        "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
-        "naopc_c02": parts["both data sets", "exact"],
-        "naopc_figure_ranking_short_comprehensiveness": again["comprehensiveness"],
-        "naopc_figure_ranking_short_sufficiency": again["sufficiency"],
-        "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
-        "naopc_figure_ranking_comprehensiveness_older": None,
-        "naopc_figure_ranking_sufficiency_older": None,
-        "naopc_review": None,
-    }
-)
-page.verdicts(fourth)
+claims = {
+    "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
+    "naopc_c02": parts["both data sets", "exact"],
+    "naopc_figure_ranking_short_comprehensiveness": again["comprehensiveness"],
+    "naopc_figure_ranking_short_sufficiency": again["sufficiency"],
+    "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
+    "naopc_figure_ranking_comprehensiveness_older": None,
+    "naopc_figure_ranking_sufficiency_older": None,
+    "naopc_review": None,
+}
+page.verdicts(page.test(claims))
 
 # %%
 allowed = rule("naopc_figure_ranking_long").margin

@@ -134,14 +134,11 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     rows[-1] |= ends(short, "short of", "short low", "short high")
     rows[-1] |= {"reached": grounds.worded(answers[-1].decision, grounds.OUR_QUESTION)}
 aims = pd.DataFrame(rows)
-page.listing(
-    aims,
-    "naopc_aim",
-    caption="Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
-    "bounds fall short of the published search's (negative: they are better), with 95 % intervals; reached: each line on its own",
-    digits=4,
-    empty="*None in this run.*",
+caption = (
+    "Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
+    "bounds fall short of the published search's (negative: they are better), with 95 % intervals; reached: each line on its own"
 )
+page.listing(aims, "naopc_aim", caption=caption, digits=4, empty="*None in this run.*")
 
 # %%
 if aims.empty:

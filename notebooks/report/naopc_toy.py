@@ -53,13 +53,11 @@ perfect = tuple(range(edin_toy.N))  # the words in the order of their weights: t
 
 # %%
 fig, alt = edin_toy.curves(small, LINES, perfect)
-page.figure(
-    fig,
-    "naopc_toy_curves",
-    alt=alt,
-    caption="The perturbation curves of the perfect explanation. AOPC is how far the answer has fallen below that to the "
-    "whole text, mean over the four removals.",
+caption = (
+    "The perturbation curves of the perfect explanation. AOPC is how far the answer has fallen below that to the "
+    "whole text, mean over the four removals."
 )
+page.figure(fig, "naopc_toy_curves", alt=alt, caption=caption)
 
 # %% [markdown]
 # The same explanation, perfect both times, and two scores. Anyone who reads them as "this model is explained better" is
@@ -67,14 +65,12 @@ page.figure(
 
 # %%
 fig, alt = edin_toy.spans(small, LINES, perfect)
-page.figure(
-    fig,
-    "naopc_figure_toy",
-    alt=alt,
-    caption="The same two explanations of two models, beside the smallest and the largest score over all orders. The "
+caption = (
+    "The same two explanations of two models, beside the smallest and the largest score over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
-    "explanation has 1 and its reverse 0, for both.",
+    "explanation has 1 and its reverse 0, for both."
 )
+page.figure(fig, "naopc_figure_toy", alt=alt, caption=caption)
 
 # %% [markdown]
 # **NAOPC** puts a score between the two bounds of its own model and input:
@@ -137,8 +133,7 @@ page.listing(
 )
 
 # %%
-tested = page.test({"naopc_figure_toy": None})
-page.verdicts(tested)
+page.verdicts(page.test({"naopc_figure_toy": None}))
 
 # %% [markdown]
 # ## Zero is the worst order, not a random one

@@ -102,13 +102,11 @@ def drawn(ax, item, scale, unit):
 
 first = erased["items"][0]
 fig, ax = plt.subplots(figsize=(7, 4))
-page.figure(
-    fig,
-    "play_erase",
-    alt=drawn(ax, first, erased["scale"], "word"),
-    caption=f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
-    f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average.",
+caption = (
+    f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
+    f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average."
 )
+page.figure(fig, "play_erase", alt=drawn(ax, first, erased["scale"], "word"), caption=caption)
 
 # %% [markdown]
 # ## Which part of an image first?
@@ -156,13 +154,11 @@ games.game(
 # %%
 asked = prompted["items"][0]
 fig, ax = plt.subplots(figsize=(7, 4))
-page.figure(
-    fig,
-    "play_prompt",
-    alt=drawn(ax, asked, prompted["scale"], "sentence"),
-    caption=f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
-    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average.",
+caption = (
+    f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
+    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average."
 )
+page.figure(fig, "play_prompt", alt=drawn(ax, asked, prompted["scale"], "sentence"), caption=caption)
 
 # %% [markdown]
 # ## Soft against hard
@@ -184,20 +180,16 @@ draws = int(drawn.draw.max()) + 1
 p = cells.p.to_numpy().reshape(len(sentence), len(grid), draws)
 start = int(np.abs(p[:, -1, 0] - p[:, 0, 0]).argmax())
 says = drawn.says.iloc[0]
-games.game(
-    "soft",
-    {
-        "scale": games.SCALE,
-        "words": sentence.tolist(),
-        "grid": [float(each) for each in grid],
-        "p": [[games.parts(row) for row in one] for one in p],
-        "numbers": [numbers[f"word{place}"].round(4).tolist() for place in sentence.index],
-        "start": start,
-        "says": says,
-    },
-    label="Game: keep a part of a word",
-    picture="play-soft",
-)
+kept = {
+    "scale": games.SCALE,
+    "words": sentence.tolist(),
+    "grid": [float(each) for each in grid],
+    "p": [[games.parts(row) for row in one] for one in p],
+    "numbers": [numbers[f"word{place}"].round(4).tolist() for place in sentence.index],
+    "start": start,
+    "says": says,
+}
+games.game("soft", kept, label="Game: keep a part of a word", picture="play-soft")
 
 # %%
 chosen = p[start]
@@ -236,19 +228,15 @@ page.figure(
 groups, pixels = load("play_groups", profile).sort_values("group"), load("play_picture", profile)
 side, about = int(len(pixels) ** 0.5), groups.iloc[0]
 salience, drop = groups.salience.to_numpy(), groups["drop"].to_numpy()
-games.game(
-    "saco",
-    {
-        "side": side,
-        "grey": pixels.grey.tolist(),
-        "group": pixels.group.tolist(),
-        "salience": salience.tolist(),
-        "drop": drop.tolist(),
-        "method": label(about.method),
-    },
-    label="Game: order the groups of an image",
-    picture="play-saco",
-)
+ordered = {
+    "side": side,
+    "grey": pixels.grey.tolist(),
+    "group": pixels.group.tolist(),
+    "salience": salience.tolist(),
+    "drop": drop.tolist(),
+    "method": label(about.method),
+}
+games.game("saco", ordered, label="Game: order the groups of an image", picture="play-saco")
 
 # %%
 letters = [chr(65 + group) for group in groups.group]

@@ -115,13 +115,11 @@ effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)
 mine = effects[effects.metric == "saco"].set_index("setting").reindex(asked).reset_index()
 alone = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
 fig, alt = wu_figures.effects(mine, alone, {name: NAMES[name] for name in asked})
-page.figure(
-    fig,
-    "saco_deviations_plot",
-    alt=alt,
-    caption="What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
-    "(right); one model, 95 % intervals over images.",
+caption = (
+    "What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
+    "(right); one model, 95 % intervals over images."
 )
+page.figure(fig, "saco_deviations_plot", alt=alt, caption=caption)
 
 # %%
 swayed, shifted = mine.loc[mine.tau.idxmin()], mine.loc[mine.estimate.abs().idxmax()]
@@ -135,11 +133,8 @@ Markdown(
 )
 
 # %%
-page.listing(
-    by_method.assign(setting=by_method.setting.map(NAMES)),
-    "saco_deviations_methods",
-    caption="Every effect by method: other choice minus main setting",
-)
+caption = "Every effect by method: other choice minus main setting"
+page.listing(by_method.assign(setting=by_method.setting.map(NAMES)), "saco_deviations_methods", caption=caption)
 
 
 # %%

@@ -65,27 +65,22 @@ page.speaks()
 stored = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
 picture = wu_figures.Picture.first(settings_of("saco_metrics", profile)["shown"], *stored)
 fig, alt = wu_figures.maps(picture)
-page.figure(
-    fig,
-    "saco_figure1_maps",
-    alt=alt,
-    caption=f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
-    "signed maps, white is 0. Colours end where 99 % of the pixels do.",
+caption = (
+    f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
+    "signed maps, white is 0. Colours end where 99 % of the pixels do."
 )
+page.figure(fig, "saco_figure1_maps", alt=alt, caption=caption)
 
 # %%
 fig, alt = wu_figures.two_manners(picture)
-page.figure(
-    fig,
-    "saco_figure1",
-    alt=alt,
-    caption=f"The two ways of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
-    "dark is less salient). Numbers: the probability of the class predicted for the whole image.",
+caption = (
+    f"The two ways of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
+    "dark is less salient). Numbers: the probability of the class predicted for the whole image."
 )
+page.figure(fig, "saco_figure1", alt=alt, caption=caption)
 
 # %%
-illustration = page.test({"saco_figure1": None})
-page.verdicts(illustration)
+page.verdicts(page.test({"saco_figure1": None}))
 
 # %% [markdown]
 # **What differs and why.** The paper's image is a photograph of 224 x 224 pixels with patches of 16 pixels. Ours has 28 x 28
@@ -120,24 +115,17 @@ page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman'
 
 # %%
 fig, alt = wu_figures.agreements(bar_table, (low, high), others)
-page.figure(
-    fig,
-    "saco_figure2_plot",
-    alt=alt,
-    caption="Agreement of metrics on images, mean over data sets, models and methods, with 95 % intervals. Orange lines: the published range.",
-)
+caption = "Agreement of metrics on images, mean over data sets, models and methods, with 95 % intervals. Orange lines: the published range."
+page.figure(fig, "saco_figure2_plot", alt=alt, caption=caption)
 
 # %%
 TURNED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": tuple(metric for metric in SIGN if SIGN[metric] < 0)}
-curve = page.multiverse(
-    "saco_c02",
-    ["turned", "correlation"],
-    {
-        (name, kind): wu.more_among_four(correlations, kind, back)
-        for kind in (SPEARMAN, KENDALL)
-        for name, back in TURNED.items()
-    },
-)
+specifications = {
+    (name, kind): wu.more_among_four(correlations, kind, back)
+    for kind in (SPEARMAN, KENDALL)
+    for name, back in TURNED.items()
+}
+curve = page.multiverse("saco_c02", ["turned", "correlation"], specifications)
 page.curve(
     curve,
     "saco_c02_curve",
@@ -146,14 +134,12 @@ page.curve(
 )
 
 # %%
-second = page.test(
-    {
-        "saco_c01": wu.differently(correlations),
-        "saco_c02": wu.more_among_four(correlations),
-        "saco_figure2": wu.more_among_four(correlations),
-    },
-)
-page.verdicts(second)
+claims = {
+    "saco_c01": wu.differently(correlations),
+    "saco_c02": wu.more_among_four(correlations),
+    "saco_figure2": wu.more_among_four(correlations),
+}
+page.verdicts(page.test(claims))
 
 # %%
 Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo.")
@@ -190,21 +176,18 @@ Markdown(
 
 # %%
 fig, alt = wu_figures.case_study(picture)
-page.figure(
-    fig,
-    "saco_figure3",
-    alt=alt,
-    caption=f"Case study on {picture.described} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
-    "Dotted: .9, which the paper's cumulative losses stay above from the third group on.",
+caption = (
+    f"Case study on {picture.described} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
+    "Dotted: .9, which the paper's cumulative losses stay above from the third group on."
 )
+page.figure(fig, "saco_figure3", alt=alt, caption=caption)
 
 # %%
 of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=wu.case_study, firmest=True)
 asked = of_all.quantity("quantity", dataset=on)
 *parts, share = of_all.levels("quantity")
 often = asked(share).ours.interval()
-third = page.test({"saco_figure3": {name: asked(name) for name in parts}})
-page.verdicts(third)
+page.verdicts(page.test({"saco_figure3": {name: asked(name) for name in parts}}))
 
 # %%
 Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %.")
@@ -232,12 +215,8 @@ Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by 
 # %%
 values = wu.every_mean(mean, datasets)
 fig, alt = wu_figures.radar(values, datasets)
-page.figure(
-    fig,
-    "saco_figure4_radar",
-    alt=alt,
-    caption=f"All methods under all metrics, as the paper draws it: {wu_figures.RADAR}",
-)
+caption = f"All methods under all metrics, as the paper draws it: {wu_figures.RADAR}"
+page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
 
 # %%
 page.listing(
@@ -286,24 +265,21 @@ page.curve(
 )
 
 # %%
-fourth = page.test(
-    {
-        "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
-        "saco_c06": wu.competes(ahead),
-        "saco_c07": wu.integrated_gradients_lead(mean),
-        "saco_figure4": wu.competes(ahead),
-    },
-)
+claims = {
+    "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
+    "saco_c06": wu.competes(ahead),
+    "saco_c07": wu.integrated_gradients_lead(mean),
+    "saco_figure4": wu.competes(ahead),
+}
+fourth = page.test(claims)
 page.verdicts(fourth)
 
 # %%
-page.plot(
-    fourth,
-    "saco_figure4_claims",
-    only=["saco_c05", "saco_c06"],
-    caption="Random scores: under SaCo their mean, which should be zero; under the existing metrics how often they do "
-    "better than three methods, minus one half, which should not be clearly left of the dotted line.",
+caption = (
+    "Random scores: under SaCo their mean, which should be zero; under the existing metrics how often they do "
+    "better than three methods, minus one half, which should not be clearly left of the dotted line."
 )
+page.plot(fourth, "saco_figure4_claims", only=["saco_c05", "saco_c06"], caption=caption)
 
 # %%
 page.parts(

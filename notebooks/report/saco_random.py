@@ -84,12 +84,8 @@ looks = {"wins": (OURS, "o"), "ties": ("#888888", "|")}
 layout = Layout(panel="metric", series="series", columns=len(SIGN), names=names, looks=looks, mark=0.5)
 fig, alt = dot_plot(both, "share of comparisons", row="method", layout=layout)
 by_metric = wins.groupby("metric", sort=False)
-page.figure(
-    fig,
-    "saco_random_wins_plot",
-    alt=alt,
-    caption="How often an explanation beats random scores on the same image. Grey ticks: share of ties. Dotted: one half.",
-)
+caption = "How often an explanation beats random scores on the same image. Grey ticks: share of ties. Dotted: one half."
+page.figure(fig, "saco_random_wins_plot", alt=alt, caption=caption)
 
 # %%
 counts = {m: (int((part["gap low"] > 0).sum()), int((part["gap high"] < 0).sum())) for m, part in by_metric}

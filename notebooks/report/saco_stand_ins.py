@@ -87,22 +87,16 @@ for method in (*METHODS, "random"):
     if not missing:
         rows[-1] |= ends_of(saco[PHOTOGRAPHS](method) - saco[SMALL](method), *columns_of("difference"))
 both = pd.DataFrame(rows)
-page.listing(
-    both,
-    "saco_stand_ins_table2",
-    caption="SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
-    "over images, n of them in the smallest cell",
-    digits=2,
+caption = (
+    "SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
+    "over images, n of them in the smallest cell"
 )
+page.listing(both, "saco_stand_ins_table2", caption=caption, digits=2)
 
 # %%
 fig, alt = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
-page.figure(
-    fig,
-    "saco_stand_ins_plot",
-    alt=alt,
-    caption="SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better.",
-)
+caption = "SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better."
+page.figure(fig, "saco_stand_ins_plot", alt=alt, caption=caption)
 
 # %%
 printed = [float(both.set_index("method").published[method]) for method in METHODS]
@@ -235,13 +229,8 @@ else:
 SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
 
 
-tried = page.measure(
-    "saco_metrics",
-    parts=["settings"],
-    over=["dataset", "setting", "method"],
-    prepare=wu.of_settings(SETTINGS),
-    bounds=(-1, 1),
-)
+over = ["dataset", "setting", "method"]
+tried = page.measure("saco_metrics", parts=["settings"], over=over, prepare=wu.of_settings(SETTINGS), bounds=(-1, 1))
 change = tried.quantity("setting", "method")
 rows = []
 for name, datasets in ON.items():

@@ -45,14 +45,9 @@ page = start_page("saco_tables", profile, paper="wu_2024")
 
 table1 = published.table("saco_table1").rename(columns={"method_inferred": "method", "dataset_inferred": "dataset"})
 table2 = published.table("saco_table2").astype({"k": int})
-measured = page.measure(
-    "saco_metrics",
-    parts=["", "groups"],
-    over=["dataset", "model", "method", "k"],
-    prepare=wu.by_groups,
-    printed=pd.concat([table2, table1.assign(k=MID)]),
-    bounds=(-1, 1),
-)
+GROUPED = {"parts": ["", "groups"], "over": ["dataset", "model", "method", "k"], "bounds": (-1, 1)}
+both_tables = pd.concat([table2, table1.assign(k=MID)])
+measured = page.measure("saco_metrics", prepare=wu.by_groups, printed=both_tables, **GROUPED)
 tested_on = measured.comparable()  # the paper's own pictures alone, those it prints values of first, or all stand-ins
 saco = page.quantity("method", k=MID, dataset=tested_on)
 page.speaks()
@@ -120,37 +115,28 @@ def gains(*names):
     return "; ".join(f"{name}: {percent(*GAINS[name])}" for name in names)
 
 
-varied = page.measure(
-    "saco_metrics",
-    parts=["", "groups", "settings"],
-    over=["dataset", "model", "setting", "method"],
-    prepare=wu.by_setting,
-)
+over = ["dataset", "model", "setting", "method"]
+varied = page.measure("saco_metrics", parts=["", "groups", "settings"], over=over, prepare=wu.by_setting)
 tried = varied.frame[varied.frame.dataset.isin(tested_on)].setting.unique()  # few pictures go through all settings
 settings = sorted(tried, key=lambda name: name != "main, all models")
-curves = {
-    name: page.multiverse(
-        name,
-        ["setting"],
-        {(one,): claim(varied.quantity("method", setting=one, dataset=tested_on)) for one in settings},
-    )
-    for name, claim in (("saco_c03", wu.about_twice), ("saco_c04", wu.layers_too))
-}
-first = page.test(
-    {"saco_c03": wu.about_twice(saco), "saco_c04": wu.layers_too(saco), "saco_table1": wu.about_twice(saco)},
-)
+
+
+def by_setting(claim):
+    """A claim under each setting that was tried."""
+    return {(one,): claim(varied.quantity("method", setting=one, dataset=tested_on)) for one in settings}
+
+
+OF_ID = {"saco_c03": wu.about_twice, "saco_c04": wu.layers_too}
+curves = {name: page.multiverse(name, ["setting"], by_setting(claim)) for name, claim in OF_ID.items()}
+first = page.test({name: claim(saco) for name, claim in (OF_ID | {"saco_table1": wu.about_twice}).items()})
 page.verdicts(first)
 
 # %%
 Markdown(f"Change of SaCo in percent: {gains(*GAINS)}.")
 
 # %%
-page.plot(
-    first,
-    "saco_table1_claims",
-    only=["saco_c03", "saco_c04"],
-    caption="The differences of SaCo behind two claims; each needs its own right of the dotted line.",
-)
+caption = "The differences of SaCo behind two claims; each needs its own right of the dotted line."
+page.plot(first, "saco_table1_claims", only=["saco_c03", "saco_c04"], caption=caption)
 
 # %% [markdown]
 # **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
@@ -158,11 +144,8 @@ page.plot(
 # undecided because the images are few.
 
 # %%
-page.curve(
-    curves["saco_c03"],
-    "saco_c03_curve",
-    caption="Whether gradients about double SaCo, by setting: the part that decides.",
-)
+caption = "Whether gradients about double SaCo, by setting: the part that decides."
+page.curve(curves["saco_c03"], "saco_c03_curve", caption=caption)
 
 # %%
 page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers help, less than gradients, by setting.")
@@ -193,22 +176,11 @@ caption = (
 page.overview(beside_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
 
 # %%
-same = page.measure(
-    "saco_metrics",
-    parts=["", "groups"],
-    over=["dataset", "model", "method", "k"],
-    prepare=wu.with_all_groups,
-    printed=table2.drop(columns="dataset"),
-    bounds=(-1, 1),
-)
+same = page.measure("saco_metrics", prepare=wu.with_all_groups, printed=table2.drop(columns="dataset"), **GROUPED)
 cut = same.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [cut(method, k=k) for k in KS] for method in METHODS})
-page.figure(
-    fig,
-    "saco_table2_groups",
-    alt=alt,
-    caption="The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better.",
-)
+caption = "The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better."
+page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What is tested.** Whether the ten methods rank as in the paper, by Kendall's tau against chance (1 for the same order,
@@ -216,28 +188,25 @@ page.figure(
 # Whether the attention-based family leads and raw attention is its weakest member (c11).
 
 # %%
-second = page.test(
-    {
-        "saco_table2": [
-            Ordered({method: saco(method, k=k) for method in METHODS}, name=f"tau with the printed order, {k} groups")
-            for k in KS
-        ],
-        "saco_c08": wu.most_fall(saco),
-        "saco_c09": wu.winners_fall_most(saco),
-        "saco_c10": wu.two_are_steady(saco),
-        "saco_c11": wu.attention_leads(saco),
-    }
-)
+claims = {
+    "saco_table2": [
+        Ordered({method: saco(method, k=k) for method in METHODS}, name=f"tau with the printed order, {k} groups")
+        for k in KS
+    ],
+    "saco_c08": wu.most_fall(saco),
+    "saco_c09": wu.winners_fall_most(saco),
+    "saco_c10": wu.two_are_steady(saco),
+    "saco_c11": wu.attention_leads(saco),
+}
+second = page.test(claims)
 page.verdicts(second)
 
 # %%
-page.plot(
-    second,
-    "saco_table2_claims",
-    only=["saco_table2", "saco_c08", "saco_c10", "saco_c11"],
-    caption="Published and ours for every part of four claims; each part of c10 needs to lie near zero, the others right "
-    "of the dotted line.",
+caption = (
+    "Published and ours for every part of four claims; each part of c10 needs to lie near zero, the others right "
+    "of the dotted line."
 )
+page.plot(second, "saco_table2_claims", only=["saco_table2", "saco_c08", "saco_c10", "saco_c11"], caption=caption)
 
 # %%
 page.parts(second, "saco_tables_parts", caption="Every part of the claims on Table 2")
@@ -330,8 +299,7 @@ caption = "The numbers of the paper's text, and what they are when worked out ag
 page.listing(prose, "saco_text", caption=caption, digits=2)
 
 # %%
-last = page.test({"saco_text": None})
-page.verdicts(last)
+page.verdicts(page.test({"saco_text": None}))
 
 # %% [markdown]
 # **What differs and why.** Our photographs have 32 by 32 pixels, enlarged to 112 by 112, and 64 patches instead of 196. Our

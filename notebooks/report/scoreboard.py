@@ -54,11 +54,9 @@ alt = "; ".join(
     f"{name}: " + ", ".join(f"{side} {number}" for side, number in row.items() if number)
     for name, (_, row) in zip(names, counts.iterrows(), strict=True)
 )
+alt = f"Stacked bars of the number of distinct findings by source and evidence. {alt}."
 page.figure(
-    fig,
-    "scoreboard_counts",
-    alt=f"Stacked bars of the number of distinct findings by source and evidence. {alt}.",
-    caption="Distinct findings by source and evidence, the firmest evidence first.",
+    fig, "scoreboard_counts", alt=alt, caption="Distinct findings by source and evidence, the firmest evidence first."
 )
 
 # %% [markdown]

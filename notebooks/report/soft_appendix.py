@@ -57,14 +57,8 @@ def prepared(units):
     return pd.concat([frame.assign(shows=name) for name, frame in shown.items()], ignore_index=True)
 
 
-measured = page.measure(
-    "soft_variants",
-    parts=["appendix"],
-    prepare=prepared,
-    over=["shows", "dataset", "metric", "perturbation", "variance"],
-    bounds=(0, 1),
-    firmest=True,
-)
+over = ["shows", "dataset", "metric", "perturbation", "variance"]
+measured = page.measure("soft_variants", parts=["appendix"], prepare=prepared, over=over, bounds=(0, 1), firmest=True)
 won = page.quantity("metric", "perturbation", variance=0.0, shows=POWER)
 variances = sorted(value for value in measured.levels("variance") if value > 0)
 noises = [name for name in NAMES if name.startswith("gaussian")]
@@ -96,15 +90,12 @@ drawn["panel"] = [f"{label(row['metric'])}: {row['shows']}" for row in rows]
 looks = {NAMES[name]: (PALETTE[i], "ooDs"[i]) for i, name in enumerate(("dropout", *noises, "attention_mask"))}
 layout = Layout(panel="panel", series="perturbation", looks=looks)
 fig, alt = line_plot(drawn, "variance of the noise", "value", x="variance", layout=layout, log=True)
-page.figure(
-    fig,
-    "soft_appendix_figure",
-    alt=alt,
-    caption=f"Four ways to perturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
+caption = (
+    f"Four ways to perturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
     "methods and data sets; bands: 95 % intervals over inputs; dotted: one half). Mean scores are over scores limited to "
-    "[0, 1]. The paper prints no values.",
-    data=pd.DataFrame(rows),
+    "[0, 1]. The paper prints no values."
 )
+page.figure(fig, "soft_appendix_figure", alt=alt, caption=caption, data=pd.DataFrame(rows))
 
 # %% [markdown]
 # Small variances hardly change anything: the prediction stays the same, and for every attribution Soft-NC is close to zero
@@ -136,12 +127,8 @@ page.listing(
 alternatives_named = [NAMES[name] + (f", {variance:g}" if variance else "") for name, variance in alternatives]
 layout = Layout(panel="metric", names={metric: label(metric) for metric in METRICS}, mark=0.0)
 fig, alt = dot_plot(gaps.assign(row=alternatives_named * len(METRICS)), "dropout minus alternative", layout=layout)
-page.figure(
-    fig,
-    "soft_appendix_gaps_plot",
-    alt=alt,
-    caption="Dropout against each alternative. Right of the dotted line: dropout is more diagnostic.",
-)
+caption = "Dropout against each alternative. Right of the dotted line: dropout is more diagnostic."
+page.figure(fig, "soft_appendix_gaps_plot", alt=alt, caption=caption)
 
 # %% [markdown]
 # **Does dropout do best?** By the rule for leaders it has to be ahead of each alternative under both metrics. The paper

@@ -75,14 +75,8 @@ def compared(units):
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
 
 
-measured = page.measure(
-    "soft_metrics",
-    parts=["", "lengths"],
-    over=["shows", "dataset", "method", "metric"],
-    prepare=scored,
-    bounds=(0, 1),
-    firmest=True,
-)
+over = ["shows", "dataset", "method", "metric"]
+measured = page.measure("soft_metrics", parts=["", "lengths"], over=over, prepare=scored, bounds=(0, 1), firmest=True)
 among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"], "firmest": True}
 tried = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among
@@ -159,13 +153,11 @@ page.listing(
 
 # %%
 fig, alt = zhao_aletras_figures.with_and_without_amounts(orders, SOFT, methods)
-page.figure(
-    fig,
-    "soft_amounts_orders_plot",
-    alt=alt,
-    caption=f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
-    "the most peaked to the flattest in the table above. Dotted: one half.",
+caption = (
+    f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
+    "the most peaked to the flattest in the table above. Dotted: one half."
 )
+page.figure(fig, "soft_amounts_orders_plot", alt=alt, caption=caption)
 
 # %%
 gains = {metric: exchanged(RANKS, metric) - exchanged(RANKS, metric, shows=BEFORE) for metric in SOFT}
@@ -253,14 +245,11 @@ def shown(name, caption, *chosen):
 
 # %%
 fig, alt = zhao_aletras_figures.effects(effects, METRICS, {name: NAMES[name] for name in asked})
-page.figure(
-    fig,
-    "soft_deviations_effects_plot",
-    alt=alt,
-    caption=f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
-    "change.",
-    data=effects,
+caption = (
+    f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
+    "change."
 )
+page.figure(fig, "soft_deviations_effects_plot", alt=alt, caption=caption, data=effects)
 
 # %% [markdown]
 # ## D1: direction of the mask

@@ -146,8 +146,7 @@ page.listing(
 )
 
 # %%
-figure1 = page.test({"soft_figure1": None})
-page.verdicts(figure1)
+page.verdicts(page.test({"soft_figure1": None}))
 
 # %% [markdown]
 # **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B differ for two reasons that
@@ -199,11 +198,8 @@ for number, (source, method) in enumerate(paper_method.items(), start=1):
         shown.append(row | {"wordpieces": len(token_rows)} | {label(m): scores.get((name, m)) for m in METRICS})
 
 # %%
-page.listing(
-    pd.DataFrame(shown),
-    "soft_table4_ours",
-    caption="Our scores of the inputs above, under the model of this run (hard: mean over rationale lengths)",
-)
+caption = "Our scores of the inputs above, under the model of this run (hard: mean over rationale lengths)"
+page.listing(pd.DataFrame(shown), "soft_table4_ours", caption=caption)
 
 # %% [markdown]
 # The published values belong to other texts and models, so compare the pattern and not the cells. The printed table labels
@@ -213,11 +209,8 @@ page.listing(
 # %%
 renamed = {"example_id": "example", "method_label_in_row": "row label", "metric_label": "metric label"}
 columns = ["example", "dataset", "method", "row label", "metric label", "value", "source"]
-page.listing(
-    printed.rename(columns=renamed)[columns],
-    "soft_table4_published",
-    caption="Scores printed in the paper's Table 4 and in the text next to it",
-)
+caption = "Scores printed in the paper's Table 4 and in the text next to it"
+page.listing(printed.rename(columns=renamed)[columns], "soft_table4_published", caption=caption)
 
 # %% [markdown]
 # **All inputs instead of three.** On some inputs one kind of metric prefers the real attribution and the other does not.
@@ -226,8 +219,7 @@ page.listing(
 
 # %%
 gains = {f"{label(soft)} minus {label(hard)}": share(soft) - share(hard) for hard, soft in KINDS.items()}
-table4 = page.test({"soft_table4_examples": gains})
-page.verdicts(table4)
+page.verdicts(page.test({"soft_table4_examples": gains}))
 
 # %%
 shares = {
@@ -249,13 +241,10 @@ page.listing(
 overall = counted[counted.dataset == "compared"]
 pairs = {hard: f"{label(soft)} and {label(hard)}" for hard, soft in KINDS.items()}
 fig, alt = dot_plot(overall, "share of inputs and methods", row="question", layout=Layout(series="metric", names=pairs))
-page.figure(
-    fig,
-    "soft_table4_plot",
-    alt=alt,
-    caption="The examples' point asked of all inputs: which kind of metric separates real from random where the other does "
-    "not.",
+caption = (
+    "The examples' point asked of all inputs: which kind of metric separates real from random where the other does not."
 )
+page.figure(fig, "soft_table4_plot", alt=alt, caption=caption)
 
 # %% [markdown]
 # **What differs and why.** We took the first inputs of the sample, while the paper chose striking ones, and substitute data has

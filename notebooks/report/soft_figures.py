@@ -102,15 +102,12 @@ rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.me
 layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
 fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
 outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
-page.figure(
-    fig,
-    "soft_figure2",
-    alt=alt,
-    caption="Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
+caption = (
+    "Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
     "attribution). "
-    f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them.",
-    data=rows.drop(columns="panel"),
+    f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them."
 )
+page.figure(fig, "soft_figure2", alt=alt, caption=caption, data=rows.drop(columns="panel"))
 
 # %% [markdown]
 # **The trend as a number (c10).** A straight line is fitted to the mean over the five methods against the logarithm of the
@@ -129,11 +126,8 @@ for dataset, metric, model in product(tasks, PAIRS, models):
 slopes = pd.DataFrame(rows)
 of_largest = slopes[slopes.model == models[0]]
 steeper = int((of_largest["its low"] > 1e-6).sum())  # values are kept in single precision
-page.listing(
-    slopes,
-    "soft_figure2_slopes",
-    caption="Change of the mean hard score per doubling of the rationale, and the same minus that of random scores",
-)
+caption = "Change of the mean hard score per doubling of the rationale, and the same minus that of random scores"
+page.listing(slopes, "soft_figure2_slopes", caption=caption)
 
 # %%
 parts = rises(power, tasks, RATIOS)
@@ -168,14 +162,11 @@ names = {name: label(name) for name in (*tasks, *PAIRS, *PAIRS.values())}
 looks = {name: (colour, "o") for pair, colour in zip(PAIRS.items(), PALETTE, strict=False) for name in pair}
 layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
 fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
-page.figure(
-    fig,
-    "soft_figure3",
-    alt=alt,
-    caption="Share of inputs on which a metric puts the real attribution strictly above the random one (more is better), mean over five "
-    "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half.",
-    data=rows,
+caption = (
+    "Share of inputs on which a metric puts the real attribution strictly above the random one (more is better), mean over five "
+    "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half."
 )
+page.figure(fig, "soft_figure3", alt=alt, caption=caption, data=rows)
 
 # %%
 LONG = ("evinf", "multirc")

@@ -330,18 +330,17 @@ for kind, of in (("published", printed6), ("ours", {m: [cell.ours.point for cell
         test = scipy.stats.mannwhitneyu(first, second)
         effect = 2 * test.statistic / (len(first) * len(second)) - 1  # Cliff's delta
         ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {effect:.2f}")
-second = page.test(
-    {
-        "soft_table2": average,
-        "soft_table3": average,
-        "soft_table6": average,
-        "soft_c01": average,
-        "soft_c02": parts["soft_c02"],
-        "soft_c03": exceptions,
-        "soft_c09": average,
-        "soft_table5": None,
-    }
-)
+by_id = {
+    "soft_table2": average,
+    "soft_table3": average,
+    "soft_table6": average,
+    "soft_c01": average,
+    "soft_c02": parts["soft_c02"],
+    "soft_c03": exceptions,
+    "soft_c09": average,
+    "soft_table5": None,
+}
+second = page.test(by_id)
 page.verdicts(second)
 
 # %%
@@ -377,17 +376,16 @@ for d in tasks if news else []:
     if d != news:
         apart[f"{label(news)} minus {label(d)}, Soft-NC"] = power("soft_nc", dataset=news) - power("soft_nc", dataset=d)
         apart[f"{label(d)} minus {label(news)}, Soft-NS"] = power("soft_ns", dataset=d) - power("soft_ns", dataset=news)
-third = page.test(
-    {
-        **{name: parts[name] for name in ("soft_c04", "soft_c05", "soft_c06")},
-        "soft_c07": {
-            f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
-            - variance(power, metric, "method", METHODS)
-            for metric in METRICS
-        },
-        "soft_c08": apart,
-    }
-)
+by_id = {
+    **{name: parts[name] for name in ("soft_c04", "soft_c05", "soft_c06")},
+    "soft_c07": {
+        f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
+        - variance(power, metric, "method", METHODS)
+        for metric in METRICS
+    },
+    "soft_c08": apart,
+}
+third = page.test(by_id)
 page.verdicts(third)
 
 # %%

@@ -173,19 +173,20 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 
 # %%
 asked_of = [modality for modality in modalities if modality != questions.PHOTOGRAPHS]
-q1 = {
-    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=questions.INSIDE)
-    for modality in asked_of
-}
+
+
+def within_minus_between(groups, first):
+    """The contrast of a kind of groups, by modality."""
+    return {f"within minus between {groups}, {one}": contrasts.mean(modality=one, first=first) for one in asked_of}
+
+
+q1 = within_minus_between("families", questions.INSIDE)
 q2 = {
     f"{label(name)} minus SaCo, {modality}": pair - rest[modality, "saco"]
     for (modality, name), pair in rest.items()
     if name != "saco" and modality in asked_of and (modality, "saco") in rest
 }
-q10 = {
-    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=questions.ALIKE)
-    for modality in asked_of
-}
+q10 = within_minus_between("directions", questions.ALIKE)
 tested = page.test({"together_q1": q1, "together_q2": q2, "together_q10": q10})
 page.verdicts(tested)
 

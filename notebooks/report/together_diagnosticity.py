@@ -37,12 +37,9 @@ from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS,
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
+over = ["modality", "against", "method", "metric"]
 measured = page.measure(
-    "together_matrix",
-    parts=["", "controls"],
-    over=["modality", "against", "method", "metric"],
-    prepare=questions.preferred_to_chance,
-    bounds=(0, 1),
+    "together_matrix", parts=["", "controls"], over=over, prepare=questions.preferred_to_chance, bounds=(0, 1)
 )
 mirrored = page.measure(
     "together_mirrored", over=["method"], prepare=lambda units: units[units.metric == "rho"], bounds=(-1, 1)
@@ -90,12 +87,10 @@ names = {one: label(one) for one in order} | {
 }
 layout = Layout(panel="modality", series="series", columns=len(modalities), names=names, mark=0.5, width=9.5)
 fig, alt = dot_plot(drawn, "diagnosticity (ties count half)", row="metric", layout=layout)
-page.figure(
-    fig,
-    "together_diagnosticity_plot",
-    alt=alt,
-    caption="How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance.",
+caption = (
+    "How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance."
 )
+page.figure(fig, "together_diagnosticity_plot", alt=alt, caption=caption)
 
 # %%
 whole = prices[~prices.what.isin([*FAMILIES, "controls"])]
@@ -103,13 +98,11 @@ costs = whole[["dataset", "inputs", "methods"]].assign(metrics=whole.what)
 costs = costs.assign(**{"passes requested": whole.rows_asked, "passes computed": whole.rows_run})
 costs = costs.assign(saved=1 - whole.rows_run / whole.rows_asked, seconds=whole.seconds_all)
 costs["outside the model"] = 1 - whole.seconds_model / whole.seconds_core
-page.listing(
-    costs,
-    "together_matrix_costs",
-    digits=2,
-    caption="The whole matrix: rows that metrics and erasing methods asked for and that the model ran; seconds of the whole "
-    "call, gradients included; the share of the perturbation core's time that is not the model's",
+caption = (
+    "The whole matrix: rows that metrics and erasing methods asked for and that the model ran; seconds of the whole "
+    "call, gradients included; the share of the perturbation core's time that is not the model's"
 )
+page.listing(costs, "together_matrix_costs", digits=2, caption=caption)
 
 # %% [markdown]
 # ## A convolutional network, on ImageNet
@@ -153,13 +146,11 @@ AGAINST = ["modality", "metric", "against"]
 freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, questions.RANKS])
 control = listed(freed, AGAINST).assign(answer=[answer(pair.ours, 0.5) for pair in freed.values()])
 page.run.save(control, "amounts_controlled")
-page.listing(
-    control,
-    "together_density",
-    digits=2,
-    caption="How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
-    "inputs, by what it is compared with; a tie counts half, chance is one half",
+caption = (
+    "How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
+    "inputs, by what it is compared with; a tie counts half, chance is one half"
 )
+page.listing(control, "together_density", digits=2, caption=caption)
 
 # %%
 controls = load("together_controls", profile)
@@ -190,13 +181,11 @@ rho = {name: mirrored.mean(method=name) for name in mirrored.levels("method")}
 cells = listed({(name,): pair for name, pair in rho.items()}, ["method"])
 cells["less random"] = [(pair - rho["random"]).ours.point for pair in rho.values()]
 cells["less the middle"] = [(pair - rho["middle"]).ours.point for pair in rho.values()]
-page.listing(
-    cells.sort_values("estimate", ascending=False),
-    "together_mirrored_rho",
-    digits=2,
-    caption="Rank correlation of an image's scores with those of its mirror image, mean with 95 % interval over n images "
-    "(constant maps have none), and its lead over two baselines: random scores, and closeness to the middle",
+caption = (
+    "Rank correlation of an image's scores with those of its mirror image, mean with 95 % interval over n images "
+    "(constant maps have none), and its lead over two baselines: random scores, and closeness to the middle"
 )
+page.listing(cells.sort_values("estimate", ascending=False), "together_mirrored_rho", digits=2, caption=caption)
 
 # %% [markdown]
 # ## Answers
@@ -243,12 +232,8 @@ page.verdicts(tested)
 Markdown(floor)
 
 # %%
-page.plot(
-    tested,
-    "together_diagnosticity_claims",
-    only=["together_q4", "together_q8", "together_q9"],
-    caption="The parts of three answers; each needs its own right of the dotted line.",
-)
+caption = "The parts of three answers; each needs its own right of the dotted line."
+page.plot(tested, "together_diagnosticity_claims", only=["together_q4", "together_q8", "together_q9"], caption=caption)
 
 # %%
 page.parts(tested, "together_diagnosticity_parts", caption="Every comparison behind the answers with its 95 % interval")

@@ -150,13 +150,8 @@ draws = {
     "p(X'), q = 1 - a": drawn.p_removed,
     "Soft-NC": nc,
 }
-display(
-    page.listing(
-        pd.DataFrame(draws),
-        "together_metrics_soft",
-        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, headroom {p_full - p_empty:.4f}",
-    )
-)
+caption = f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, headroom {p_full - p_empty:.4f}"
+display(page.listing(pd.DataFrame(draws), "together_metrics_soft", caption=caption))
 Markdown(
     f"The means: Soft-NS {ns.mean():.4f}, Soft-NC {nc.mean():.4f}; `evaluate` gives {by_faithlib.soft_ns:.4f} and "
     f"{by_faithlib.soft_nc:.4f}. Among {len(ns)} draws Soft-NS goes from {ns.min():.2f} to {ns.max():.2f}: a single "
@@ -308,16 +303,12 @@ ax.step(recall, precision, color=PUBLISHED, ls="--", label=f"steps: average prec
 ax.axhline(marks.mean(), color="#666666", ls=":", lw=1.2, label=f"share of marked words {marks.mean():.3f}")
 ax.set(xlabel="recall", ylabel="precision", ylim=(0, 1.05))
 ax.legend(loc="lower right", fontsize="small")
-display(
-    page.figure(
-        fig,
-        "together_metrics_auprc",
-        alt=f"Precision against recall at each of the example's {n} words in the order of their scores, joined by "
-        f"lines with an area of {by_hand['auprc']:.3f} and by steps with an area of {steps:.3f}; a dotted line at the "
-        f"share of marked words, {marks.mean():.3f}.",
-        caption="Precision and recall down the example's ranking.",
-    )
+alt = (
+    f"Precision against recall at each of the example's {n} words in the order of their scores, joined by "
+    f"lines with an area of {by_hand['auprc']:.3f} and by steps with an area of {steps:.3f}; a dotted line at the "
+    f"share of marked words, {marks.mean():.3f}."
 )
+display(page.figure(fig, "together_metrics_auprc", alt=alt, caption="Precision and recall down the example's ranking."))
 Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib.auprc:.4f}.")
 
 # %% [markdown]
@@ -429,11 +420,8 @@ Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %%
 of_one = load("by_hand_one_word", profile).set_index("metric").value
-page.listing(
-    pd.DataFrame([{label(m): of_one[m] for m in METRICS}]),
-    "together_metrics_one_word",
-    caption=f"All nine metrics of the text “{words[int(order[0])]}”, its one word marked",
-)
+caption = f"All nine metrics of the text “{words[int(order[0])]}”, its one word marked"
+page.listing(pd.DataFrame([{label(m): of_one[m] for m in METRICS}]), "together_metrics_one_word", caption=caption)
 
 # %%
 page.run.note(n=EXCERPTS, draws=len(drawn))

@@ -204,13 +204,12 @@ lost = {
     for (modality, model, metric), pair in follows.items()
     if model == "trained" and (modality, "misled by erasure", metric) in follows
 }
-tested = page.test(
-    {
-        "together_q5": q5,
-        "together_q6": q6,
-        "together_q7": {f"{label(m)}, {modality}: trained minus misled": pair for (modality, m), pair in lost.items()},
-    },
-)
+claims = {
+    "together_q5": q5,
+    "together_q6": q6,
+    "together_q7": {f"{label(m)}, {modality}: trained minus misled": pair for (modality, m), pair in lost.items()},
+}
+tested = page.test(claims)
 page.verdicts(tested)
 
 # %%

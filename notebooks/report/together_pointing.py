@@ -97,15 +97,8 @@ for name, one in looked:
 if table is not None:
     show(table, OBJECTS, "together_pointing")
     fig, alt = game(table)
-    display(
-        page.figure(
-            fig,
-            "together_pointing_game",
-            alt=alt,
-            caption="Where the highest cell of a map is: share of scenes with 95 % interval; dotted: random scores.",
-            data=table,
-        )
-    )
+    caption = "Where the highest cell of a map is: share of scenes with 95 % interval; dotted: random scores."
+    display(page.figure(fig, "together_pointing_game", alt=alt, caption=caption, data=table))
 
 # %% [markdown]
 # ## Texts and images in one table

@@ -191,11 +191,8 @@ def against_floor(name, metric):
 
 if there:
     against = [against_floor(*key) for key in table[["dataset", "metric"]].drop_duplicates().itertuples(index=False)]
-    display(
-        page.listing(
-            pd.DataFrame(against), "together_tasks_random", caption="Methods against random scores, metric by metric"
-        )
-    )
+    caption = "Methods against random scores, metric by metric"
+    display(page.listing(pd.DataFrame(against), "together_tasks_random", caption=caption))
 
 # %% [markdown]
 # Complexity and sparseness do not use the model. Random scores have the shape of a normal distribution, and an explanation is
@@ -207,16 +204,12 @@ if there:
 # %%
 if ran:
     spent = load("toolkit_costs", profile).groupby("dataset", sort=False)[["inputs", "rows_shap", "rows_rest"]].sum()
-    display(
-        page.listing(
-            spent.reset_index(),
-            "together_tasks_costs",
-            digits=0,
-            caption="Rows of the model in this build: those of PartitionSHAP "
-            f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
-            "and the metrics",
-        )
+    caption = (
+        "Rows of the model in this build: those of PartitionSHAP "
+        f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
+        "and the metrics"
     )
+    display(page.listing(spent.reset_index(), "together_tasks_costs", digits=0, caption=caption))
 
 # %%
 page.finish(note="" if there else "no data of the toolkit's tasks on this machine or in the reference")
