@@ -113,7 +113,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 def side_by_side(means: pd.DataFrame) -> pd.DataFrame:
     """A summary for readers: one row per metric, one column per method, "mean [low, high]"; "–" where none is
     defined."""
-    cells = ["–" if math.isnan(row.estimate) else spoken(row, ".2f") for row in means.itertuples()]
+    undefined = means["estimate"].isna()
+    cells = ["–" if none else spoken(row, ".2f") for none, row in zip(undefined, means.itertuples(), strict=True)]
     wide = means.assign(cell=cells).pivot(index=["metric", "direction"], columns="method", values="cell")
     wide = wide.reindex(pd.MultiIndex.from_frame(means[["metric", "direction"]].drop_duplicates()))
     methods = list(dict.fromkeys(means["method"]))
