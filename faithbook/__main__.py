@@ -35,20 +35,12 @@ _ENDS = (signal.SIGTERM, signal.SIGINT)
 _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
-class _Stopped(BaseException):
-    """This process was told to stop."""
-
-
 def _stop(number: int, _: object) -> None:
     for one in _ENDS:
         signal.signal(one, signal.SIG_IGN)  # once is enough: the end must not be disturbed
     end_kernels()
-    raise _Stopped(number)
-
-
-def _stopped(number: int) -> int:
     print("\nstopped; what is done stays done, and the same command goes on from there", file=sys.stderr)
-    return 128 + number
+    sys.exit(128 + number)
 
 
 # ------------------------------------------------------------------------------------------------------------ the verbs
@@ -213,8 +205,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         find_profile(options.profile)
         return options.call(options) or 0
-    except _Stopped as stopped:
-        return _stopped(stopped.args[0])
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
     except OSError as error:
