@@ -187,7 +187,7 @@ def _kernels(folder: str, environment: Mapping[str, str]) -> Any:
         def __init__(self, **options: Any) -> None:
             super().__init__(transport="ipc", ip=f"{folder}/kernel", **options)
 
-        async def start_kernel(self, **options: Any) -> None:
+        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # it is decorated there
             await super().start_kernel(env=dict(environment), **options)
 
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.inputs import commit_of, committed_tables, digests_of, loaded, reference_units
+from faithbook.engine.inputs import commit_of, committed_tables, digests_of, named, reference_units
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
@@ -216,7 +216,7 @@ class _Planner:
         upstream = tuple(job for read in reads for job in self.grid(read))
         if source not in self._code:
             self._code[source] = self._library.code(source.read_text(encoding="utf-8")).digest
-        loads = loaded(name, self.profile, entry.loads, block, parameters)
+        loads = digests_of(name, named(name, self.profile, entry.loads, block, parameters))
         if kind == "report":
             loads |= self._tables | reference_units(reads)
         parts: dict[str, Any] = {

@@ -177,6 +177,7 @@ def _answer(connection: socket.socket) -> NoReturn:
     if not (process := os.fork()):
         connection.close()
         _become(request)
+    signal.signal(signal.SIGTERM, lambda number, _: _signal(process, number))  # of the whole group that the build is in
     for stream in request["streams"]:
         os.close(stream)
     with contextlib.suppress(OSError):  # who has left is seen at once below
@@ -196,8 +197,12 @@ def _pass_signals(connection: socket.socket, process: int) -> None:
         with contextlib.suppress(ConnectionError):
             signals = b"" if sys.stdin in ready else connection.recv(16)
         for number in signals or [signal.SIGKILL]:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, number)
+            _signal(process, number)
+
+
+def _signal(process: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process, number)
 
 
 def _read(connection: socket.socket) -> dict[str, Any] | None:
