@@ -29,7 +29,7 @@ def calls(home: Path) -> list[str]:
     return path.read_text().splitlines() if path.is_file() else []
 
 
-def until(condition: Callable[[], bool], seconds: float = 90) -> None:
+def until(condition: Callable[[], bool], seconds: float = 240) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the moment to kill did not come"
