@@ -252,6 +252,7 @@ def train(
             if not missing:
                 raise InputError(nothing)
             print(nothing)
+            return
         for job in jobs:
             if is_made(job) and missing:
                 print(f"{job.label}: {checkpoint_of(job)} is there")
