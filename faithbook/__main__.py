@@ -35,20 +35,12 @@ _ENDS = (signal.SIGTERM, signal.SIGINT)
 _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
-class _Stopped(BaseException):
-    """This process was told to stop."""
-
-
 def _stop(number: int, _: object) -> None:
     for one in _ENDS:
         signal.signal(one, signal.SIG_IGN)  # once is enough: the end must not be disturbed
     end_kernels()
-    raise _Stopped(number)
-
-
-def _stopped(number: int) -> int:
     print("\nstopped; what is done stays done, and the same command goes on from there", file=sys.stderr)
-    return 128 + number
+    sys.exit(128 + number)
 
 
 # ------------------------------------------------------------------------------------------------------------ the verbs
@@ -89,7 +81,7 @@ def _book(options: argparse.Namespace) -> None:
 
 
 def _pdf(options: argparse.Namespace) -> None:
-    html = book(options.profile, cores=options.cores).parent
+    html = book(options.profile, cores=options.cores, extra=options.extra).parent
     print(f"open {_print(html, html.parent)}")
 
 
@@ -155,9 +147,6 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--profile", default=READER_PROFILE, help=f"how large the runs are (default {READER_PROFILE})")
         return sub
 
-    cores: Any = {"type": int, "help": "notebooks at a time (default: the cores of this machine)"}
-    extra: Any = {"nargs": "*", "help": "after `--`: options for Snakemake, such as --workflow-profile"}
-
     verb = add(_run, "execute one notebook")
     verb.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
     given: Any = {"dest": "parameters", "nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")}
@@ -168,21 +157,18 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_build, "execute every notebook of a profile that is not done")
     verb.add_argument("--study", help="only the notebooks of this study and those they read")
     verb.add_argument("--list", action="store_true", help="only list them, and which are done")
-    verb.add_argument("--cores", **cores)
-    verb.add_argument("extra", **extra)
+    builds = [verb]
 
     verb = add(_book, "build, then make the pages")
     verb.add_argument("--site", type=Path, help="and lay them, with a PDF, into this copy of the published branch")
-    verb.add_argument("--cores", **cores)
-    verb.add_argument("extra", **extra)
-
-    add(_pdf, "make the book, and one PDF of it (needs Chromium)").add_argument("--cores", **cores)
+    builds += [verb, add(_pdf, "make the book, and one PDF of it (needs Chromium)")]
 
     verb = add(_train, "execute every training notebook, which replaces the checkpoints")
     verb.add_argument("--study", help="only the checkpoints of this study")
     verb.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
-    verb.add_argument("--cores", **cores)
-    verb.add_argument("extra", **extra)
+    for one in [*builds, verb]:
+        one.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
+        one.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --workflow-profile")
 
     verb = add(_preflight, "say what a profile needs, and end with an error where something is missing")
     verb.add_argument("--study", help="only what the notebooks of this study need, and those they read")
@@ -213,8 +199,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         find_profile(options.profile)
         return options.call(options) or 0
-    except _Stopped as stopped:
-        return _stopped(stopped.args[0])
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
     except OSError as error:

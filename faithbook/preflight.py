@@ -22,12 +22,12 @@ from tqdm.auto import tqdm
 from faithbook import hub
 from faithbook.engine import devices, inputs
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
-from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
+from faithbook.engine.profiles import is_here, place_of, settings_of, studies_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
-from faithlib.errors import DataError, DigestError, InputError, unknown
+from faithlib.errors import DataError, DigestError
 
 STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
 # Notebooks that load these look first whether they are there.
@@ -71,10 +71,7 @@ def check(profile: str, study: str | None = None, *, bring: bool = False) -> Non
 
 def needs_of(profile: str, study: str | None = None) -> list[Need]:
     """Everything that a profile, or one study of it, needs, what is missing first. UnknownNameError for either."""
-    find_profile(profile)
-    if study not in (None, *table().studies):
-        raise unknown("study", study, table().studies)
-    made = _made_by_training(profile)
+    made = {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
     wanted = _wanted(profile, study)
     for name, notebooks in list(wanted.items()):  # what has to be trained first starts from something itself
         if (folder := _checkpoint_folder(name)) is not None and not has_weights(folder):
@@ -126,8 +123,8 @@ def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
 
 def notebooks_of(study: str | None) -> list[str]:
     """The notebooks of a study with those they read, computations first; of all studies where none is named."""
-    entries = {name: (of, entry) for of, _, name, entry in table().entries()}
-    chosen = {name for name, (of, _) in entries.items() if study in (None, of)}
+    entries, studies = {name: (of, entry) for of, _, name, entry in table().entries()}, studies_of(study)
+    chosen = {name for name, (of, _) in entries.items() if of in studies}
     while more := {read for name in chosen for read in entries[name][1].reads} - chosen - {"*"}:
         chosen |= more
     return [name for name in entries if name in chosen]
@@ -154,14 +151,6 @@ def _checkpoint_folder(name: str) -> Path | None:
     rest = rest if kind in ("hf", "timm") else name
     is_ours = kind in ("hf", "timm") and (rest.startswith(("data/", "/", ".")) or (root() / rest).is_dir())
     return root() / rest if is_ours else None
-
-
-def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
-    """The folder of every checkpoint that is trained at a profile, with what that starts from."""
-    try:
-        return {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
-    except InputError:  # a profile that trains nothing
-        return {}
 
 
 # ---------------------------------------------------------------------------------------------------- what is there

@@ -116,19 +116,15 @@ def _most_like(
         name = parameters.get("dataset", "")
         return {name, name.removesuffix("-few"), *related.get(name, ())} - {""}
 
-    def distance(run: Manifest) -> int:
-        one, other = grid(point), grid(run["parameters"])
-        if one == other:
-            return 0
-        if not originals(one) & originals(other):
-            return 3
-        return 1 if one | {"dataset": ""} == other | {"dataset": ""} else 2
-
-    distances = [distance(run) for run in runs]
-    least = min(distances, default=3)
-    if related_only and least == 3:
-        return []
-    return [run for run, far in zip(runs, distances, strict=True) if far == least]
+    known, any_data = [(run, grid(run["parameters"])) for run in runs], {"dataset": ""}
+    on_such_data = [(run, other) for run, other in known if originals(point) & originals(other)]
+    nearest_first = (
+        [run for run, other in known if other == grid(point)],
+        [run for run, other in on_such_data if other | any_data == grid(point) | any_data],
+        [run for run, _ in on_such_data],
+        [] if related_only else list(runs),
+    )
+    return next(filter(None, nearest_first), [])
 
 
 def _related() -> dict[str, set[str]]:

@@ -42,6 +42,8 @@ class Lengths(NamedTuple):
 
 def without_code(text: str) -> str:
     """A page without blocks of code and formulas, and without the fences of directives, whose text stays."""
+    if "```" not in text and "~~~" not in text:
+        return text
     lines = text.split("\n")
     for token in reversed(MarkdownIt().parse(text)):
         if token.type == "fence" and token.map:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -165,8 +164,7 @@ def test_exhibits_are_numbered_by_chapter(html: Path, pages: dict[str, Page]) ->
 
 
 def test_every_computation_keeps_the_values_of_single_inputs(html: Path) -> None:
-    """In the schema that the reference commits; prints how large they are."""
-    sizes: dict[str, int] = defaultdict(int)
+    """In the schema that the reference commits."""
     for job in plan("smoke"):
         if job.kind != "compute":
             continue
@@ -179,11 +177,6 @@ def test_every_computation_keeps_the_values_of_single_inputs(html: Path) -> None
             found = read_units(file)
             assert len(checked_units(found)), file
             assert found["value"].notna().any(), file
-            sizes[job.notebook] += file.stat().st_size
-    print(
-        "\n".join(f"{size:>9,} bytes of units  {name}" for name, size in sizes.items()),
-        f"\n{sum(sizes.values()):>9,} in all",
-    )
 
 
 def test_reports_say_where_they_come_from(html: Path, pages: dict[str, Page]) -> None:

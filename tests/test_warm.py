@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -38,10 +39,16 @@ WAITS = "import pathlib, os, time; pathlib.Path('here').write_text(str(os.getpid
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[dict[str, str]]:
-    with warm.warmed(100, {"OMP_NUM_THREADS": "1"}) as told:
-        assert told
-        yield told
+def warm_process() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def address(warm_process: contextlib.ExitStack) -> dict[str, str]:
+    told = warm_process.enter_context(warm.warmed(100, {"OMP_NUM_THREADS": "1"}))
+    assert told
+    return told
 
 
 def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -109,19 +116,32 @@ def begin(folder: Path, address: dict[str, str]) -> tuple[subprocess.Popen[bytes
     return asking, psutil.Process(int(here.read_text()))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_who_asked_and_the_copy_end_together(number: int, address: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "told", "statuses"),
+    [
+        (signal.SIGTERM, "who asked", [128 + 15]),
+        (signal.SIGINT, "who asked", [1, 128 + 2]),
+        (signal.SIGKILL, "who asked", [-9]),
+        (signal.SIGTERM, "who answers", [128 + 15]),  # as where a whole group of processes is told to stop
+    ],
+)
+def test_who_asked_and_the_copy_end_together(
+    number: int, told: str, statuses: list[int], address: dict[str, str], tmp_path: Path
+) -> None:
     asking, copy = begin(tmp_path, address)
-    asking.send_signal(number)
+    (asking if told == "who asked" else copy.parent()).send_signal(number)
     gone, alive = psutil.wait_procs([copy], timeout=20)
     assert gone and not alive
-    assert asking.wait(20) in {signal.SIGTERM: [128 + 15], signal.SIGINT: [1, 128 + 2], signal.SIGKILL: [-9]}[number]
+    assert asking.wait(20) in statuses
 
 
-def test_copies_end_with_the_warm_process(tmp_path: Path) -> None:
-    with warm.warmed(100, {"OMP_NUM_THREADS": "1"}) as told:
-        asking, copy = begin(tmp_path, told)
-    assert asking.wait(20) == 1
+def test_copies_end_with_the_warm_process(
+    address: dict[str, str], warm_process: contextlib.ExitStack, tmp_path: Path
+) -> None:
+    """The last test of the one that all share."""
+    asking, copy = begin(tmp_path, address)
+    warm_process.close()
+    assert asking.wait(20) == 128 + signal.SIGKILL
     assert not psutil.wait_procs([copy], timeout=20)[1]
 
 
@@ -140,7 +160,7 @@ def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.
     monkeypatch.setenv(warm.SOCKET, "somewhere")
     given = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
     monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
-    manager = build._kernels("/tmp")()
+    manager = build._kernels("/tmp", {})()
     assert manager.format_kernel_cmd() == [*given[:3], warm.__name__, *given[3:]]
 
 

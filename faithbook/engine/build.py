@@ -30,19 +30,18 @@ from faithbook.engine.plan import (
     NOTEBOOK,
     RULES,
     Job,
-    from_specifications,
+    from_specification,
     make_job,
     plan,
     specification,
-    specifications,
     trainings,
+    with_upstream,
 )
-from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.engine.trained import checkpoint_of, is_made, waits_for
 from faithbook.paths import results_dir, root
 from faithlib import errors
-from faithlib.errors import DataError, FaithlibError
+from faithlib.errors import DataError, FaithlibError, InputError
 
 # glibc gives the memory of every large tensor back at once, and the system clears it again for the next one: a tenth of
 # the time of a forward pass. Kept instead of that, and in large pages; other systems know nothing of it.
@@ -153,11 +152,8 @@ def _execute(job: Job, folder: Path) -> None:
     upstream = [str(earlier.folder) for earlier in job.upstream]
     run_as_json = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
     executed, began = folder / NOTEBOOK, time.time()
-    with (
-        devices.held(wanted=job.kind != "report") as seen,
-        _environment({RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}),
-        tempfile.TemporaryDirectory() as sockets,
-    ):
+    with devices.held(wanted=job.kind != "report") as seen, tempfile.TemporaryDirectory() as sockets:
+        environment = {**os.environ, RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}
         try:
             papermill.execute_notebook(
                 notebook,
@@ -166,22 +162,11 @@ def _execute(job: Job, folder: Path) -> None:
                 kernel_name="python3",
                 progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
                 cwd=str(root()),
-                kernel_manager_class=_kernels(sockets),
+                kernel_manager_class=_kernels(sockets, environment),
             )
-        except papermill.PapermillExecutionError as error:
+        except (papermill.PapermillExecutionError, DeadKernelError) as error:
             executed.replace(job.failed)
-            raise RunError(
-                f"{job.label} raised {error.ename}: {error.evalue}\n"
-                f"{_cause(error.traceback)}\n"
-                f"its partial notebook is {job.failed}"
-            ) from None
-        except DeadKernelError:
-            executed.replace(job.failed)
-            raise RunError(
-                f"{job.label}: its kernel was killed, by somebody, or by the system because memory ran out. Run the "
-                "same command again; where memory is short, with fewer notebooks at a time (CORES=1)\n"
-                f"its partial notebook is {job.failed}"
-            ) from None
+            raise RunError(f"{job.label}{_what_happened(error)}\nits partial notebook is {job.failed}") from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
         about = {name: getattr(job, name) for name in ("notebook", "kind", "profile", "parameters", "run_id")}
         about["seconds"] = round(time.time() - began, 2)
@@ -193,14 +178,17 @@ def _execute(job: Job, folder: Path) -> None:
         )
 
 
-def _kernels(folder: str) -> Any:
-    """How papermill gets a kernel: reached through files of a folder, for ports of this machine another process may
-    take meanwhile; during a build as a copy of the warm process."""
+def _kernels(folder: str, environment: Mapping[str, str]) -> Any:
+    """How papermill gets a kernel in this environment: reached through files of a folder, for ports of this machine
+    another process may take meanwhile; during a build as a copy of the warm process."""
     from jupyter_client.manager import AsyncKernelManager
 
     class Kernels(AsyncKernelManager):
         def __init__(self, **options: Any) -> None:
             super().__init__(transport="ipc", ip=f"{folder}/kernel", **options)
+
+        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # it is decorated there
+            await super().start_kernel(env=dict(environment), **options)
 
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             command = super().format_kernel_cmd(extra_arguments)
@@ -212,9 +200,15 @@ def _kernels(folder: str) -> Any:
     return Kernels
 
 
-def _cause(traceback: Sequence[str]) -> str:
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback)).splitlines()
-    return "\n".join(f"  | {line}" for line in lines[-12:])
+def _what_happened(error: Any) -> str:
+    """To a notebook: what it raised, with the end of the traceback, or that its kernel died."""
+    if not hasattr(error, "traceback"):
+        return (
+            ": its kernel was killed, by somebody, or by the system because memory ran out. Run the same command "
+            "again; where memory is short, with fewer notebooks at a time (CORES=1)"
+        )
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)).splitlines()
+    return "\n".join([f" raised {error.ename}: {error.evalue}", *(f"  | {line}" for line in lines[-12:])])
 
 
 def kernel_environment() -> dict[str, str]:
@@ -226,17 +220,6 @@ def kernel_environment() -> dict[str, str]:
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     memory = {_MALLOC: os.environ.get(_MALLOC, _KEPT)}
     return {**dict.fromkeys(names, number), **memory, "TOKENIZERS_PARALLELISM": "false"}
-
-
-@contextlib.contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def build(
@@ -262,13 +245,14 @@ def train(
     extra: Sequence[str] = (),
 ) -> None:
     """Run the training notebooks of a profile (of one `study` alone) as a build runs others; `missing`: only those
-    whose checkpoints are not there, which may be none. `trainings` says what it raises."""
-    grids = find_profile(profile).trains
-    if missing and not (grids.get(study) if study in table().studies else grids):
-        print(f"the profile {profile} trains nothing{f' for the study {study}' if study else ''}")
-        return
+    whose checkpoints are not there, which may be none; else InputError where nothing is trained."""
     with _alone(profile):
-        jobs = trainings(profile, study)
+        if not (jobs := trainings(profile, study)):
+            nothing = f"the profile {profile} trains nothing{f' for the study {study}' if study else ''}"
+            if not missing:
+                raise InputError(nothing)
+            print(nothing)
+            return
         for job in jobs:
             if is_made(job) and missing:
                 print(f"{job.label}: {checkpoint_of(job)} is there")
@@ -294,6 +278,8 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
     console.print(f"profile {profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
     if not todo:
         return
+    for job in todo:
+        job.complaint.unlink(missing_ok=True)  # of an earlier build
     folder, planned = results_dir(profile), _written_plan(todo)
     log = folder / "snakemake.log"
     is_local = not any(word.partition("=")[0] in _ELSEWHERE for word in extra)
@@ -314,7 +300,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
             if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
                 _stop_children(first=process.pid)
     if process.returncode or not all(job.done for job in todo):
-        raise RunError(_why(todo, log, began))
+        raise RunError(_why(todo, log))
     planned.unlink()
     console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
 
@@ -327,7 +313,7 @@ def _written_plan(todo: Sequence[Job]) -> Path:
     content = {
         "after": {name: [one for one in earlier if one in names] for name, earlier in before.items()},
         "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},
-        "jobs": specifications(todo),
+        "jobs": {name: specification(job) for name, job in with_upstream(todo).items()},
     }
     path = results_dir(todo[0].profile) / "plans" / f"{digest(content)}.json"
     path.parent.mkdir(exist_ok=True)
@@ -340,7 +326,10 @@ def planned_job(path: Path, name: str) -> Job:
 
     Raises DataError where code, settings or pins were edited since, so that it would compute something else.
     """
-    job = from_specifications(json.loads(path.read_text(encoding="utf-8"))["jobs"])[name]
+    jobs: dict[str, Job] = {}
+    for one, values in json.loads(path.read_text(encoding="utf-8"))["jobs"].items():  # each after those it reads
+        jobs[one] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
+    job = jobs[name]
     if _edited_since(path) and make_job(job.source, job.profile, job.parameters).run_id != job.run_id:
         error = DataError(
             f"{job.label}: notebooks, library or settings changed during the build: run the same command again"
@@ -374,7 +363,7 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
-            for job in [one for one in waiting if one.done or _complaint_since(one, began)]:
+            for job in [one for one in waiting if one.done or one.complaint.is_file()]:
                 waiting.remove(job)
                 word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
                 console.print(f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}", markup=False)
@@ -390,17 +379,9 @@ def _seconds(job: Job) -> float:
     return float(json.loads(job.manifest.read_text(encoding="utf-8"))["seconds"])
 
 
-def _complaint_since(job: Job, began: float) -> str:
-    """Why a job has failed since then, "" where it has not; a run that succeeds meanwhile takes the file away."""
-    try:
-        return job.complaint.read_text(encoding="utf-8") if job.complaint.stat().st_mtime >= began else ""
-    except FileNotFoundError:
-        return ""
-
-
-def _why(todo: Sequence[Job], log: Path, began: float) -> str:
+def _why(todo: Sequence[Job], log: Path) -> str:
     missing = [job for job in todo if not job.done]
-    complaints = [text.rstrip() for job in missing if (text := _complaint_since(job, began))]
+    complaints = [job.complaint.read_text(encoding="utf-8").rstrip() for job in missing if job.complaint.is_file()]
     share = f" ({len(complaints)} failed, the others wait for them)" if complaints else ""
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end{share}"]
     lines += dict.fromkeys(complaints)

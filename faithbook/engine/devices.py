@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import subprocess
 import tempfile
@@ -53,16 +54,12 @@ def held(*, wanted: bool = True) -> Iterator[dict[str, str]]:
         return
     folder = Path(tempfile.gettempdir(), f"faithbook-devices-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
-    with contextlib.ExitStack() as stack:
-        while True:
-            for name in names:
-                stream = (folder / name).open("w")
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    stream.close()
-                    continue
-                stack.enter_context(stream)
-                yield {VISIBLE: name}
-                return
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
+    for name in itertools.cycle(names):
+        with (folder / name).open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_SECONDS_BETWEEN_LOOKS / len(names))
+                continue
+            yield {VISIBLE: name}
+            return

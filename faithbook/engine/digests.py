@@ -12,7 +12,6 @@ import ast
 import functools
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,9 +106,9 @@ class Library:
     """The modules of both packages as they are now, each read once."""
 
     def __init__(self) -> None:
-        self._files: dict[str, Path | None] = {}
-        self._modules: dict[str, tuple[str, tuple[Import, ...]]] = {}
-        self._found: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._file = functools.cache(_file_of)
+        self._module = functools.cache(self._read_module)
+        self.found = functools.cache(self._found)
 
     def code(self, text: str) -> Code:
         """What the code of a notebook reaches, through all imports; words about code do not count."""
@@ -128,36 +127,25 @@ class Library:
         trees = {name: self._module(name)[0] for name in reached}
         return Code(digest([trees, sorted(looked_up)]), frozenset(reached))
 
-    def found(self, module: str, name: str) -> tuple[str, ...]:
+    def _found(self, module: str, name: str) -> tuple[str, ...]:
         """The modules that `from module import name` reaches ("": the module as a whole)."""
-        if (module, name) not in self._found:
-            self._found[module, name] = tuple(self._find(module, name))
-        return self._found[module, name]
-
-    def _find(self, module: str, name: str) -> Iterator[str]:
         if name and self._file(f"{module}.{name}"):
             module, name = f"{module}.{name}", ""
         file = self._file(module)
         if file is None:
-            return
+            return ()
         if not name or file.name != "__init__.py":
-            yield module  # a package as a whole: its face, whose imports are followed
-            return
+            return (module,)  # a package as a whole: its face, whose imports are followed
         led = [(inner, what) for bound, inner, what in self._module(module)[1] if bound == name]
-        for inner, what in led:
-            yield from self.found(inner, what)
         if not led:
-            yield module  # defined in the face itself
+            return (module,)  # defined in the face itself
+        return tuple(reached for inner, what in led for reached in self.found(inner, what))
 
-    def _module(self, module: str) -> tuple[str, tuple[Import, ...]]:
-        if module not in self._modules:
-            file = self._file(module)
-            self._modules[module] = _read(file.read_text(encoding="utf-8") if file else "")
-        return self._modules[module]
+    def _read_module(self, module: str) -> tuple[str, tuple[Import, ...]]:
+        file = self._file(module)
+        return _read(file.read_text(encoding="utf-8") if file else "")
 
-    def _file(self, module: str) -> Path | None:
-        if module not in self._files:
-            place = _PACKAGES.joinpath(*module.split("."))
-            both = (place / "__init__.py", place.with_suffix(".py"))
-            self._files[module] = next((file for file in both if file.is_file()), None)
-        return self._files[module]
+
+def _file_of(module: str) -> Path | None:
+    place = _PACKAGES.joinpath(*module.split("."))
+    return next((file for file in (place / "__init__.py", place.with_suffix(".py")) if file.is_file()), None)

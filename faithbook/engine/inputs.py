@@ -22,19 +22,11 @@ _MODELS = ("local", "hf", "timm")
 UNITS_DIR = "data/reference/full/units"
 
 
-def loaded(
-    notebook: str, profile: str, templates: Iterable[str], block: Settings, parameters: Mapping[str, Any]
-) -> dict[str, str]:
-    """Digest by name of everything that a notebook with these parameters loads.
-
-    Raises InputError for a template that leads to nothing, UnknownNameError for a name that no table has, DataError
-    for a checkpoint or file that is not there.
-    """
-    return digests_of(notebook, named(notebook, profile, templates, block, parameters))
-
-
 def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
-    """Digest by name of what names lead to; `loaded` says what it raises."""
+    """Digest by name of what the names that a notebook loads lead to.
+
+    Raises UnknownNameError for a name that no table has, DataError for a checkpoint or file that is not there.
+    """
     digests: dict[str, str] = {}
     for name in names:
         digests |= _digests(notebook, name)

@@ -17,13 +17,13 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.inputs import commit_of, committed_tables, digests_of, loaded, reference_units
+from faithbook.engine.inputs import commit_of, committed_tables, digests_of, named, reference_units
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
@@ -31,6 +31,7 @@ from faithbook.engine.profiles import (
     own_of,
     place_of,
     settings_of,
+    studies_of,
     table,
     text_training,
 )
@@ -215,7 +216,7 @@ class _Planner:
         upstream = tuple(job for read in reads for job in self.grid(read))
         if source not in self._code:
             self._code[source] = self._library.code(source.read_text(encoding="utf-8")).digest
-        loads = loaded(name, self.profile, entry.loads, block, parameters)
+        loads = digests_of(name, named(name, self.profile, entry.loads, block, parameters))
         if kind == "report":
             loads |= self._tables | reference_units(reads)
         parts: dict[str, Any] = {
@@ -272,19 +273,17 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
 
     Raises UnknownNameError for another profile or study.
     """
-    planner, studies = _Planner(profile_name), table().studies
-    if study not in (None, *studies):
-        raise unknown("study", study, studies)
-    chosen = (name for of, _, name, _ in table().entries() if study in (None, of))
-    return tuple(_with_upstream(job for name in chosen for job in planner.grid(name)).values())
+    planner, studies = _Planner(profile_name), studies_of(study)
+    chosen = (name for of, _, name, _ in table().entries() if of in studies)
+    return tuple(with_upstream(job for name in chosen for job in planner.grid(name)).values())
 
 
-def _with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
+def with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
     """Jobs and all that they read, by name, each after those it reads."""
     ordered: dict[str, Job] = {}
     for job in jobs:
         if job.name not in ordered:
-            ordered |= {name: one for name, one in _with_upstream(job.upstream).items() if name not in ordered}
+            ordered |= {name: one for name, one in with_upstream(job.upstream).items() if name not in ordered}
             ordered[job.name] = job
     return ordered
 
@@ -293,52 +292,31 @@ def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     """The jobs that make every checkpoint of a profile, or of one of its studies; they run only when asked for.
 
     What is used only if it is on this machine (`where_here`) is learnt only there. Raises UnknownNameError for
-    another profile or study, or for a data set without a `training`; InputError where nothing is trained.
+    another profile or study, or for a data set without a `training`.
     """
-    entry, studies, planner = find_profile(profile_name), table().studies, _Planner(profile_name)
-    if study not in (None, *studies):
-        raise unknown("study", study, studies)
+    entry, planner, studies = find_profile(profile_name), _Planner(profile_name), studies_of(study)
     jobs: dict[Path, Job] = {}
     absent = [data for block in entry.settings.values() for data in block.get("where_here", ())]
     absent = [data for data in absent if not table().is_here(data)]
     for of, grids in entry.trains.items():
-        for name, points in grids.items() if study in (None, of) else ():
+        for name, points in grids.items() if of in studies else ():
             known = _trainable(name, profile_name)
             for point in (one for one in _combinations(points) if one["dataset"] not in absent):
                 if point["dataset"] not in known:
                     raise unknown(f"data set with a `training` in the profile {profile_name}", point["dataset"], known)
                 job = planner.job(find_notebook(name), point)
                 jobs.setdefault(job.folder, job)
-    if not jobs:
-        raise InputError(f"the profile {profile_name} trains nothing{f' for the study {study}' if study else ''}")
     return tuple(jobs.values())
 
 
-def specifications(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
-    """Jobs with all that they read, by name, as JSON has them, for the processes that run them."""
-    return {
-        name: specification(job) | {"upstream": [earlier.name for earlier in job.upstream]}
-        for name, job in _with_upstream(jobs).items()
-    }
-
-
 def specification(job: Job) -> dict[str, Any]:
-    """One job without those it reads, as JSON has it."""
-    values = {one.name: getattr(job, one.name) for one in fields(job) if one.name != "upstream"}
-    return values | {"source": str(job.source), "parameters": dict(job.parameters), "loads": dict(job.loads)}
+    """One job as JSON has it, for the process that runs it; of those it reads, their names."""
+    return {**vars(job), "source": str(job.source), "upstream": [earlier.name for earlier in job.upstream]}
 
 
 def from_specification(values: Mapping[str, Any], upstream: Iterable[Job] = ()) -> Job:
-    """A job from its specification."""
+    """A job from its specification, and those it reads."""
     return Job(**{**values, "source": Path(values["source"]), "upstream": tuple(upstream)})
-
-
-def from_specifications(specified: Mapping[str, Mapping[str, Any]]) -> dict[str, Job]:
-    """Jobs by name from their specifications, in which each comes after those it reads."""
-    jobs: dict[str, Job] = {}
-    for name, values in specified.items():
-        jobs[name] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
-    return jobs
 
 
 def _combinations(points: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

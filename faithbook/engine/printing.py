@@ -21,7 +21,7 @@ from faithbook.engine.pages import contents
 from faithlib.errors import DataError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, PdfMargins
     from pypdf import PdfReader, PdfWriter
 
 NAME = "faithfulness-book.pdf"
@@ -29,14 +29,15 @@ ON_SCREEN = ("api/", "executed/play", "executed/status", "executed/cost", "execu
 """How the documents begin that are not printed."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NO_NETWORK = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND")
-_NUMBER = """<div style="width: 100%; text-align: center; font: 9px sans-serif; color: #555">
-<span class="pageNumber"></span></div>"""
+_FIRST_WITH_NUMBERS = 131  # the version of Chromium that first prints what `@page` has at the foot
 
 # What a screen scrolls sideways must fit a sheet: small type, and words that break where they have to. Figures and rows
 # stay whole. Answers that are folded on the screen are opened.
-_ON_PAPER = """(() => {
+_ON_PAPER = """(pages => {
   const style = document.createElement("style");
   style.textContent = `
+    @page { @bottom-center { content: counter(page); font: 9px sans-serif; color: #555; } }
+    html { counter-reset: page ${pages}; }
     .bd-header, .bd-sidebar, .bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article, .prev-next-footer,
     .bd-footer-content, .find, button.toggle-button, button.copybtn, .headerlink, #jb-print-toc, .exhibit-line,
     .cell_input, details.above-input, .dropdown:has(table) { display: none !important; }
@@ -51,7 +52,7 @@ _ON_PAPER = """(() => {
   document.querySelectorAll("details:not(.above-input)").forEach(one => { one.open = true; });
   document.querySelectorAll("img").forEach(image => { image.loading = "eager"; });
   return Promise.all([...document.images].map(image => image.decode().catch(() => {}))).then(() => true);
-})()"""
+})"""  # given the number of pages before the first
 # Mathematics is set after loading; a page without any has no MathJax.
 _WHEN_SET = """Promise.all([document.fonts.ready, window.MathJax && MathJax.startup ? MathJax.startup.promise : true])
   .then(() => true)"""
@@ -86,36 +87,31 @@ def show(page: Page, address: str) -> None:
 def pdf(source: Path, html: Path, to: Path) -> int:
     """Write a built book as one PDF; returns its number of pages.
 
-    `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium, or
-    for a page that is not there.
+    `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium or
+    with an old one, and for a page that is not there.
     """
     from pypdf import PdfWriter
 
     writer, part, above, starts = PdfWriter(), "", None, {}
     with window() as page:
+        _refuse_without_numbers(page)
         page.set_viewport_size({"width": 1000, "height": 900})
         for caption, document in tqdm(chapters(source), unit="page", delay=3, leave=False, disable=None):
             file = html / f"{document}.html"
             if not file.is_file():
                 raise DataError(f"{file} is in the table of contents and not in the book: build it again, `make book`")
             show(page, file.resolve().as_uri())
-            page.evaluate(_ON_PAPER)
-            printed, start = _printed(page), len(writer.pages)
+            start = len(writer.pages)
+            page.evaluate(_ON_PAPER, start)
+            printed = _printed(page)
             starts[file.resolve().as_uri()] = start
             _name_places(printed)
             writer.append(printed, import_outline=False)
             if caption != part:
-                part, above = (
-                    caption,
-                    writer.add_outline_item(title=caption, page_number=start, bold=True, is_open=False),
-                )
+                part = caption
+                above = writer.add_outline_item(title=caption, page_number=start, bold=True, is_open=False)
             title = page.title().partition(" \N{EM DASH} ")[0].strip()
             writer.add_outline_item(title=title, page_number=start, parent=above)
-        page.set_content('<p style="break-before: page">&nbsp;</p>' * len(writer.pages))
-        numbers = _printed(page, _NUMBER)
-    for sheet, number in zip(writer.pages, numbers.pages, strict=True):
-        sheet.merge_page(number)
-        sheet.compress_content_streams()  # laying one over the other has unpacked both: a quarter of the size
     _link_chapters(writer, starts)
     writer.compress_identical_objects()
     part_file = to.with_name(f"{to.name}.part")
@@ -134,20 +130,18 @@ def chapters(source: Path) -> list[tuple[str, str]]:
     return [(caption, document) for caption, document in listed if not document.startswith(ON_SCREEN)]
 
 
-def _printed(page: Page, foot: str = "") -> PdfReader:
-    """What a page shows, on sheets of A4; `foot`: at the foot of each."""
+def _refuse_without_numbers(page: Page) -> None:
+    version = page.context.browser.version if page.context.browser else ""
+    if int(version.partition(".")[0]) < _FIRST_WITH_NUMBERS:
+        raise DataError(f"Chromium {version} prints no page numbers: install {_FIRST_WITH_NUMBERS} or newer")
+
+
+def _printed(page: Page) -> PdfReader:
+    """What a page shows, on sheets of A4."""
     from pypdf import PdfReader
 
-    sheets = page.pdf(
-        format="A4",
-        scale=0.8,
-        print_background=True,
-        margin={"top": "0.6in", "bottom": "0.75in", "left": "0.6in", "right": "0.6in"},
-        display_header_footer=bool(foot),
-        header_template="<i></i>",
-        footer_template=foot,
-    )
-    return PdfReader(io.BytesIO(sheets))
+    margin: PdfMargins = {"top": "0.6in", "bottom": "0.75in", "left": "0.6in", "right": "0.6in"}
+    return PdfReader(io.BytesIO(page.pdf(format="A4", scale=0.8, print_background=True, margin=margin)))
 
 
 def _name_places(printed: PdfReader) -> None:

@@ -225,6 +225,14 @@ def find_profile(name: str) -> Profile:
     return profiles[name]
 
 
+def studies_of(study: str | None) -> list[str]:
+    """A study by itself, or all where none is named; UnknownNameError for one that there is not."""
+    studies = table().studies
+    if study not in (None, *studies):
+        raise unknown("study", study, studies)
+    return [study] if study else list(studies)
+
+
 def text_training(profile: str, dataset: str, classifier: str) -> dict[str, Any]:
     """How a text classifier is trained at a profile: as a study says of its data set, changed as one says of such a
     classifier; nothing where none does."""

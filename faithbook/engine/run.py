@@ -65,6 +65,7 @@ from faithlib.errors import DataError, InputError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd  # a second to import, which the many short processes of a build do not need
+    from IPython.display import Markdown
 
 T = TypeVar("T")
 _LARGEST = ("peak_bytes", "features")
@@ -205,6 +206,8 @@ class Run:
 
     def provenance(self, *, n: int | str | None = None, note: str = "", name: str = "") -> Markdown:
         """What ran, where, how long, how to run it again, the downloads; `name`: what links of the page lead to."""
+        from IPython.display import Markdown  # as pandas
+
         return Markdown(_provenance(self, n, note, name))
 
     def finish(self) -> None:
@@ -220,19 +223,6 @@ class Run:
             self.folder = self.folder.rename(final)
             print(f"results are in {final}")
         declare(None)
-
-
-@dataclass(frozen=True)
-class Markdown:
-    """Text that Jupyter shows as Markdown and the book reads as MyST."""
-
-    text: str
-
-    def _repr_markdown_(self) -> str:
-        return self.text
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:

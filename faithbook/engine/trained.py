@@ -15,11 +15,8 @@ from faithbook.paths import checkpoints_dir
 def checkpoint_of(job: Job) -> Path:
     """The folder in which the checkpoint of a training job lies once it is made."""
     values = job.parameters
-    kind, names = (
-        _kind(job),
-        (values["dataset"], values.get("model") or values.get("classifier"), f"seed{values['seed']}"),
-    )
-    return checkpoints_dir() / kind / "-".join(str(name) for name in names if name)
+    names = (values["dataset"], values.get("model") or values.get("classifier"), f"seed{values['seed']}")
+    return checkpoints_dir() / _kind(job) / "-".join(str(name) for name in names if name)
 
 
 def is_made(job: Job) -> bool:

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import gc
 import importlib
 import json
 import os
 import runpy
-import selectors
+import select
 import signal
 import socket
 import subprocess
@@ -35,9 +34,9 @@ import tempfile
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 SOCKET = "FAITHLIB_WARM"  # the environment's name for the place where the warm process listens
 _SLOW = (
@@ -153,86 +152,52 @@ def serve(listening: int) -> None:
         return
     gc.freeze()  # what is here already is never collected, and so its pages stay shared
     with socket.socket(fileno=listening) as listener:
-        request = _Warm(listener).request()
-    if request is None:
-        os._exit(0)  # as copies end: there is nothing to put away
-    _become(request)
-
-
-class _Warm:
-    """The warm process at work: it forks for requests and passes on signals and statuses."""
-
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener, self._awaited = listener, selectors.DefaultSelector()
-        self._copies: dict[int, tuple[socket.socket, int]] = {}  # process -> who asked for it, and its handle
-
-    def request(self) -> dict[str, Any] | None:
-        """Answer until the standard input ends, then None; in a copy, the request that it is for."""
-        with self._awaited:
-            self._await(self._listener, self._fork)
-            self._await(sys.stdin, None)
-            while True:
-                for key, _ in self._awaited.select():
-                    if key.data is None:
-                        for process in self._copies:
-                            _signal(process, signal.SIGKILL)
-                        return None
-                    if request := key.data():
-                        return request
-
-    def _await(self, what: Any, then: Callable[[], dict[str, Any] | None] | None) -> None:
-        self._awaited.register(what, selectors.EVENT_READ, then)
-
-    def _fork(self) -> dict[str, Any] | None:
-        """A request has come: a copy for it, in which this returns it."""
-        connection, _ = self._listener.accept()
-        request = _read(connection)
-        if request is None:
+        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+            connection, _ = listener.accept()
+            if not os.fork():
+                listener.close()
+                _answer(connection)
             connection.close()
-            return None
-        process = os.fork()
-        if not process:
-            for other, handle in self._copies.values():
-                other.close()
-                os.close(handle)
-            connection.close()
-            return request
-        for stream in request["streams"]:
-            os.close(stream)
-        with contextlib.suppress(OSError):  # who has left is seen at once by `_told`
-            connection.sendall(b"\n")
-        handle = os.pidfd_open(process)
-        self._copies[process] = (connection, handle)
-        self._await(connection, functools.partial(self._told, process))
-        self._await(handle, functools.partial(self._ended, process))
-        return None
+            _reap(os.WNOHANG)
+    _reap(0)  # those who answer see the same end
+    os._exit(0)  # as copies end: there is nothing to put away
 
-    def _told(self, process: int) -> None:
-        """Who asked for a copy sends signals for it, or has left."""
-        if process not in self._copies:  # ended since this round of events began
-            return
-        connection, _ = self._copies[process]
-        try:
-            signals = connection.recv(16)
-        except ConnectionError:
-            signals = b""
-        for number in signals:
-            _signal(process, number)
-        if not signals:
-            self._awaited.unregister(connection)
-            _signal(process, signal.SIGKILL)
 
-    def _ended(self, process: int) -> None:
-        """A copy has ended: its status for who asked for it."""
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        connection, handle = self._copies.pop(process)
-        with contextlib.suppress(OSError):
-            connection.sendall(f"{status}\n".encode())
-        self._awaited.unregister(handle)
-        os.close(handle)
-        with contextlib.suppress(KeyError):
-            self._awaited.unregister(connection)
+def _reap(options: int) -> None:
+    """Take note of those that have answered; with options of 0, wait for all."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, options)[0]:
+            pass
+
+
+def _answer(connection: socket.socket) -> NoReturn:
+    """Between one who asks and a copy, as a process of its own: fork the copy, and send its status when it ends."""
+    if (request := _read(connection)) is None:
+        os._exit(0)
+    if not (process := os.fork()):
         connection.close()
+        _become(request)
+    signal.signal(signal.SIGTERM, lambda number, _: _signal(process, number))  # of the whole group that the build is in
+    for stream in request["streams"]:
+        os.close(stream)
+    with contextlib.suppress(OSError):  # who has left is seen at once below
+        connection.sendall(b"\n")
+    _pass_signals(connection, process)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    with contextlib.suppress(OSError):
+        connection.sendall(f"{status}\n".encode())
+    os._exit(0)
+
+
+def _pass_signals(connection: socket.socket, process: int) -> None:
+    """Until a copy ends; it is killed where the build ends or who asked for it leaves."""
+    ended, signals = os.pidfd_open(process), b" "
+    while signals and ended not in (ready := select.select([connection, sys.stdin, ended], [], [])[0]):
+        signals = b""
+        with contextlib.suppress(ConnectionError):
+            signals = b"" if sys.stdin in ready else connection.recv(16)
+        for number in signals or [signal.SIGKILL]:
+            _signal(process, number)
 
 
 def _signal(process: int, number: int) -> None:
@@ -252,7 +217,7 @@ def _read(connection: socket.socket) -> dict[str, Any] | None:
     return {**json.loads(line), "streams": streams}
 
 
-def _become(request: dict[str, Any]) -> None:
+def _become(request: dict[str, Any]) -> NoReturn:
     """Be the process that was asked for."""
     os.setsid()
     for place, stream in enumerate(request["streams"]):

@@ -302,7 +302,7 @@ class Page:
         """What ran where, once a page: every exhibit's line leads here."""
         n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
         name = f"provenance-{self.notebook.replace('_', '-')}"
-        return Markdown(str(self.run.provenance(n=n or None, note=note, name=name)))
+        return self.run.provenance(n=n or None, note=note, name=name)
 
     def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
         """Save the verdicts, end the run and say where it ran (`provenance`).
