@@ -71,6 +71,22 @@ def test_n_is_defined_and_every_word_of_a_decision_is_explained() -> None:
     assert len(old) == 16 and {decision for _, decision in old} <= decisions
 
 
+def test_no_page_asks_who_speaks_or_whose_run_it_is() -> None:
+    sources = [*PAGES, *(ROOT / "notebooks" / "report").glob("*.py"), *(ROOT / "faithbook" / "results").glob("*.py")]
+    for path in sources:
+        assert not re.search(r"[Ww]ho speaks|[Yy]our run\b|nobody can tell", path.read_text(encoding="utf-8")), path
+
+
+def test_exercises_have_folded_solutions_with_code() -> None:
+    text = (BOOK / "exercises.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:]
+    assert len(parts) >= 5
+    for part in parts:
+        assert part.count(":::{dropdown} Solution") == 1
+        assert "```python\n" in part
+        assert "assert " in part
+
+
 def test_the_data_page_names_every_source_and_its_citation() -> None:
     sources = tomllib.loads((ROOT / "data" / "sources.toml").read_text(encoding="utf-8"))
     page = (BOOK / "data-and-models.md").read_text(encoding="utf-8")

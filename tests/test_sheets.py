@@ -135,6 +135,22 @@ def test_there_is_a_sheet_for_every_session_and_it_says_so() -> None:
         assert title == f"Assignment {of_page}"
 
 
+@pytest.mark.parametrize("name", SHEETS)
+def test_beside_code_there_is_a_plot_a_bug_and_a_question(name: str) -> None:
+    cells = jupytext.read(SHEETS[name]).cells
+    ids = [role(cell).get("grade_id") for cell in cells]
+    for part in ("plot", "bug"):
+        assert [ids.index(f"{kind}-{part}") for kind in ("given", "solution", "test")] == sorted(
+            ids.index(f"{kind}-{part}") for kind in ("given", "solution", "test")
+        )
+    (written,) = (cell for cell in cells if cell.cell_type == "markdown" and role(cell))
+    assert (role(written)["points"], role(written)["grade"], role(written)["solution"]) == (2, True, True)
+    assert 40 < len(written.source.split()) < 130  # the teacher's copy has a model answer
+    headings = [cell.source.partition("\n")[0] for cell in cells if cell.source.startswith("## ")]
+    assert len(headings) == 6
+    assert sum(int(re.search(r"\((\d) points\)", heading)[1]) for heading in headings) == 14
+
+
 @pytest.mark.usefixtures("in_folder")
 @pytest.mark.parametrize("name", SHEETS)
 def test_solutions_have_full_marks_within_seconds_and_a_blank_sheet_has_none(name: str) -> None:
