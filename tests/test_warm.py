@@ -119,8 +119,9 @@ def begin(folder: Path, address: dict[str, str]) -> tuple[subprocess.Popen[bytes
 @pytest.mark.parametrize(
     ("number", "told", "statuses"),
     [
-        (signal.SIGTERM, "who asked", [128 + 15]),
-        (signal.SIGINT, "who asked", [1, 128 + 2]),
+        # By itself where it is told so before it passes signals on: it starts to when it hears that the copy runs.
+        (signal.SIGTERM, "who asked", [128 + 15, -15]),
+        (signal.SIGINT, "who asked", [1, 128 + 2, -2]),
         (signal.SIGKILL, "who asked", [-9]),
         (signal.SIGTERM, "who answers", [128 + 15]),  # as where a whole group of processes is told to stop
     ],

@@ -250,7 +250,7 @@ def _heat_maps(shown: Shown) -> str:
 
 
 def _table(cells: Mapping[str, str]) -> str:
-    """Names, and what stands beside each, in HTML."""
+    """A table of two columns in HTML: names and their values."""
     rows = (f"<tr><th>{escape(name)}</th><td>{cell}</td></tr>" for name, cell in cells.items())
     return f"<table>{''.join(rows)}</table>"
 
