@@ -7,6 +7,8 @@
 # %% [markdown]
 # # Do explanations mark what people mark? (Tables 4–6)
 #
+# In the paper saliency and guided backprop mark best what people marked; with our models they do not.
+#
 # {cite:t}`zaman_belinkov_2022` ask a second question about the same thirteen explanations: are their highest scores on the
 # words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may be right for a reason
 # that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for fifteen languages by a program

@@ -7,10 +7,12 @@
 # %% [markdown]
 # # The authors' own outputs, recomputed
 #
+# Recomputed from the outputs that the authors released, most published numbers agree to the last printed digit.
+#
 # {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
 # of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
-# ({doc}`explained here <naopc_toy>`). We recompute the published numbers from these outputs: most agree to the last printed
-# digit, and for each that differs the page says which change gives the published number.
+# ({doc}`explained here <naopc_toy>`). For each published number that differs from ours, the page says which change gives
+# the published one.
 #
 # "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
 # good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.

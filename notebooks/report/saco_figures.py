@@ -7,6 +7,8 @@
 # %% [markdown]
 # # Do other metrics agree with SaCo? (Figures 1–4)
 #
+# With our models too, random scores have a SaCo near zero, and SaCo ranks images differently from older metrics.
+#
 # {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot separate a good explanation of a
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
 # to four older metrics, one image in detail, and all methods under all metrics.
