@@ -131,7 +131,7 @@ def test_no_file_is_above_500_lines() -> None:
 # Language models (text that follows a prompt, their metrics) brought faithlib 640 lines, 409 of them in its core, their
 # study faithbook 280 and four report pages 530. The course's folders (assignments that need no clone) brought faithbook
 # 75.
-BUDGETS = {"faithlib": 6_537, "faithbook": 13_806, "notebooks/report": 5_441, "tests": 24_140}
+BUDGETS = {"faithlib": 6_540, "faithbook": 13_810, "notebooks/report": 5_443, "tests": 24_150}
 
 
 @pytest.mark.parametrize("folder", BUDGETS)
@@ -151,7 +151,7 @@ CORE = (
 AT_THE_DOOR = ("backends/door.py",)
 # The command line, the self-check, the names of metrics; what explains; what people call.
 AROUND_THE_CORE = {"__init__", "__main__", "selfcheck", "catalogue", "attribution", "evaluation"}
-CORE_BUDGET = 3_504
+CORE_BUDGET = 3_490
 
 
 def test_the_core_stays_within_its_lines() -> None:
