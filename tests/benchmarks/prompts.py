@@ -2,8 +2,9 @@
 
     python tests/benchmarks/prompts.py
 
-SmolLM2-135M, four reviews with their answers before the review that is asked about (`docs/core-benchmark.md`). Both
-ways run in turn; seconds are those that the processor spent, so that others on the machine matter little.
+SmolLM2-135M, four reviews with their answers before the review that is asked about: 67 of 96 tokens are shared. Both
+ways run in turn; seconds are those that the processor spent, so that others on the machine matter little. On one thread
+of a quiet x86_64 processor 32 rows took .32 of the time of whole ones (seven pairs: .30 to .33).
 """
 
 from __future__ import annotations
