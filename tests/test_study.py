@@ -547,12 +547,12 @@ def test_provenance_tells_how_to_run_the_page_again(home: Path) -> None:
         finish(job, counts=pd.DataFrame({"value": [1]}))
     run = start_run("report", profile="smoke")
     run.save(pd.DataFrame({"value": [1]}), "table", format="csv")
-    text = run.provenance(n=12, note="A stand-in.").data
+    text = run.provenance(n=12, note="Substitute data.").data
     line = "jupytext --to ipynb -o - notebooks/report/report.py | papermill - report.ipynb -k python3 -p profile smoke"
     assert line in text
     assert "{download}`table.csv <report/table.csv>`" in text
     assert "2 computations" in text
-    assert "A stand-in." in text
+    assert "Substitute data." in text
 
 
 # --- reading results -------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def evaluate(
 
     passed = LEFT_OUT if on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
 
-    def measure(rows: list[int]) -> Scores:
+    def measure(rows: list[int]) -> Measured:
         places = [place_of[row] for row in rows]
         part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
         width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
@@ -160,7 +160,7 @@ def evaluate(
         found = asked_together(lambda: _values(families, questions, left_out), perturber)
         if not found:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return Scores(_tidy(list(scores), found, wanted), scores, perturber, left_out, deltas)
+        return Measured(_tidy(list(scores), found, wanted), scores, perturber, left_out, deltas)
 
     with gathered(notes):
         measured = those_that_work(measure, whole.rows, whole.skipped)
@@ -237,12 +237,12 @@ def average_marked(gold: Tensor) -> int:
 
 
 # ---------------------------------------------------------------------------------------- what the caller gets
-class Scores(NamedTuple):
+class Measured(NamedTuple):
     """What was measured on some inputs: `values` (columns input, counted from 0, method, metric, value), `scores`
     [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow, and why; `deltas`
     [B]: what integrated gradients miss, by name.
 
-    >>> Scores(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
+    >>> Measured(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
     {'attention': 'a function has no maps'}
     """
 
@@ -253,14 +253,14 @@ class Scores(NamedTuple):
     deltas: Mapping[str, Tensor]
 
 
-def finished(measured: Scores, whole: Opened, notes: Mapping[str, str]) -> Table:
+def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Table:
     """The table of values and of what has to be said about them. `whole`: what the caller gave, of which these inputs
     are; `notes`: what was noted on the way.
 
     >>> from faithlib.evaluation.opening import opened
     >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
     >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
-    >>> table = finished(Scores(values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole, {})
+    >>> table = finished(Measured(values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole, {})
     >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
     ([1.0, nan], [1])
     """
