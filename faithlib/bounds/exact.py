@@ -86,11 +86,8 @@ def _all_subsets(lattice: Lattice) -> list[Layer]:
             number = torch.arange(begin, min(begin + _ROWS_A_CALL, total), device=present.device)
             owner = torch.searchsorted(starts, number, right=True) - 1
             kept = (number - starts[owner])[:, None] >> shift[owner] & 1 == 0
-            values, removed, of = (
-                lattice.score.keep_rows(owner, kept).double(),
-                ~kept.cpu().numpy(),
-                owner.cpu().numpy(),
-            )
+            values = lattice.score.keep_rows(owner, kept).double()
+            removed, of = ~kept.cpu().numpy(), owner.cpu().numpy()
             bits = np.packbits(removed, axis=1)
             parts.append((of, lattice.keys(of, removed), bits, values.cpu().numpy(), removed.sum(axis=1)))
             bar.update(len(number))
