@@ -139,15 +139,20 @@ def saved(family: str, folder: Path, *, causal: bool = False, side: str = "right
     special = {"pad_token_id": 0, "bos_token_id": 5, "eos_token_id": 6, "cls_token_id": 2, "sep_token_id": 3}
     config = transformers.AutoConfig.for_model(family, vocab_size=len(reader), num_labels=3, **special, **settings)
     kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForSequenceClassification
+    random_model(kind, config).save_pretrained(folder)
+    reader.save_pretrained(folder)
+    return folder
+
+
+def random_model(kind: Any, config: Any) -> nn.Module:
+    """With weights large enough that erasing a token shows."""
     torch.manual_seed(0)
-    model = kind.from_config(config)
+    model = kind.from_config(config).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" not in name.lower() and "ln_" not in name:
                 parameter.normal_(0, 0.4)
-    model.save_pretrained(folder)
-    reader.save_pretrained(folder)
-    return folder
+    return model
 
 
 def opened(folder: Path, *, causal: bool = False) -> tuple[nn.Module, Any]:

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-from bag_model import Bag
-from captum.attr import DeepLift, LayerIntegratedGradients, Saliency
+import transformers
+from captum.attr import DeepLift, IntegratedGradients
 from torch import Tensor, nn
-from toy_models import FAMILIES, model_and_texts, one_row, text_inputs, text_model
+from toy_models import FAMILIES, Bag, model_and_texts, one_row, text_inputs, text_model
 
 from faithlib.attribution import attribute
 from faithlib.attribution.deeplift import _Rules
-from faithlib.attribution.target import eager_attention
 from faithlib.backends import TextBackend
-from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
 
@@ -31,6 +29,7 @@ from faithlib.perturb import Perturber
         ("occlusion", {}),
         ("shapley_sampling", {"n_samples": 1}),
         ("lime", {"n_samples": 100, "alpha": 1e-9}),
+        ("lime", {"n_samples": 200, "surrogate": "lasso", "alpha": 1e-7}),
     ],
 )
 def test_linear_model_gives_weight_times_embedding(name: str, options: dict[str, object]) -> None:
@@ -42,61 +41,32 @@ def test_linear_model_gives_weight_times_embedding(name: str, options: dict[str,
 
 def test_linear_model_gradients() -> None:
     bag = Bag()
-    inputs = bag.texts()
-    weight = bag.weight[:, 1].detach()
+    inputs, weight = bag.texts(), bag.weight[:, 1].detach()
+    given = {"target": 1, "output": "logit"}
     for aggregation, expected in (("l2", weight.norm()), ("sum", weight.abs().sum()), ("mean", weight.abs().mean())):
-        scores = attribute("saliency", bag, inputs, target=1, output="logit", aggregation=aggregation)
+        scores = attribute("saliency", bag, inputs, aggregation=aggregation, **given)
         assert torch.allclose(scores, expected * inputs.feature_mask)
     norms = bag.bag.embeddings.table(inputs.input_ids).norm(dim=-1)[:, 1:-1].detach()
     assert torch.allclose(attribute("activation", bag, inputs), torch.where(inputs.feature_mask, norms, 0))
-    released = attribute("input_x_gradient", bag, inputs, target=1, output="logit")
-    assert torch.allclose(released, bag.exact(inputs, 1).abs(), atol=1e-6)
-
-
-def test_lime_recovers_the_order_of_a_linear_model() -> None:
-    bag = Bag()
-    inputs = bag.texts((8, 6))
-    exact = bag.exact(inputs, 0)
-    for surrogate in ("ridge", "lasso"):
-        scores = attribute("lime", bag, inputs, target=0, output="logit", n_samples=200, surrogate=surrogate)
-        for b, n in enumerate(inputs.n_features.tolist()):
-            assert scores[b, :n].argsort().tolist() == exact[b, :n].argsort().tolist()
-    few = attribute("lime", bag, inputs, target=0, output="logit", n_samples=200, surrogate="lasso", alpha=100.0)
-    assert (few == 0).all()
+    assert torch.allclose(attribute("input_x_gradient", bag, inputs, **given), bag.exact(inputs, 1).abs(), atol=1e-6)
+    assert (attribute("lime", bag, inputs, n_samples=200, surrogate="lasso", alpha=100.0, **given) == 0).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("output", ["probability", "logit", "loss"])
-@pytest.mark.parametrize("baseline", ["zero", "pad", "mask"])
-def test_deeplift_adds_up_to_the_difference_from_the_baseline(family: str, output: str, baseline: str) -> None:
+@pytest.mark.parametrize(("output", "baseline"), [("probability", "zero"), ("logit", "mask"), ("loss", "pad")])
+def test_deeplift_and_integrated_gradients_add_up(family: str, output: str, baseline: str) -> None:
+    """To F(input) - F(every feature erased), by the perturber."""
     model, inputs = model_and_texts(family)
-    scores = attribute("deeplift", model, inputs, output=output, baseline=baseline)
-    assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=2e-5)
-
-
-# DistilBERT's ReLU head has a kink on the way, which a quadrature needs many points for.
-@pytest.mark.parametrize(
-    ("family", "n_steps"), [("bert", 50), ("roberta", 50), ("xlm-roberta", 50), ("distilbert", 800)]
-)
-@pytest.mark.parametrize(("output", "baseline"), [("probability", "zero"), ("loss", "pad")])
-def test_integrated_gradients_add_up_too(family: str, n_steps: int, output: str, baseline: str) -> None:
-    model, inputs = model_and_texts(family)
-    scores = attribute("integrated_gradients", model, inputs, output=output, baseline=baseline, n_steps=n_steps)
-    assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=1e-3)
-
-
-def difference(model: nn.Module, inputs: TextInputs, output: str, erase: str) -> Tensor:
-    """F(input) - F(every feature erased), by the perturber."""
-    perturber = Perturber(model, inputs, erase=erase, output="logit" if output == "logit" else "probability")
+    perturber = Perturber(model, inputs, erase=baseline, output="logit" if output == "logit" else "probability")
     full, empty = perturber.full, perturber.empty
-    return full.log() - empty.log() if output == "loss" else full - empty
-
-
-def test_captum_deeplift_is_input_times_gradient_without_its_modules() -> None:
-    for family, same in (("roberta", True), ("bert", False)):
-        model, inputs = model_and_texts(family)
-        plain = attribute("input_x_gradient", model, inputs, aggregation="sum")
-        assert torch.allclose(attribute("deeplift", model, inputs, rules="captum"), plain, atol=1e-6) is same
+    difference = full.log() - empty.log() if output == "loss" else full - empty
+    scores = attribute("deeplift", model, inputs, output=output, baseline=baseline)
+    assert torch.allclose(scores.sum(dim=1), difference, atol=2e-5)
+    if output != "logit":
+        # DistilBERT's ReLU head has a kink on the way, which a quadrature needs many points for.
+        given = {"output": output, "baseline": baseline, "n_steps": 800 if family == "distilbert" else 50}
+        scores = attribute("integrated_gradients", model, inputs, **given)
+        assert torch.allclose(scores.sum(dim=1), difference, atol=1e-3)
 
 
 def test_shapley_of_few_features_equals_all_orders() -> None:
@@ -147,96 +117,50 @@ def test_attention_equals_the_models_own_maps(family: str) -> None:
 
 
 def test_scaled_attention_against_finite_differences() -> None:
-    """Moves one attention weight of the last layer at a time, with a hook on what stands between map and output."""
-    model = text_model("bert").double()
-    inputs = text_inputs(model, (6,))
-    backend = TextBackend(model, inputs)
-    running: Any = backend.model
-    module = running.bert.encoder.layer[-1].attention.self
+    """Moves one attention weight of the last layer at a time, in an attention that is written out here."""
+    model, own = text_model("bert").double(), text_model("bert").double()
+    inputs, held = text_inputs(model, (6,)), {}
     target = int(Perturber(model, inputs).predicted[0])
 
-    def run(move: Tensor | None) -> tuple[float, Tensor]:
-        seen = {}
+    def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *_: Any, **__: Any) -> Any:
+        weights = held["map"] = (query @ key.mT / 8**0.5).softmax(dim=-1)
+        moved = weights + held["move"] if module is own.bert.encoder.layer[-1].attention.self else weights
+        return (moved @ value).transpose(1, 2).contiguous(), weights
 
-        def hook(_: nn.Module, arguments: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-            seen["map"] = output[1]
-            if move is None:
-                return output
-            states = arguments[0] if arguments else seen["states"]
-            value = module.value(states).view(1, 6, 2, 8).transpose(1, 2)
-            return ((output[1] + move) @ value).transpose(1, 2).reshape(1, 6, 16), output[1]
+    transformers.AttentionInterface.register("moved", attention)
+    own.set_attn_implementation("moved")
 
-        def keep(_: nn.Module, arguments: tuple[Tensor, ...], kwargs: dict[str, Tensor]) -> None:
-            seen["states"] = arguments[0] if arguments else kwargs["hidden_states"]
+    def run(move: Tensor) -> float:
+        held["move"] = move
+        with torch.no_grad():
+            return float(own(input_ids=inputs.input_ids).logits.softmax(dim=-1)[0, target])
 
-        handles = [module.register_forward_pre_hook(keep, with_kwargs=True), module.register_forward_hook(hook)]
-        try:
-            with eager_attention(running), torch.no_grad():
-                logits = backend.logits(backend.embeddings())
-        finally:
-            for handle in handles:
-                handle.remove()
-        return float(logits.softmax(dim=-1)[0, target]), seen["map"]
-
-    _, weights = run(None)
-    expected = torch.zeros(6, dtype=torch.float64)
-    step = 1e-5
-    for head in range(2):
-        for position in range(6):
-            move = torch.zeros_like(weights)
-            move[0, head, 0, position] = step
-            slope = (run(move)[0] - run(-move)[0]) / (2 * step)
-            expected[position] += weights[0, head, 0, position] * slope / 2
+    run(torch.zeros(1, 2, 6, 6).double())
+    expected, step = torch.zeros(6, dtype=torch.float64), 1e-5
+    for head, position in itertools.product(range(2), range(6)):
+        move = torch.zeros(1, 2, 6, 6, dtype=torch.float64)
+        move[0, head, 0, position] = step
+        slope = (run(move) - run(-move)) / (2 * step)
+        expected[position] += held["map"][0, head, 0, position] * slope / 2
     scores = attribute("scaled_attention", model, inputs)[0]
     assert torch.allclose(scores, expected[1:-1].float(), atol=1e-6)
     assert scores.abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_integrated_gradients_equals_captums_layer_version_one_by_one(family: str) -> None:
+def test_integrated_gradients_equal_captums_one_by_one(family: str) -> None:
     model, inputs = model_and_texts(family)
-    target = Perturber(model, inputs).predicted
-    embedding = getattr(model, model.base_model_prefix).embeddings
-
-    def forward(ids: Tensor) -> Tensor:
-        return model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits.softmax(dim=-1)
-
-    for options in ({}, {"max_tokens": 12}):
-        scores = attribute("integrated_gradients", model, inputs, baseline="pad", keep_protected=False, **options)  # type: ignore[arg-type]
-        for b, n in enumerate(inputs.n_features.tolist()):
-            ids = inputs.input_ids[b : b + 1, : n + 2]
-            # Padding alone would be given RoBERTa's padding position: the baseline that both mean keeps the positions.
-            start = TextBackend(model, inputs).embed(torch.full_like(ids, inputs.pad_id), None)
-            captum = _layer_integrated_gradients(forward, embedding, ids, start, int(target[b]))
-            assert torch.allclose(scores[b, :n], captum.sum(dim=-1)[0, 1:-1], atol=1e-5)
-
-
-def _layer_integrated_gradients(forward: object, layer: nn.Module, ids: Tensor, start: Tensor, target: int) -> Tensor:
-    """captum's, with a layer baseline of our own in the place of the embedding of baseline ids."""
-    method = LayerIntegratedGradients(forward, layer)
-    marker = torch.full_like(ids, 1)
-
-    def swap(_: nn.Module, arguments: tuple[Tensor, ...], kwargs: dict[str, Tensor], output: Tensor) -> Tensor:
-        given = kwargs.get("input_ids", arguments[0] if arguments else None)
-        return start if given is not None and torch.equal(given, marker) else output
-
-    handle = layer.register_forward_hook(swap, with_kwargs=True)
-    try:
-        return method.attribute(ids, baselines=marker, target=target, n_steps=50).detach()
-    finally:
-        handle.remove()
-
-
-def test_saliency_equals_captums_one_by_one() -> None:
-    model, inputs = model_and_texts("distilbert")
-    backend = TextBackend(model, inputs)
-    target = Perturber(model, inputs).predicted
-    scores = attribute("saliency", model, inputs, output="logit")
+    backend, target = TextBackend(model, inputs), Perturber(model, inputs).predicted
+    given: dict[str, Any] = {"baseline": "pad", "keep_protected": False}
+    ours = [attribute("integrated_gradients", model, inputs, **given, **more) for more in ({}, {"max_tokens": 12})]
     for b, n in enumerate(inputs.n_features.tolist()):
-        rows = torch.tensor([b])
-        embedded = backend.embeddings(rows, length=n + 2).requires_grad_()
-        captum = Saliency(lambda e, rows=rows: backend.logits(e, rows)).attribute(embedded, target=int(target[b]))
-        assert torch.allclose(scores[b, :n], captum.norm(dim=-1)[0, 1:-1], atol=1e-6)
+        embedded = backend.embeddings(torch.tensor([b]), length=n + 2)
+        # Padding alone would be given RoBERTa's padding position: the baseline that both mean keeps the positions.
+        start = backend.embed(torch.full((1, n + 2), inputs.pad_id), None)
+        captum = IntegratedGradients(lambda e, b=b: backend.logits(e, torch.full((len(e),), b)).softmax(dim=-1))
+        expected = captum.attribute(embedded, baselines=start, target=int(target[b]), n_steps=50)
+        for scores in ours:
+            assert torch.allclose(scores[b, :n], expected.sum(dim=-1)[0, 1:-1], atol=1e-5)
 
 
 def test_guided_backprop_rule_on_gelu_and_the_released_one_without() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import permutations
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from torch import Tensor
 from faithbook.models.smollm2 import smollm2
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier
-from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import count_rows, evaluate, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
@@ -45,65 +43,50 @@ def ids_of(reader: Any, text: str) -> list[int]:
 # ------------------------------------------------------------------------------------------------------------- values
 @pytest.mark.parametrize(
     ("family", "erase"),
-    [(family, "delete") for family in MODELS] + [("llama", erase) for erase in TEXT_ERASURES if erase != "delete"],
+    [(family, "delete") for family in [*MODELS, "mamba"]]
+    + [("llama", one) for one in TEXT_ERASURES if one != "delete"],
 )
 def test_values_are_those_of_a_slow_loop(family: str, erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, family)
     after, other = ids_of(reader, AFTER), ids_of(reader, OTHER)
-    assert len(after) == 4
-    assert len(other) == 2
-    expected = {
+    assert (len(after), len(other)) == (4, 2)
+    read = {
         "log_probability": sum,
         "mean_log_probability": lambda own: sum(own) / len(own),
         "probability": lambda own: float(torch.tensor(sum(own)).exp()),
     }
-    made = {name: Continuation(model, reader, SHOTS, AFTER, reading=name) for name in expected}
+    made = {name: Continuation(model, reader, SHOTS, AFTER, reading=name) for name in read}
     made |= {f"token {t}": Continuation(model, reader, SHOTS, AFTER, token=t) for t in (0, -1)}
     made["contrast"] = Continuation(model, reader, SHOTS, AFTER, against=OTHER)
+    made["labels"] = PromptClassifier(model, reader, SHOTS, [AFTER, OTHER, " good"])
+    made["distribution"] = Continuation(model, reader, SHOTS, reading="distribution")
     inputs = made["contrast"].inputs(TEXTS)
-    keep = masks(inputs)
-    loop = [
-        [log_p_of_tokens(made["contrast"], inputs, b, keep[b, s], erase, after) for s in range(keep.shape[1])]
-        for b in range(len(inputs))
-    ]
-    less = [
-        [sum(log_p_of_tokens(made["contrast"], inputs, b, keep[b, s], erase, other)) for s in range(keep.shape[1])]
-        for b in range(len(inputs))
-    ]
+    keep = masks(inputs, 5 if family != "mamba" else 3)
+    found = {}
     for name, lm in made.items():
         perturber = Perturber(lm, lm.inputs(TEXTS), erase=erase)
-        found = perturber.keep(keep)
-        assert perturber.stats.tokens_shared > perturber.stats.rows_run, name
-        if name in expected:
-            wanted = [[expected[name](own) for own in row] for row in loop]
-        elif name == "contrast":
-            wanted = [[sum(own) - sub for own, sub in zip(*rows, strict=True)] for rows in zip(loop, less, strict=True)]
-        else:
-            wanted = [[own[int(name.split()[1])] for own in row] for row in loop]
-        assert torch.allclose(found, torch.tensor(wanted), atol=1e-4), name
-
-
-def test_the_whole_distribution_of_the_next_token(folder: Folder, shared_to_the_last: None) -> None:
-    model, reader = loaded(folder)
-    lm = Continuation(model, reader, SHOTS, reading="distribution")
-    inputs = lm.inputs(TEXTS)
-    keep = masks(inputs)
-    perturber = Perturber(lm, inputs)
-    p = perturber.logits(keep).softmax(dim=-1)
-    assert p.shape[-1] == len(reader)
+        logits = name in ("labels", "distribution")
+        found[name] = perturber.logits(keep) if logits else perturber.keep(keep)
+        shared = perturber.stats.tokens_shared
+        assert shared == 0 if family == "mamba" else shared > perturber.stats.rows_run, name
     for b, s in np.ndindex(keep.shape[:2]):
-        for token in (7, 20):
-            one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
-            assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
-    assert torch.equal(perturber.predicted, perturber.logits_full.argmax(dim=-1))
-    assert torch.allclose(perturber.full, p[:, 0].amax(dim=-1))
+
+        def loop(tokens: list[int], b: int = b, s: int = s) -> list[float]:
+            return log_p_of_tokens(made["contrast"], inputs, b, keep[b, s], erase, tokens)
+
+        own, less, (good,) = loop(after), sum(loop(other)), loop(ids_of(reader, " good"))
+        wanted = {name: of(own) for name, of in read.items()} | {"token 0": own[0], "token -1": own[-1]}
+        wanted |= {"contrast": sum(own) - less, "labels": [sum(own), less, good]}
+        wanted["distribution"] = loop([7])[0]
+        for name, expected in wanted.items():
+            value = found[name][b, s] if name != "distribution" else found[name][b, s].log_softmax(dim=-1)[7]
+            assert torch.allclose(value, torch.tensor(expected), atol=1e-4), name
 
 
 @pytest.mark.parametrize("erase", TEXT_ERASURES)
 def test_a_similarity_is_one_minus_the_hellinger_distance(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, "gpt2")
-    whole = Continuation(model, reader, SHOTS, reading="distribution")
-    alike = Continuation(model, reader, SHOTS, reading="similarity")
+    whole, alike = (Continuation(model, reader, SHOTS, reading=one) for one in ("distribution", "similarity"))
     inputs = alike.inputs(TEXTS)
     keep = masks(inputs)
     p = Perturber(whole, inputs, erase=erase).logits(keep).double().softmax(dim=-1)
@@ -112,29 +95,17 @@ def test_a_similarity_is_one_minus_the_hellinger_distance(erase: str, folder: Fo
     assert torch.allclose(perturber.keep(keep).double(), 1 - distance, atol=1e-4)
     assert torch.allclose(perturber.full, torch.ones(len(inputs)), atol=1e-5)
     refused(ModelError, "where it has no gradient", attribute, "saliency", alike, inputs)
-    table = evaluate(alike, TEXTS[:2], methods=["saliency", "occlusion"], metrics=["soft_nc", "saco"], erase=erase)
-    assert set(table.method) == {"occlusion"}
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
-    family: str, folder: Folder, shared_to_the_last: None
-) -> None:
-    model, reader = loaded(folder, family)
-    labels = [AFTER, OTHER, " good"]
-    prompt = PromptClassifier(model, reader, SHOTS, labels)
-    inputs = prompt.inputs(TEXTS)
-    keep = masks(inputs)
-    found = Perturber(prompt, inputs, erase="delete").logits(keep)
-    for b, s in np.ndindex(keep.shape[:2]):
-        loop = [sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels]
-        assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
+def test_labels_of_several_tokens_are_evaluated_as_others_are(folder: Folder) -> None:
+    model, reader = loaded(folder)
+    prompt = PromptClassifier(model, reader, SHOTS, [AFTER, OTHER, " good"])
     assert prompt.label_ids.tolist()[2] == [*ids_of(reader, " good"), -1, -1, -1]
     table = evaluate(prompt, TEXTS[:2], methods=["saliency", "attention", "random"], metrics=["aopc_morf", "auc"])
     assert set(table.method) == {"saliency", "random"}
     assert "several continuations" in table.attrs["left_out"]["attention"]
-    scores = explain(prompt, TEXTS[:2], ["occlusion"], target="fine film")
-    assert torch.equal(scores["occlusion"], explain(prompt, TEXTS[:2], ["occlusion"], target=1)["occlusion"])
+    named, numbered = (explain(prompt, TEXTS[:2], ["occlusion"], target=target) for target in ("fine film", 1))
+    assert torch.equal(named["occlusion"], numbered["occlusion"])
 
 
 def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Folder) -> None:
@@ -159,18 +130,16 @@ def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Folde
 def test_the_own_answer_is_what_the_model_generates(family: str, folder: Folder) -> None:
     model, reader = loaded(folder, family)
     lm = Continuation(model, reader, SHOTS, max_new_tokens=5)
-    without_end = [text for text in TEXTS if generated(model, reader, SHOTS.replace("{text}", text))]
-    inputs = lm.inputs(without_end)
-    for b, text in enumerate(without_end):
-        own = generated(model, reader, SHOTS.replace("{text}", text))
+    answers = {text: generated(model, reader, SHOTS.replace("{text}", text)) for text in TEXTS}
+    inputs = lm.inputs([text for text, own in answers.items() if own])
+    together = Perturber(lm, inputs).full
+    for b, own in enumerate(filter(None, answers.values())):
         assert [i for i in inputs.follows[b, 0].tolist() if i >= 0] == own
         assert lm.continuations(inputs)[b] == reader.decode(own)
         keep = torch.ones(inputs.feature_mask.shape[1], dtype=torch.bool)
         loop = sum(log_p_of_tokens(lm, inputs, b, keep, "zero", own))
         assert float(Perturber(lm, inputs[[b]]).full) == pytest.approx(loop, abs=1e-4)
-    assert torch.allclose(
-        Perturber(lm, inputs).full, torch.cat([Perturber(lm, inputs[[b]]).full for b in range(len(inputs))]), atol=1e-4
-    )
+        assert float(together[b]) == pytest.approx(loop, abs=1e-4)
 
 
 def generated(model: Any, reader: Any, text: str) -> list[int]:
@@ -184,67 +153,20 @@ def generated(model: Any, reader: Any, text: str) -> list[int]:
 
 # ------------------------------------------------------------------------------------------- batches, order, sharing
 @pytest.mark.parametrize("erase", ["zero", "delete"])
-def test_batch_order_and_chunks_change_nothing(erase: str, folder: Folder, shared_to_the_last: None) -> None:
+def test_texts_beside_change_nothing(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     lm = Continuation(*loaded(folder, "gemma3_text"), SHOTS)
     after = [" fine", AFTER, OTHER, " not bad"]
     inputs = lm.inputs(TEXTS, continuations=after)
     assert lm.continuations(inputs) == [text.strip() for text in after]
     keep = masks(inputs)
     expected = Perturber(lm, inputs, erase=erase).keep(keep)
-    for rows in (1, 2, 7):
-        assert torch.allclose(Perturber(lm, inputs, erase=erase, max_rows=rows).keep(keep), expected, atol=1e-4)
-    order = torch.tensor([2, 0, 3, 1])
-    assert torch.allclose(Perturber(lm, inputs[order], erase=erase).keep(keep[order]), expected[order], atol=1e-4)
     for b in range(len(inputs)):
-        alone, width = inputs[[b]], int(inputs.n_features[b])
-        found = Perturber(lm, alone, erase=erase).keep(keep[[b]][..., :width])
-        assert torch.allclose(found[0], expected[b], atol=1e-4)
-        one = lm.inputs([TEXTS[b]], continuations=[after[b]])
+        width, one = int(inputs.n_features[b]), lm.inputs([TEXTS[b]], continuations=[after[b]])
         assert one.keys() != lm.inputs([TEXTS[b]], continuations=[" who"]).keys(), "another question, another answer"
         assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
 
 
-def test_a_model_without_keys_and_values_runs_whole(folder: Folder) -> None:
-    model, reader = loaded(folder, "mamba")
-    lm = Continuation(model, reader, SHOTS, AFTER)
-    inputs = lm.inputs(TEXTS[:2])
-    keep = masks(inputs, 3)
-    perturber = Perturber(lm, inputs, erase="delete")
-    found = perturber.keep(keep)
-    assert perturber.stats.tokens_shared == 0
-    for b, s in np.ndindex(keep.shape[:2]):
-        loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
-        assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
-    own = Continuation(model, reader, SHOTS, max_new_tokens=3).inputs(TEXTS[:1])
-    assert own.follows.shape == (1, 1, 3)
-
-
 # ------------------------------------------------------------------------------------------------------ the library
-SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . a warm review ."
-
-
-def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Folder) -> None:
-    lm = Continuation(*loaded(folder), SHOTS, AFTER)
-    inputs = lm.inputs([SENTENCES], unit="sentence")
-    assert inputs.features[0][1] == "not bad at all ."
-    assert inputs.n_features.tolist() == [6]
-    perturber = Perturber(lm, inputs, erase="delete")
-    sets = torch.tensor([[bool(number >> f & 1) for f in range(6)] for number in range(64)])
-    number = dict(zip(map(tuple, sets.tolist()), perturber.keep(sets[None])[0].tolist(), strict=True))
-    full, found = float(perturber.full), []
-    for order in permutations(range(6)):
-        kept, drops = [True] * 6, []
-        for feature in order:
-            kept[feature] = False
-            drops.append(full - number[tuple(kept)])
-        found.append(sum(drops) / 6)
-    exact = exact_bounds(perturber)
-    assert float(exact.lower) == pytest.approx(min(found), abs=1e-4)
-    assert float(exact.upper) == pytest.approx(max(found), abs=1e-4)
-    beam = beam_bounds(perturber, width=64)
-    assert float(beam.upper) == pytest.approx(max(found), abs=1e-4)
-
-
 def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder: Folder) -> None:
     lm = Continuation(*loaded(folder), SHOTS, AFTER)
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
@@ -255,10 +177,6 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder:
     assert table.attrs["left_out"].keys() == {"auc", "log_odds"}
     assert table.value[table.metric == "naopc_morf"].between(0, 1).all()
     assert "naopc_morf" in repr(table.summary())
-    occlusion = explain(lm, TEXTS[:1], ["occlusion"])["occlusion"]
-    perturber = Perturber(lm, lm.inputs(TEXTS[:1]))
-    each = perturber.keep(~torch.eye(occlusion.shape[1], dtype=torch.bool)[None])
-    assert torch.allclose(occlusion, perturber.full[:, None] - each, atol=1e-4)
 
 
 @pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
@@ -276,39 +194,23 @@ def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
     assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
 
 
-def test_attention_is_read_from_every_token_that_is_asked_for(folder: Folder) -> None:
-    model, reader = loaded(folder)
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_attention_and_rollout_are_read_from_every_token_that_is_asked_for(family: str, folder: Folder) -> None:
+    """Rollout with and without the first token, in loops over what each token holds of each token, layer by layer."""
+    model, reader = loaded(folder, family)
     model.set_attn_implementation("eager")
-    lm = Continuation(model, reader, SHOTS, AFTER)
-    inputs, after = lm.inputs(TEXTS), ids_of(reader, AFTER)
-    first = attribute("attention", Continuation(model, reader, SHOTS, AFTER, token=0), inputs)
-    found = attribute("attention", lm, inputs)
+    lm, one = (Continuation(model, reader, "{text} . it is", AFTER, token=token) for token in (None, 0))
+    inputs, after = lm.inputs(TEXTS, unit="wordpiece"), ids_of(reader, AFTER)
+    found = {sink: attribute("rollout", lm, inputs, sink=sink) for sink in ("keep", "drop")}
+    found |= {"last": attribute("attention", lm, inputs), "first": attribute("attention", one, inputs)}
     for b, length in enumerate(inputs.lengths.tolist()):
         row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
         with torch.no_grad():
-            last = model(input_ids=row, output_attentions=True).attentions[-1][0].mean(dim=0)
-        for scores, places in ((found, range(length - 1, length + 3)), (first, [length - 1])):
-            tokens = last[list(places), :length].mean(dim=0)
-            owners = inputs.feature_of[b, :length]
-            expected = torch.stack([tokens[owners == f].sum() for f in range(int(inputs.n_features[b]))])
-            assert torch.allclose(scores[b, : len(expected)], expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Folder) -> None:
-    model, reader = loaded(folder, family)
-    model.set_attn_implementation("eager")
-    lm = Continuation(model, reader, "{text} . it is", AFTER)
-    inputs, after = lm.inputs(TEXTS, unit="wordpiece"), ids_of(reader, AFTER)
-    for sink in ("keep", "drop"):
-        found = attribute("rollout", lm, inputs, sink=sink)
-        for b, length in enumerate(inputs.lengths.tolist()):
-            row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
-            with torch.no_grad():
-                maps = model(input_ids=row, output_attentions=True).attentions
-            # What each token holds of each token, layer by layer, in loops.
+            maps = [one[0].mean(dim=0).double() for one in model(input_ids=row, output_attentions=True).attentions]
+        expected = {"last": maps[-1][length - 1 : length + 3].mean(dim=0), "first": maps[-1][length - 1]}
+        for sink in ("keep", "drop"):
             holds = torch.eye(row.shape[1], dtype=torch.double)
-            for own in (one[0].mean(dim=0).double() for one in maps):
+            for own in maps:
                 new = torch.zeros_like(holds)
                 for i in range(row.shape[1]):
                     weights = own[i].clone()
@@ -316,9 +218,11 @@ def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, fold
                         weights[0] = 0
                     new[i] = holds[i] / 2 + (weights / weights.sum()) @ holds / 2
                 holds = new
-            expected = holds[length - 1 : length + 3].mean(dim=0)[:length]
-            owned = inputs.feature_of[b, :length] >= 0
-            assert torch.allclose(found[b, : int(owned.sum())].double(), expected[owned], atol=1e-5)
+            expected[sink] = holds[length - 1 : length + 3].mean(dim=0)
+        owned = inputs.feature_of[b, :length] >= 0
+        for name, scores in found.items():
+            own = expected[name][:length][owned]
+            assert torch.allclose(scores[b, : len(own)].double(), own, atol=1e-5), name
     refused(UnknownNameError, "sink of rollout", attribute, "rollout", lm, inputs, sink="away")
 
 
@@ -380,50 +284,44 @@ def test_the_lines_of_the_page_run(
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
-def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], object]:
-    return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
-
-
 def test_errors_say_what_came_and_what_to_do(folder: Folder) -> None:
     model, reader = loaded(folder)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=40, **sizes))
-    ending = tokenizer("eos")
     config = transformers.LlamaConfig(vocab_size=40, max_position_embeddings=20, pad_token_id=0, **sizes)
     small = transformers.LlamaForCausalLM(config).eval()
-    wrong: dict[str, Callable[[], object]] = {
-        "continuation 'm' and what it follows, .* share a token": made(model, reader, "it is {text} fil", "m"),
-        "continuation '' is empty": made(model, reader, SHOTS, ""),
-        "prompt 1 has 27 tokens with its continuation, .* window of 20": made(small, reader, SHOTS, AFTER),
-        "never less probable": made(model, reader, SHOTS, " fine film", against=" fine"),
-        "same tokens": made(model, reader, SHOTS, " fine", against=" fine"),
-        "has no chat template": made(model, reader, [{"role": "user", "content": "{text}"}], " fine"),
-        "BertForMaskedLM predicts no next token": made(bert, reader, SHOTS, AFTER),
-        "ends every text with a token of its own": made(model, ending, SHOTS, AFTER),
-        "expected slots": made(model, reader, "it is", AFTER),
-        "go together": made(model, reader, SHOTS, AFTER, reading="contrast"),
-        "unknown reading": made(model, reader, SHOTS, AFTER, reading="entropy"),
-        "one token is of a": made(model, reader, SHOTS, " fine", against=" bad", token=0),
-        "max_new_tokens 0": made(model, reader, SHOTS, max_new_tokens=0),
-        "expected one for each": lambda: Continuation(model, reader, SHOTS).inputs(TEXTS, continuations=[" fine"]),
-        "does not fit with the template": lambda: Continuation(model, reader, SHOTS, AFTER).inputs(["film " * 60]),
-        "token 4: a continuation has 4 tokens": lambda: evaluate(
-            Continuation(model, reader, SHOTS, AFTER, token=4), TEXTS
-        ),
-        "are read as 'value'": lambda: evaluate(Continuation(model, reader, SHOTS, AFTER), TEXTS, output="probability"),
-        "hold no continuation": lambda: Perturber(
-            Continuation(model, reader, SHOTS, AFTER),
-            PromptClassifier(model, reader, SHOTS, [" a", " not"]).inputs(TEXTS),
-        ),
+    chats = [{"role": "user", "content": "{text}"}]
+    wrong: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
+        "continuation 'm' and what it follows, .* share a token": (model, reader, "it is {text} fil", {"after": "m"}),
+        "continuation '' is empty": (model, reader, SHOTS, {"after": ""}),
+        "prompt 1 has 27 tokens with its continuation, .* window of 20": (small, reader, SHOTS, {}),
+        "never less probable": (model, reader, SHOTS, {"after": " fine film", "against": " fine"}),
+        "same tokens": (model, reader, SHOTS, {"after": " fine", "against": " fine"}),
+        "has no chat template": (model, reader, chats, {}),
+        "BertForMaskedLM predicts no next token": (bert, reader, SHOTS, {}),
+        "ends every text with a token of its own": (model, tokenizer("eos"), SHOTS, {}),
+        "expected slots": (model, reader, "it is", {}),
+        "go together": (model, reader, SHOTS, {"reading": "contrast"}),
+        "unknown reading": (model, reader, SHOTS, {"reading": "entropy"}),
+        "one token is of a": (model, reader, SHOTS, {"after": " fine", "against": " bad", "token": 0}),
+        "max_new_tokens 0": (model, reader, SHOTS, {"after": None, "max_new_tokens": 0}),
     }
-    for message, call in wrong.items():
-        refused(FaithlibError, message, call)
-    refused(InputError, "never less probable", PromptClassifier, model, reader, SHOTS, [" not", AFTER])
-    with torch.no_grad():
-        silent = transformers.LlamaForCausalLM(model.config).eval()
-        silent.lm_head.weight.zero_()  # all tokens equally probable: the first, which is made the end
-        silent.config.eos_token_id = 0
-    refused(InputError, "the model answers nothing to", made(silent, reader, SHOTS))
+    for message, (asked, cut, template, given) in wrong.items():
+        call = partial(Continuation, asked, cut, template, given.pop("after", AFTER), **given)
+        refused(FaithlibError, message, lambda call=call: call().inputs(TEXTS))
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    refused(FaithlibError, "expected one for each", lm.inputs, TEXTS, continuations=[" fine"])
+    refused(FaithlibError, "does not fit with the template", lm.inputs, ["film " * 60])
+    beyond = Continuation(model, reader, SHOTS, AFTER, token=4)
+    refused(FaithlibError, "token 4: a continuation has 4 tokens", evaluate, beyond, TEXTS)
+    refused(FaithlibError, "are read as 'value'", evaluate, lm, TEXTS, output="probability")
+    other = PromptClassifier(model, reader, SHOTS, [" a", " not"]).inputs(TEXTS)
+    refused(FaithlibError, "hold no continuation", Perturber, lm, other)
+    refused(FaithlibError, "never less probable", PromptClassifier, model, reader, SHOTS, [" not", AFTER])
+    silent = transformers.LlamaForCausalLM(model.config).eval()
+    silent.lm_head.weight.data.zero_()  # all tokens equally probable: the first, which is made the end
+    silent.config.eos_token_id = 0
+    refused(FaithlibError, "the model answers nothing to", Continuation(silent, reader, SHOTS).inputs, TEXTS)
 
 
 # ---------------------------------------------------------------------------------------------- a model that can speak

@@ -6,31 +6,19 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+import families
 import numpy as np
 import pytest
 import torch
-from families import (
-    BY_PROMPT,
-    DECODERS,
-    STATEFUL,
-    TEXTS,
-    Folder,
-    masks,
-    models_in,
-    next_logits,
-    opened,
-    share_to_the_last,
-    tokenizer,
-)
+import transformers
+from families import BY_PROMPT, DECODERS, STATEFUL, TEXTS, Folder, masks, next_logits, opened, tokenizer
 from refusals import refused
 from torch import Tensor
-from toy_models import text_inputs, text_model
 
 from faithlib.attribution import attribute
 from faithlib.backends import PromptClassifier, prefix
 from faithlib.backends.families import family_of
 from faithlib.errors import ModelError
-from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
@@ -40,12 +28,12 @@ SHOTS = "a film : good . one film : bad . review : {text} . it is"
 # Its own, and not conftest's: this file also runs beside the installed library alone (test_installed).
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return models_in(tmp_path_factory.mktemp("hub"))
+    return families.models_in(tmp_path_factory.mktemp("hub"))
 
 
 @pytest.fixture
 def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    share_to_the_last(monkeypatch)
+    families.share_to_the_last(monkeypatch)
 
 
 def asked(folder: Folder, family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
@@ -67,17 +55,22 @@ def one_row(prompt: PromptClassifier, inputs: TextInputs, b: int, keep: Tensor, 
 
 
 # ------------------------------------------------------------------------------------------------------------- values
+def check_values(perturber: Perturber, keep: Tensor, erase: str) -> None:
+    """Against the model's own forward on ids, a row at a time."""
+    found, prompt = perturber.logits(keep), perturber._backend.model
+    for b, s in np.ndindex(keep.shape[:2]):
+        expected = one_row(prompt, perturber.inputs, b, keep[b, s], erase)
+        assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+
+
 @pytest.mark.parametrize("family", [*DECODERS, *BY_PROMPT])
 def test_rows_that_share_get_the_answers_of_whole_ones(family: str, folder: Folder, shared_to_the_last: None) -> None:
     prompt, inputs = asked(folder, family)
     keep = masks(inputs)
     for erase in TEXT_ERASURES:
         perturber = Perturber(prompt, inputs, erase=erase)
-        found = perturber.logits(keep)
+        check_values(perturber, keep, erase)
         assert perturber.stats.tokens_shared > perturber.stats.tokens_run, erase
-        for b, s in np.ndindex(keep.shape[:2]):
-            expected = one_row(prompt, inputs, b, keep[b, s], erase)
-            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     perturber, whole = Perturber(prompt, inputs), Perturber(run_whole(prompt), inputs)
     amounts = torch.where(keep, 1.0, 0.5)
     assert torch.allclose(perturber.soft(amounts, draws=2), whole.soft(amounts, draws=2), atol=1e-4)
@@ -92,14 +85,10 @@ def test_rows_that_share_get_the_answers_of_whole_ones(family: str, folder: Fold
 @pytest.mark.parametrize("family", STATEFUL)
 def test_models_that_hand_on_a_state_run_whole(family: str, folder: Folder, shared_to_the_last: None) -> None:
     prompt, inputs = asked(folder, family)
-    keep = masks(inputs, 3)
     for erase in TEXT_ERASURES:
         perturber = Perturber(prompt, inputs, erase=erase)
-        found = perturber.logits(keep)
+        check_values(perturber, masks(inputs, 3), erase)
         assert perturber.stats.tokens_shared == 0
-        for b, s in np.ndindex(keep.shape[:2]):
-            expected = one_row(prompt, inputs, b, keep[b, s], erase)
-            assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
     assert attribute("input_x_gradient", prompt, inputs).isfinite().all()
 
 
@@ -109,13 +98,11 @@ def test_order_chunks_and_the_side_of_padding_change_nothing(
     family: str, erase: str, folder: Folder, shared_to_the_last: None
 ) -> None:
     prompt, inputs = asked(folder, family)
-    keep = masks(inputs)
+    keep, order = masks(inputs), torch.tensor([2, 0, 3, 1])
     expected = Perturber(prompt, inputs, erase=erase).logits(keep)
     for rows in (1, 2, 7):
-        assert torch.allclose(Perturber(prompt, inputs, erase=erase, max_rows=rows).logits(keep), expected, atol=1e-4)
-    order = torch.tensor([2, 0, 3, 1])
-    turned = Perturber(prompt, inputs[order], erase=erase).logits(keep[order])
-    assert torch.allclose(turned, expected[order], atol=1e-4)
+        turned = Perturber(prompt, inputs[order], erase=erase, max_rows=rows).logits(keep[order])
+        assert torch.allclose(turned, expected[order], atol=1e-4)
     left, same = asked(folder, family, "left")
     assert left.tokenizer.padding_side == "left"
     assert torch.allclose(Perturber(left, same, erase=erase).logits(keep), expected, atol=1e-4)
@@ -144,86 +131,44 @@ def test_gradients_pass_through_the_whole_of_a_prompt(folder: Folder, shared_to_
         assert torch.equal(attribute(method, prompt, inputs), attribute(method, run_whole(prompt), inputs))
 
 
-def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Folder) -> None:
-    prompt, _ = asked(folder, "llama")
-    several = [text for text in TEXTS if " " in text]  # nothing is measured of one word
-    options = {
-        "methods": ["occlusion", "input_x_gradient", "random"],
-        "metrics": ["aopc_morf", "saco", "naopc_morf", "soft_nc"],
-    }
-    table, whole = (evaluate(model, several, **options) for model in (prompt, run_whole(prompt)))
-    assert table[["method", "metric", "input"]].equals(whole[["method", "metric", "input"]])
-    assert np.allclose(table.value, whole.value, atol=1e-4, equal_nan=True)
-    assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
-
-
-def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Folder) -> None:
-    prompt, inputs = asked(folder, "llama")
-    keep = masks(inputs)
-    perturber = Perturber(prompt, inputs, dtype=torch.bfloat16)
-    half, whole = perturber.logits(keep), Perturber(run_whole(prompt), inputs, dtype=torch.bfloat16).logits(keep)
-    assert perturber.stats.tokens_shared > 0
-    exact = Perturber(prompt, inputs).logits(keep)
-    assert (half - exact).abs().max() < 2 * (whole - exact).abs().max() + 0.05
-
-
 # --------------------------------------------------------------------------------------------------- who shares nothing
-def test_encoders_share_nothing() -> None:
-    model = text_model("bert")
-    perturber = Perturber(model, text_inputs(model))
-    assert perturber.stats.tokens_shared == 0
-    assert perturber.stats.tokens_run >= int(perturber.inputs.lengths.sum())
-
-
-def test_a_model_that_looks_ahead_runs_whole(
-    folder: Folder, shared_to_the_last: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    prompt, inputs = asked(folder, "llama")
-    prompt.model.config.is_causal = False
-    for layer in prompt.base.layers:
-        layer.self_attn.is_causal = False
-    keep = masks(inputs)
-    with caplog.at_level(logging.WARNING, logger=prefix.__name__):
-        perturber = Perturber(prompt, inputs, erase="pad")
-        found = perturber.logits(keep)
-    assert [record.message for record in caplog.records] == [
-        "LlamaModel gives another answer when a beginning is kept: rows run whole"
-    ]
-    assert perturber.stats.tokens_shared == 0
-    assert torch.allclose(found[1, 2], one_row(prompt, inputs, 1, keep[1, 2], "pad"), atol=1e-4)
-
-
-def test_a_model_whose_cache_is_of_another_make_runs_whole(
+@pytest.mark.parametrize("kind", ["looks ahead", "has a cache of another make"])
+def test_a_model_whose_beginning_cannot_be_kept_runs_whole(
+    kind: str,
     folder: Folder,
     shared_to_the_last: None,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     prompt, inputs = asked(folder, "llama")
-    kind = type(prompt.model)
-    own = kind.forward
+    own = type(prompt.model).forward
 
     def forward(self: Any, input_ids: Tensor, attention_mask: Tensor | None = None, logits_to_keep: Any = 0) -> Any:
         return own(self, input_ids=input_ids, attention_mask=attention_mask, logits_to_keep=logits_to_keep)
 
-    expected = Perturber(prompt, inputs).logits_full
-    monkeypatch.setattr(kind, "forward", forward)
+    if kind == "looks ahead":
+        prompt.model.config.is_causal = False
+        for layer in prompt.base.layers:
+            layer.self_attn.is_causal = False
+        said = "LlamaModel gives another answer when a beginning is kept: rows run whole"
+    else:
+        monkeypatch.setattr(type(prompt.model), "forward", forward)
+        said = "LlamaModel raises TypeError ("
     with caplog.at_level(logging.WARNING, logger=prefix.__name__):
-        perturber = Perturber(prompt, inputs)
-    assert "LlamaModel raises TypeError (" in caplog.text
+        perturber = Perturber(prompt, inputs, erase="pad")
+        keep = masks(inputs)[:, 2:3]
+        found = perturber.logits(keep)
+    assert said in caplog.text and len(caplog.records) == 1
     assert perturber.stats.tokens_shared == 0
-    assert torch.allclose(perturber.logits_full, expected, atol=1e-4)
+    monkeypatch.setattr(type(prompt.model), "forward", own)
+    assert torch.allclose(found[1, 0], one_row(prompt, inputs, 1, keep[1, 0], "pad"), atol=1e-4)
 
 
-def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(folder: Folder) -> None:
-    import transformers
-
-    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_heads": 2, "vocab_size": 40}
-    prompt = PromptClassifier(
-        transformers.xLSTMForCausalLM(transformers.xLSTMConfig(**small)).eval(), tokenizer(""), SHOTS, [" good", " bad"]
-    )
-    with pytest.raises(ModelError, match=r"xLSTMForCausalLM .* expected for example .* as a function from texts"):
-        Perturber(prompt, prompt.inputs(TEXTS))
+def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused() -> None:
+    config = transformers.xLSTMConfig(hidden_size=32, num_hidden_layers=1, num_heads=2, vocab_size=40)
+    prompt = PromptClassifier(transformers.xLSTMForCausalLM(config).eval(), tokenizer(""), SHOTS, [" good", " bad"])
+    said = r"xLSTMForCausalLM .* expected for example .* as a function from texts"
+    refused(ModelError, said, Perturber, prompt, prompt.inputs(TEXTS))
 
 
 def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Folder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import families
@@ -30,24 +31,9 @@ def quick_rows(kind: str) -> dict[str, Row]:
 
 def text_model(family: str = "bert", *, classes: int = 3) -> nn.Module:
     """A two-layer encoder classifier of a family, weights large enough that erasing a token shows."""
-    torch.manual_seed(0)
-    size = {"vocab_size": 60, "max_position_embeddings": 64, "num_labels": classes}
-    common = size | {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    config, kind = {
-        "bert": (transformers.BertConfig(**common), transformers.BertForSequenceClassification),
-        "roberta": (transformers.RobertaConfig(**common), transformers.RobertaForSequenceClassification),
-        "xlm-roberta": (transformers.XLMRobertaConfig(**common), transformers.XLMRobertaForSequenceClassification),
-        "distilbert": (
-            transformers.DistilBertConfig(**size, dim=16, n_layers=2, n_heads=2, hidden_dim=32),
-            transformers.DistilBertForSequenceClassification,
-        ),
-    }[family]
-    model = kind(config).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "LayerNorm" not in name and "layer_norm" not in name:
-                parameter.normal_(0, 0.4)
-    return model
+    sizes = families.FAMILIES[family][1]
+    config = transformers.AutoConfig.for_model(family, vocab_size=60, num_labels=classes, **sizes)
+    return families.random_model(transformers.AutoModelForSequenceClassification, config)
 
 
 def text_inputs(model: nn.Module, lengths: tuple[int, ...] = LENGTHS, *, seed: int = 0) -> TextInputs:
@@ -129,3 +115,48 @@ def tokenizer() -> transformers.PreTrainedTokenizerBase:
         mask_token="[MASK]", model_max_length=32,
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     )  # fmt: skip
+
+
+class Bag(nn.Module):
+    """A linear classifier shaped like Hugging Face's: logits are sums of w . e over the tokens, all scores known."""
+
+    base_model_prefix = "bag"
+
+    class Base(nn.Module):
+        class Embeddings(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.table = nn.Embedding(60, 4)
+
+            def forward(self, input_ids: Tensor) -> Tensor:
+                return self.table(input_ids)
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.embeddings = self.Embeddings()
+
+        def forward(self, inputs_embeds: Tensor) -> Tensor:
+            return self.embeddings(inputs_embeds)
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.bag = self.Base()
+        self.weight = nn.Parameter(torch.randn(4, 2))
+        self.config = SimpleNamespace(pad_token_id=0)
+        self.eval()
+
+    def forward(self, inputs_embeds: Tensor, attention_mask: Tensor | None) -> SimpleNamespace:
+        states = self.bag(inputs_embeds) @ self.weight
+        if attention_mask is not None:
+            states = states * attention_mask[..., None]
+        return SimpleNamespace(logits=states.sum(dim=1))
+
+    def texts(self, lengths: tuple[int, ...] = (9, 6, 4)) -> TextInputs:
+        return text_inputs(self, lengths)
+
+    def exact(self, inputs: TextInputs, target: int) -> Tensor:
+        """w . e of every feature, [B, F]."""
+        share = (self.bag.embeddings.table(inputs.input_ids) @ self.weight)[..., target].detach()
+        scores = share[:, 1 : 1 + inputs.feature_mask.shape[1]]
+        return torch.where(inputs.feature_mask, scores, 0)
