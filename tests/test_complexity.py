@@ -37,9 +37,6 @@ def test_against_scipy_and_the_double_loop(values):
         return
     assert entropy == pytest.approx(scipy.stats.entropy([abs(v) for v in values]), abs=1e-9)
     assert gini == pytest.approx(slow_gini(values), abs=1e-9)
-    n = len(values)
-    assert -1e-12 <= entropy <= math.log(n) + 1e-12
-    assert 0 <= gini <= (n - 1) / n + 1e-12
 
 
 @settings(deadline=None, max_examples=50)
@@ -55,14 +52,12 @@ def test_signs_units_order_and_absent_features_do_not_count(values, unit, absent
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 512])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
 def test_the_ends(n, dtype):
-    uniform, one_hot = torch.full((1, n), -0.3, dtype=dtype), torch.eye(n, dtype=dtype)[:1]
-    assert complexity(uniform).item() == pytest.approx(math.log(n), abs=1e-6)
-    assert complexity(one_hot).item() == 0
-    assert sparseness(uniform).item() == pytest.approx(0, abs=1e-6)
-    assert sparseness(one_hot).item() == pytest.approx((n - 1) / n, abs=1e-6)
-    assert complexity(uniform).dtype == torch.promote_types(dtype, torch.float32)
+    both = torch.stack([torch.full((n,), -0.3, dtype=dtype), torch.eye(n, dtype=dtype)[0]])
+    assert complexity(both).tolist() == pytest.approx([math.log(n), 0], abs=1e-6)
+    assert sparseness(both).tolist() == pytest.approx([0, (n - 1) / n], abs=1e-6)
+    assert complexity(both).dtype == torch.promote_types(dtype, torch.float32)
 
 
 def test_undefined_and_broken_inputs():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import tokenizers
@@ -25,10 +26,19 @@ def test_wordpieces_are_features_and_special_tokens_are_protected():
     assert inputs.tokens[0] == ("[CLS]", *inputs.features[0], "[SEP]")
     assert inputs.feature_of[0].tolist() == [-1, 0, 1, 2, 3, 4, 5, 6, -1]
     assert inputs.features[1] == ("un", "##fun", "##ny", "[UNK]")
-    assert inputs.n_features.tolist() == [7, 4, 3]
-    assert inputs.feature_mask.sum(1).tolist() == [7, 4, 3]
+    assert inputs.n_features.tolist() == inputs.feature_mask.sum(1).tolist() == [7, 4, 3]
     assert [TEXTS[0][a:b] for a, b in inputs.spans[0]] == ["A", "fine", "film", ",", "not", "bad", "."]
     assert not inputs.truncated.any()
+    # Rows can be chosen and keep their content key.
+    chosen = inputs[[2, 1]]
+    assert chosen.features == (inputs.features[2], inputs.features[1])
+    assert chosen.input_ids.shape[1] == 6
+    assert chosen.keys() == (inputs.keys()[2], inputs.keys()[1])
+    assert len(set(inputs.keys())) == 3
+    # Every position of words can be a feature of its own.
+    pieces = TextInputs.from_texts(TEXTS, tokenizer(), unit="word").by_piece()
+    assert torch.equal(pieces.feature_of, inputs.feature_of)
+    assert (pieces.features, pieces.keys()) == (inputs.features, inputs.keys())
 
 
 def test_queries_are_protected_and_only_the_text_is_cut():
@@ -38,9 +48,6 @@ def test_queries_are_protected_and_only_the_text_is_cut():
     assert inputs.feature_of[0].tolist() == [-1] * 5 + [0, 1, 2] + [-1]
     assert inputs.token_type_ids[0].tolist() == [0] * 5 + [1] * 4
     assert inputs.truncated.tolist() == [True, False, False]
-    with pytest.raises(InputError, match="query 0 has 6 tokens and leaves no room"):
-        TextInputs.from_texts(["a film"], tokenizer(), queries=["who is it at all ."], max_length=9)
-    refused(InputError, "2 queries for 1 texts", TextInputs.from_texts, ["a film"], tokenizer(), queries=["who", "is"])
 
 
 PIECES = "▁ ▁the ▁film s ▁un fun ny 你 你好 世 界 好世 . ' t ▁don a b"
@@ -74,25 +81,13 @@ def spans_of(*texts: str) -> list[list[tuple[int, int]]]:
 def test_pieces_belong_to_the_words_given():
     words = spans_of(*TEXTS)
     inputs = TextInputs.from_texts(TEXTS, tokenizer(), words=words)
-    assert inputs.features[0] == ("A", "fine", "film", ",", "not", "bad", ".")
     assert inputs.features[1] == ("Unfunny", "!")
     assert inputs.feature_of[1, :6].tolist() == [-1, 0, 0, 0, 1, -1]
     assert inputs.spans == tuple(map(tuple, words))
-    assert inputs.feature_of_word == tuple(tuple(range(len(row))) for row in words)
     assert inputs[[2, 1]].feature_of_word == (inputs.feature_of_word[2], inputs.feature_of_word[1])
     # Characters outside the words stay protected: here the full stop, and a word left out.
     some = TextInputs.from_texts(TEXTS[:1], tokenizer(), words=[[(2, 6), (7, 11)]])
     assert some.feature_of[0].tolist() == [-1, -1, 0, 1, -1, -1, -1, -1, -1]
-
-
-def test_words_that_share_a_piece_are_one_feature():
-    texts = ["unfunny film"]
-    inputs = TextInputs.from_texts(texts, tokenizer(), words=[[(0, 1), (1, 5), (5, 6), (6, 7), (8, 12)]])
-    assert inputs.tokens[0][1:-1] == ("un", "##fun", "##ny", "film")
-    assert inputs.features[0] == ("unfun", "ny", "film"), "un is in both of u|nfun, ##ny in both of n|y"
-    assert inputs.spans[0] == ((0, 5), (5, 7), (8, 12))
-    assert inputs.feature_of_word[0] == (0, 0, 1, 1, 2)
-    assert inputs.feature_of[0].tolist() == [-1, 0, 0, 1, 2, -1]
 
 
 @pytest.mark.parametrize("split_first", [True, False])
@@ -112,11 +107,6 @@ def test_words_of_a_sentencepiece_tokenizer(split_first: bool):
 
 
 def test_words_cut_off_or_cleaned_away_have_no_feature():
-    words = [[(0, 7), (8, 12), (13, 17)], [(0, 1)]]
-    inputs = TextInputs.from_texts(["unfunny film film", "a"], tokenizer(), words=words, max_length=6)
-    assert inputs.truncated.tolist() == [True, False]
-    assert inputs.feature_of_word == ((0, 1, -1), (0,))
-    assert inputs.spans[0] == ((0, 7), (8, 12))
     half = TextInputs.from_texts(["film unfunny"], tokenizer(), words=[[(0, 4), (5, 12)]], max_length=4)
     assert half.feature_of_word == ((0, 1),), "a word stays with what is left of it"
     text = "a \u200b film"  # the tokenizer drops characters of no width
@@ -144,18 +134,7 @@ def test_words_and_pieces_always_agree(sizes: list[int], split_first: bool, max_
             assert first <= start < end <= last
 
 
-def test_words_that_cannot_be():
-    for wrong in ([(0, 3), (2, 6)], [(4, 6), (0, 3)], [(3, 3)], [(0, 99)], [(-1, 2)]):
-        with pytest.raises(InputError, match=r"word \d of text 0 covers the characters .*: expected ascending spans"):
-            TextInputs.from_texts(["a fine film"], tokenizer(), words=[wrong])
-    refused(InputError, "no token within its 0 words", TextInputs.from_texts, ["a fine film"], tokenizer(), words=[[]])
-    with pytest.raises(InputError, match="words and unit 'word'"):
-        TextInputs.from_texts(["a fine film"], tokenizer(), words=[[(0, 1)]], unit="word")
-    with pytest.raises(InputError, match="2 lists of words for 1 texts"):
-        TextInputs.from_texts(["a fine film"], tokenizer(), words=[[(0, 1)], [(0, 1)]])
-
-
-def test_pairs_carry_features_in_both_segments():
+def test_pairs_carry_features_in_both_segments_and_long_ones_lose_the_end_of_the_longer():
     texts, pairs = ["A fine film.", "It is bad"], ["Unfunny", "who is it at all"]
     inputs = TextInputs.from_texts(texts, tokenizer(), pairs=pairs)
     assert inputs.tokens[0] == ("[CLS]", "a", "fine", "film", ".", "[SEP]", "un", "##fun", "##ny", "[SEP]")
@@ -171,75 +150,73 @@ def test_pairs_carry_features_in_both_segments():
     other = TextInputs.from_texts(texts, sentencepieces(), pairs=["the film", "你好"], unit="word")
     assert other.tokens[1][-5:] == ("</s>", "</s>", "▁", "你好", "</s>")
     assert other.features[1][-1] == "你好"
-    refused(InputError, "queries and pairs", TextInputs.from_texts, texts, tokenizer(), pairs=pairs, queries=pairs)
-    refused(InputError, "1 pairs for 2 texts", TextInputs.from_texts, texts, tokenizer(), pairs=pairs[:1])
-
-
-def test_long_pairs_lose_the_end_of_the_longer_part():
-    texts, pairs = ["film " * 6, "film"], ["a fine film", "a"]
-    wholes = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
-    inputs = TextInputs.from_texts(texts, tokenizer(), pairs=pairs, words=spans_of(*wholes), max_length=10)
-    assert inputs.tokens[0] == ("[CLS]", *["film"] * 4, "[SEP]", "a", "fine", "film", "[SEP]")
-    assert inputs.truncated.tolist() == [True, False]
-    assert inputs.feature_of_word[0] == (0, 1, 2, 3, -1, -1, 4, 5, 6)
-
-
-def test_every_position_can_be_a_feature_of_its_own():
-    inputs = TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
-    pieces = TextInputs.from_texts(TEXTS, tokenizer())
-    assert torch.equal(inputs.by_piece().feature_of, pieces.feature_of)
-    assert inputs.by_piece().features == pieces.features
-    assert inputs.by_piece().keys() == pieces.keys()
-    assert pieces.by_piece().n_features.tolist() == [7, 4, 3]
-
-
-def test_what_cannot_be_explained_is_refused():
-    with pytest.raises(InputError, match="unit 'phrase': expected one of 'wordpiece', 'word', 'character', 'sentence'"):
-        TextInputs.from_texts(TEXTS, tokenizer(), unit="phrase")
-    good = text_inputs(text_model())
-    fields = {name: getattr(good, name) for name in ("input_ids", "feature_of", "n_features", "truncated", "pad_id")}
-    with pytest.raises(InputError, match="where attention_mask says padding"):
-        TextInputs(**fields, attention_mask=good.attention_mask.flip(1))
-    hole = good.attention_mask.clone()
-    hole[:, 1] = False
-    refused(InputError, "padding must stand at one end", TextInputs, **fields, attention_mask=hole)
-    refused(InputError, "padding must stand at one end", TextInputs, **fields, attention_mask=torch.zeros_like(hole))
-    turned = {name: getattr(good, name).flip(1) for name in ("input_ids", "feature_of", "attention_mask")}
-    sizes = {"n_features": good.n_features, "truncated": good.truncated, "pad_id": good.pad_id}
-    left = TextInputs(**turned, **sizes)
-    assert torch.equal(left.attention_mask, good.attention_mask)
-    assert left.input_ids[2].tolist()[:4] == good.input_ids[2, :4].flip(0).tolist()
-    refused(InputError, "attention_mask has shape", TextInputs, **fields, attention_mask=good.attention_mask[:, :3])
-    with pytest.raises(InputError, match="disagree"):
-        TextInputs(**(fields | {"n_features": good.n_features + 1}), attention_mask=good.attention_mask)
-
-
-def test_rows_can_be_chosen_and_keep_their_content_key():
-    inputs = TextInputs.from_texts(TEXTS, tokenizer())
-    chosen = inputs[[2, 1]]
-    assert chosen.features == (inputs.features[2], inputs.features[1])
-    assert chosen.input_ids.shape[1] == 6
-    assert chosen.keys() == (inputs.keys()[2], inputs.keys()[1])
-    assert len(set(inputs.keys())) == 3
-    assert inputs[:1].features == inputs.features[:1]
-
-
-@pytest.mark.parametrize("rows", [[], slice(3, 3), torch.zeros(3, dtype=torch.bool)])
-def test_a_batch_of_nothing_is_refused(rows):
-    for inputs in (TextInputs.from_texts(TEXTS, tokenizer()), image_inputs()):
-        with pytest.raises(InputError, match="none of 3 inputs is chosen"):
-            inputs[rows]
+    long = [[(5 * i, 5 * i + 4) for i in range(6)] + [(31, 32), (33, 37), (38, 42)]]
+    cut = TextInputs.from_texts(["film " * 6], tokenizer(), pairs=["a fine film"], words=long, max_length=10)
+    assert cut.tokens[0] == ("[CLS]", *["film"] * 4, "[SEP]", "a", "fine", "film", "[SEP]")
+    assert cut.truncated.tolist() == [True]
+    assert cut.feature_of_word[0] == (0, 1, 2, 3, -1, -1, 4, 5, 6)
 
 
 def test_images_are_cut_into_patches():
     inputs = image_inputs()
-    assert inputs.feature_of[0, 0] == 0
-    assert inputs.feature_of[0, 7] == 1
-    assert inputs.feature_of[7, 0] == 2
+    assert [int(inputs.feature_of[place]) for place in ((0, 0), (0, 7), (7, 0))] == [0, 1, 2]
     assert inputs.n_features.tolist() == [4, 4, 4]
-    assert len(inputs[[1]]) == 1
     assert inputs[[1]].keys() == inputs.keys()[1:2]
-    with pytest.raises(InputError, match="8 x 8 pixels is no whole number of 3-pixel patches"):
-        ImageInputs.from_pixels(torch.zeros(1, 3, 8, 8), patch=3)
-    refused(InputError, r"expected \[B, C, H, W\]", ImageInputs.from_pixels, torch.zeros(3, 8, 8), patch=4)
-    refused(InputError, "NaN", ImageInputs.from_pixels, torch.full((1, 3, 8, 8), torch.nan), patch=4)
+
+
+def cut(text: str = "a fine film", **given: Any) -> TextInputs:
+    return TextInputs.from_texts([text], tokenizer(), **given)
+
+
+def patched(pixels: torch.Tensor, patch: int = 4) -> ImageInputs:
+    return ImageInputs.from_pixels(pixels, patch=patch)
+
+
+def made(**given: Any) -> TextInputs:
+    """A batch by hand, of which some fields are others."""
+    good = text_inputs(text_model())
+    fields = ("input_ids", "feature_of", "n_features", "truncated", "pad_id", "attention_mask")
+    return TextInputs(**{name: getattr(good, name) for name in fields} | given)
+
+
+MASK = text_inputs(text_model()).attention_mask
+SPANS = "covers the characters .*: expected ascending spans"
+
+
+@pytest.mark.parametrize(
+    ("message", "call", "given"),
+    [
+        ("query 0 has 6 tokens and leaves no room", cut, {"queries": ["who is it at all ."], "max_length": 9}),
+        ("2 queries for 1 texts", cut, {"queries": ["who", "is"]}),
+        ("queries and pairs", cut, {"pairs": ["a"], "queries": ["a"]}),
+        ("2 pairs for 1 texts", cut, {"pairs": ["a", "a"]}),
+        *((SPANS, cut, {"words": [wrong]}) for wrong in ([(0, 3), (2, 6)], [(3, 3)], [(0, 99)], [(-1, 2)])),
+        ("no token within its 0 words", cut, {"words": [[]]}),
+        ("words and unit 'word'", cut, {"words": [[(0, 1)]], "unit": "word"}),
+        ("2 lists of words for 1 texts", cut, {"words": [[(0, 1)], [(0, 1)]]}),
+        ("'phrase': expected one of 'wordpiece', 'word', 'character', 'sentence'", cut, {"unit": "phrase"}),
+        ("where attention_mask says padding", made, {"attention_mask": MASK.flip(1)}),
+        ("padding must stand at one end", made, {"attention_mask": MASK & (torch.arange(9) != 1)}),
+        ("padding must stand at one end", made, {"attention_mask": torch.zeros_like(MASK)}),
+        ("attention_mask has shape", made, {"attention_mask": MASK[:, :3]}),
+        ("disagree", made, {"n_features": torch.tensor([1, 2, 3])}),
+        *(("none of 3 inputs is chosen", image_inputs().__getitem__, {"rows": one}) for one in ([], slice(3, 3))),
+        ("none of 3 inputs is chosen", made().__getitem__, {"rows": torch.zeros(3, dtype=torch.bool)}),
+        (
+            "8 x 8 pixels is no whole number of 3-pixel",
+            patched,
+            {"pixels": torch.zeros(1, 3, 8, 8), "patch": 3},
+        ),
+        (r"expected \[B, C, H, W\]", patched, {"pixels": torch.zeros(3, 8, 8)}),
+        ("NaN", patched, {"pixels": torch.full((1, 3, 8, 8), torch.nan)}),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(message: str, call: Any, given: dict[str, Any]):
+    refused(InputError, message, call, **given)
+
+
+def test_padding_may_stand_on_either_side():
+    good = text_inputs(text_model())
+    left = made(**{name: getattr(good, name).flip(1) for name in ("input_ids", "feature_of", "attention_mask")})
+    assert torch.equal(left.attention_mask, good.attention_mask)
+    assert left.input_ids[2].tolist()[:4] == good.input_ids[2, :4].flip(0).tolist()

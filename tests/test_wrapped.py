@@ -93,20 +93,12 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
 
 def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
     model, reader = opened(saved("llama", tmp_path, causal=True), causal=True)
-    adapted = peft.get_peft_model(
-        model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], init_lora_weights=False)
-    ).eval()
+    config = peft.LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], init_lora_weights=False)
+    adapted = peft.get_peft_model(model, config).eval()
     prompt = PromptClassifier(adapted, reader, "review : {text} . it is", [" good", " bad"])
     with torch.no_grad():
-        ids = reader("review : a film . it is", return_tensors="pt")
-        own = adapted(**ids).logits[0, -1, prompt.label_ids]
+        own = adapted(**reader("review : a film . it is", return_tensors="pt")).logits[0, -1, prompt.label_ids]
     assert torch.allclose(Perturber(prompt, prompt.inputs(["a film"])).logits_full[0], own, atol=1e-5)
-    virtual = peft.get_peft_model(
-        opened(saved("llama", tmp_path, causal=True), causal=True)[0],
-        peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3),
-    ).eval()
-    prompt = PromptClassifier(virtual, reader, "review : {text} . it is", [" good", " bad"])
-    refused(ModelError, "reads 3 virtual tokens", evaluate, prompt, ["a film"])
 
 
 # ------------------------------------------------------------------------------------------------------------- few bits
@@ -120,26 +112,22 @@ class OfFourBits(nn.Linear):
 OfFourBits.__module__ = "bitsandbytes.nn"
 
 
-@pytest.mark.parametrize("check", [True, False])
-def test_four_bits_that_cannot_be_unpacked_are_refused_in_words(check: bool) -> None:
+def test_four_bits_that_cannot_be_unpacked_are_refused_in_words() -> None:
     model = text_model("bert")
     model.bert.pooler.dense = OfFourBits(16, 16)
-    with pytest.raises(ModelError, match=r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"):
-        Perturber(model, text_inputs(model), check=check)
-    refused(ModelError, "in 4 bits", attribute, "occlusion", model, text_inputs(model), check=check)
+    said = r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"
+    for check in (True, False):
+        refused(ModelError, said, Perturber, model, text_inputs(model), check=check)
+    refused(ModelError, "in 4 bits", attribute, "occlusion", model, text_inputs(model))
 
 
 @pytest.mark.filterwarnings("ignore:int8")
-@pytest.mark.parametrize("whole", [True, False])
-def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -> None:
-    """In part quantised, gradients would come back along the residual ways alone: numbers, and wrong."""
+def test_weights_that_are_quantised_in_part_are_erased_over_and_not_differentiated() -> None:
+    """Gradients would come back along the residual ways alone: numbers, and wrong."""
     model, inputs = model_and_texts()
     with warnings.catch_warnings(action="ignore"):
-        part = model if whole else model.bert.encoder
-        made = torch.ao.quantization.quantize_dynamic(part, {nn.Linear}, inplace=not whole)
-    model = made if whole else model
-    with pytest.warns(UserWarning, match="int8: dynamic quantisation rounds by the range of all rows"):
-        table = evaluate(model, inputs, methods=ROWS, draws=1)
+        torch.ao.quantization.quantize_dynamic(model.bert.encoder, {nn.Linear}, inplace=True)
+    table = evaluate(model, inputs, methods=ROWS, draws=1)
     working = {"attention", "rollout", "activation", "lime", "occlusion", "shapley_sampling", "random", "uniform"}
     assert set(table.method) == working
     assert set(table.attrs["left_out"]) == set(ROWS) - working
@@ -147,38 +135,31 @@ def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -
     refused(ModelError, "saliency takes gradients, which quantised weights", attribute, "saliency", model, inputs)
 
 
+class NotDifferentiable(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.is_grad_enabled():
+            raise NotImplementedError("no gradient here")
+        return x
+
+
 def test_one_method_that_fails_does_not_cost_the_others() -> None:
-    class Odd(nn.Module):
-        """Does not like to be differentiated."""
-
-        def forward(self, x: Tensor) -> Tensor:
-            if torch.is_grad_enabled():
-                raise NotImplementedError("no gradient here")
-            return x
-
-    model = text_model()
-    model.dropout = Odd()
-    inputs = text_inputs(model)
-    table = evaluate(model, inputs, methods=ROWS, draws=1)
+    model, seer = text_model(), vision_model()
+    model.dropout = seer.head_drop = NotDifferentiable()
+    table = evaluate(model, text_inputs(model), methods=ROWS, draws=1)
     assert {"lime", "occlusion", "attention", "random"} <= set(table.method)
     assert "saliency does not work on this Bert" in table.attrs["left_out"]["saliency"]
-    assert "NotImplementedError: no gradient here" in table.attrs["left_out"]["saliency"]
-    seer = vision_model()
-    seer.head_drop = Odd()
     seen = evaluate(seer, image_inputs(), methods=["grad_cam", "rollout", "occlusion"], draws=1)
     assert set(seen.method) == {"rollout", "occlusion"}
-    assert "no gradient here" in seen.attrs["left_out"]["grad_cam"]
+    for left in (table.attrs["left_out"]["saliency"], seen.attrs["left_out"]["grad_cam"]):
+        assert "NotImplementedError: no gradient here" in left
 
 
-def test_a_callers_own_error_is_passed_on() -> None:
+def test_a_callers_own_error_is_passed_on_and_memory_that_ran_out_says_what_to_do() -> None:
     class Own(RuntimeError):
         pass
 
-    def raises(*_: object) -> None:
-        raise Own
-
     with pytest.raises(Own), looking_inside("saliency", nn.Identity(), gradients=True):
-        raises()
+        raise Own
     looking = looking_inside("saliency", nn.Identity(), gradients=True)
     with pytest.raises(OutOfMemoryError, match="give a smaller max_tokens"), looking:
         raise torch.OutOfMemoryError
@@ -197,78 +178,45 @@ def test_scores_that_are_not_numbers_leave_a_method_out(monkeypatch: pytest.Monk
     assert "gave NaN or infinite scores for 3 of 3 inputs" in table.attrs["left_out"]["saliency"]
 
 
-# ----------------------------------------------------------------------------------------------------------- precision
-def test_gradients_below_the_smallest_number_are_noted() -> None:
-    model = text_model()
-    model.classifier.weight.data *= 1e-7
-    inputs = text_inputs(model)
-    with pytest.warns(UserWarning, match="saliency: 100 % of its numbers are 0 in float16.*bfloat16"):
-        attribute("saliency", model.half(), inputs)
-    with pytest.warns(UserWarning, match="underflow"):
-        table = evaluate(model, inputs, methods=["saliency", "occlusion"], metrics=["aopc_morf"])
-    assert set(table.attrs["notes"]) == {"saliency"}
-    with warnings.catch_warnings(action="error"):
-        attribute("saliency", text_model().bfloat16(), inputs)
-        attribute("saliency", text_model().half(), inputs)
-
-
-def test_integrated_gradients_say_what_they_miss() -> None:
-    model, inputs = text_model(), text_inputs(text_model())
-    perturber = Perturber(model, inputs)
-    for steps in (3, 50):
-        scores, delta = attribute("integrated_gradients", model, inputs, n_steps=steps, return_delta=True)
-        assert torch.equal(scores, attribute("integrated_gradients", model, inputs, n_steps=steps))
-        assert torch.allclose(delta, scores.sum(dim=1) - (perturber.full - perturber.empty), atol=1e-5)
-        table = evaluate(
-            model, inputs, methods={"ig": Row("integrated_gradients", options={"n_steps": steps})}, metrics=["nc"]
-        )
-        assert table.attrs["convergence"].keys() == {"ig"}
-        assert torch.allclose(torch.tensor(list(table.attrs["convergence"]["ig"].values())), delta, atol=1e-6)
-    seer, images = vision_model(), image_inputs()
-    scores, delta = attribute("integrated_gradients", seer, images, n_steps=5, return_delta=True)
-    zeros = Perturber(seer, images, erase="zero")
-    assert torch.allclose(delta, scores.sum(dim=1) - (zeros.full - zeros.empty), atol=1e-5)
-    table = evaluate(seer, images, methods={"ig": Row("integrated_gradients", options={"n_steps": 5})}, metrics=["nc"])
-    assert torch.allclose(torch.tensor(list(table.attrs["convergence"]["ig"].values())), delta, atol=1e-6)
-    with pytest.raises(InputError, match="return_delta: of saliency nothing is known to add up"):
-        attribute("saliency", model, inputs, return_delta=True)
-    deltas: dict[str, Tensor] = {}
-    rows = [Row("integrated_gradients", options={"n_steps": 3}), Row("saliency")]
-    attribute_rows(rows, model, inputs, deltas=deltas)
-    assert list(deltas) == [rows[0].name]
+@pytest.mark.parametrize("n_steps", [3, 50])
+@pytest.mark.parametrize("kind", ["text", "image"])
+def test_integrated_gradients_say_what_they_miss(kind: str, n_steps: int) -> None:
+    model, inputs = model_and_texts() if kind == "text" else (vision_model(), image_inputs())
+    ends = Perturber(model, inputs, erase="zero")
+    scores, delta = attribute("integrated_gradients", model, inputs, n_steps=n_steps, return_delta=True)
+    assert torch.equal(scores, attribute("integrated_gradients", model, inputs, n_steps=n_steps))
+    assert torch.allclose(delta, scores.sum(dim=1) - (ends.full - ends.empty), atol=1e-5)
+    row = Row("integrated_gradients", options={"n_steps": n_steps})
+    told = evaluate(model, inputs, methods={"ig": row}, metrics=["nc"]).attrs["convergence"]
+    assert list(told) == ["ig"]
+    assert torch.allclose(torch.tensor(list(told["ig"].values())), delta, atol=1e-6)
+    refused(InputError, "return_delta: of occlusion nothing", attribute, "occlusion", model, inputs, return_delta=True)
+    if kind == "text":
+        deltas: dict[str, Tensor] = {}
+        attribute_rows([row, Row("saliency")], model, inputs, deltas=deltas)
+        assert list(deltas) == [row.name]
 
 
 # ----------------------------------------------------------------------------------------------------- another's texts
 def test_numbers_beyond_a_models_tables_are_refused_before_it_runs() -> None:
-    model, inputs = text_model(), text_inputs(text_model())
-
-    def never(*_: object) -> None:
-        raise AssertionError("it ran")
-
-    model.register_forward_pre_hook(never)
-    beyond = TextInputs(**{**vars(inputs), "input_ids": inputs.input_ids + 30})
-    with pytest.raises(InputError, match=r"token id \d+ in row 0: this BertModel has ids 0 to 59; the texts were cut"):
-        evaluate(model, beyond)
-    with pytest.raises(InputError, match="token type 3 in row 0: this BertModel has types 0 to 1"):
-        attribute("saliency", model, TextInputs(**{**vars(inputs), "token_type_ids": 0 * inputs.input_ids + 3}))
-    for family, most in (("bert", 64), ("roberta", 62), ("distilbert", 64)):
-        long = text_inputs(text_model(family), (most + 1, 5))
-        with pytest.raises(InputError, match=rf"row 0 has {most + 1} tokens, .* places for {most}: .*length={most}"):
-            Perturber(text_model(family), long)
-        Perturber(text_model(family), text_inputs(text_model(family), (most, 5)))
+    """Ids and places of a BERT are rows of the table of `test_supported`."""
+    model, inputs = model_and_texts()
+    model.register_forward_pre_hook(lambda *_: pytest.fail("it ran"))
+    other = {"input_ids": inputs.input_ids + 30}, {"token_type_ids": 0 * inputs.input_ids + 3}
+    for given, said in zip(other, (r"token id \d+ in row 0", "token type 3 in row 0: .* types 0 to 1"), strict=True):
+        refused(InputError, said, attribute, "saliency", model, TextInputs(**{**vars(inputs), **given}))
+    for family, most in (("roberta", 62), ("distilbert", 64)):
+        model = text_model(family)
+        refused(InputError, f"places for {most}: .*length={most}", Perturber, model, text_inputs(model, (most + 1, 5)))
+        Perturber(model, text_inputs(model, (most, 5)))
 
 
-def test_special_tokens_of_another_model_are_noted() -> None:
-    with pytest.warns(UserWarning, match=r"its pad token has the id 0, and the model says 1: is this the model's own"):
-        table = evaluate(text_model("roberta"), ["a fine film"], tokenizer=tokenizer(), methods=["random"])
-    assert "pad token" in table.attrs["notes"]["tokenizer"]
+def test_a_tokenizer_that_is_much_smaller_than_the_model_is_noted() -> None:
+    """One whose pad token is another stands in the table of `test_supported`."""
     with warnings.catch_warnings(action="error"):
         assert explain(text_model(), ["a fine film"], ["random"], tokenizer=tokenizer())
-    wide = transformers.BertForSequenceClassification(
-        transformers.BertConfig(
-            vocab_size=2000, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4
-        )
-    ).eval()
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    wide = transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=2000, **sizes)).eval()
     with pytest.warns(UserWarning, match="it has 20 tokens, and the model ids for 2000"):
         explain(wide, ["a fine film"], ["random"], tokenizer=tokenizer())
 
