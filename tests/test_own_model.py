@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from bag_model import Bag
 from PIL import Image
-from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+from toy_models import Bag, image_inputs, text_inputs, text_model, tokenizer, vision_model
 
 from faithbook.engine.plan import find_notebook, make_job, notebook_parameters
 from faithbook.engine.run import papermill_line

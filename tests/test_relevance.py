@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -80,7 +79,7 @@ def normalised(shares: list[Tensor], total: Tensor) -> list[Tensor]:
     return [share * (s.abs() / both) * (total / s) for share, s in zip(shares, sums, strict=True)]
 
 
-def test_linear_is_the_loop_over_positive_contributions() -> None:
+def test_linear_convolution_and_pooling_are_the_loop_over_positive_contributions() -> None:
     x, weight, bias, start = numbers(2, 3, 5), numbers(4, 5, seed=1), numbers(4, seed=2), numbers(2, 3, 4, seed=3)
     x[0, 0], weight[1] = numbers(5).abs(), -numbers(5, seed=4).abs()
     (got,) = handed(lambda x: functional.linear(x, weight, bias), start, x)
@@ -91,26 +90,20 @@ def test_linear_is_the_loop_over_positive_contributions() -> None:
     assert any_positive[0, 0].tolist() == [True, False, True, True]
     assert torch.allclose(got.sum(-1), (start * any_positive).sum(-1))
     assert handed(lambda x: functional.linear(x, -weight.abs()), start, x.abs())[0].eq(0).all()
-
-
-def test_convolution_is_the_linear_rule_on_each_patch() -> None:
-    x, weight, bias, start = numbers(2, 3, 4, 4), numbers(5, 3, 2, 2, seed=1), numbers(5), numbers(2, 5, 2, 2, seed=3)
-    (got,) = handed(lambda x: functional.conv2d(x, weight, bias, stride=2), start, x)
+    # A convolution on each patch.
+    x, weight, start = numbers(2, 3, 4, 4), numbers(5, 3, 2, 2, seed=1), numbers(2, 5, 2, 2, seed=3)
+    (got,) = handed(lambda x: functional.conv2d(x, weight, numbers(5), stride=2), start, x)
     for b, i, j in itertools.product(range(2), range(2), range(2)):
         patch = x[b, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2]
         expected = positive_loop(patch.flatten(), weight.flatten(1), start[b, :, i, j]).view_as(patch)
         assert torch.allclose(got[b, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2], expected, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "pool", [lambda x: x.mean(dim=1), lambda x: torch.mean(x, -2), lambda x: x.sum(1), lambda x: torch.sum(x, (1,))]
-)
-def test_pooling_is_the_linear_rule_with_equal_weights(pool: Callable[[Tensor], Tensor]) -> None:
+    # Means and sums with equal weights.
     x, start = numbers(2, 4, 3), numbers(2, 3, seed=1)
     x[1, :, 2] = -1
-    (got,) = handed(pool, start, x)
-    for b, d in itertools.product(range(2), range(3)):
-        assert torch.allclose(got[b, :, d], positive_loop(x[b, :, d], torch.ones(1, 4), start[b, d : d + 1]))
+    for pool in (lambda x: x.mean(dim=1), lambda x: torch.mean(x, -2), lambda x: torch.sum(x, (1,))):
+        (got,) = handed(pool, start, x)
+        for b, d in itertools.product(range(2), range(3)):
+            assert torch.allclose(got[b, :, d], positive_loop(x[b, :, d], torch.ones(1, 4), start[b, d : d + 1]))
 
 
 def in_place_add(u: Tensor, v: Tensor) -> Tensor:
@@ -119,19 +112,7 @@ def in_place_add(u: Tensor, v: Tensor) -> Tensor:
     return u
 
 
-@pytest.mark.parametrize(
-    "add",
-    [
-        lambda u, v: u + v,
-        torch.add,
-        torch.Tensor.add,
-        lambda u, v: u.add(other=v),
-        lambda u, v: u.__add__(v),
-        in_place_add,
-        lambda u, v: u.clone().add_(v),
-        lambda u, v: torch.add(u, v / 3, alpha=3),
-    ],
-)
+@pytest.mark.parametrize("add", [torch.add, in_place_add, lambda u, v: torch.add(u, v / 3, alpha=3)])
 @pytest.mark.parametrize("shape", [(2, 3, 4), (1, 3, 4), (4,)])
 def test_sum_is_the_equations_row_by_row(add: Callable[[Tensor, Tensor], Tensor], shape: tuple[int, ...]) -> None:
     u, v, start = numbers(2, 3, 4), numbers(*shape, seed=1), numbers(2, 3, 4, seed=2)
@@ -146,20 +127,7 @@ def test_sum_is_the_equations_row_by_row(add: Callable[[Tensor, Tensor], Tensor]
     assert torch.allclose(expected_u.sum((1, 2)) + expected_v.sum((1, 2)), start.sum((1, 2)))
 
 
-def test_sum_where_it_or_a_share_vanishes() -> None:
-    start = torch.tensor([[1.0, 2.0], [1.0, 1.0], [3.0, 4.0]])
-    u = torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]])
-    v = torch.tensor([[-1.0, 1.0], [1.0, 3.0], [-1.0, -2.0]])
-    got_u, got_v = handed(torch.add, start, u, v)
-    # Row 0: u + v = 0 at one place, which has no share; the rest is scaled up to all 3. Row 1: u's shares 1/2 and -1/2
-    # add up to nothing. Row 2: nothing is left to share out.
-    assert torch.allclose(got_u, torch.tensor([[0.0, 1.5], [0.0, 0.0], [0.0, 0.0]]))
-    assert torch.allclose(got_v, torch.tensor([[0.0, 1.5], [0.5, 1.5], [0.0, 0.0]]))
-
-
-@pytest.mark.parametrize(
-    "multiply", [lambda u, v: u @ v, torch.matmul, torch.Tensor.matmul, lambda u, v: u.__matmul__(v)]
-)
+@pytest.mark.parametrize("multiply", [torch.matmul, lambda u, v: u.__matmul__(v)])
 def test_product_is_the_equations_row_by_row(multiply: Callable[[Tensor, Tensor], Tensor]) -> None:
     u, v, start = numbers(2, 2, 3, 4), numbers(2, 2, 4, 5, seed=1), numbers(2, 2, 3, 5, seed=2)
     got = handed(multiply, start, u, v)
@@ -179,65 +147,28 @@ def test_product_is_the_equations_row_by_row(multiply: Callable[[Tensor, Tensor]
 @pytest.mark.parametrize(
     "operation",
     [
-        functional.gelu,
-        nn.GELU(approximate="tanh"),
-        nn.ReLU(),
-        torch.relu,
-        torch.Tensor.relu,
-        nn.SiLU(),
+        nn.GELU(approximate="tanh"), nn.ReLU(), torch.Tensor.relu, nn.SiLU(), nn.Dropout(0.5).eval(),
         lambda x: functional.softmax(x, dim=-1),
-        lambda x: torch.softmax(x, -1),
-        lambda x: x.softmax(dim=-1),
-        lambda x: functional.layer_norm(x, (4,), x.new_ones(4), x.new_zeros(4)),
         nn.LayerNorm(4).double(),
-        nn.Dropout(0.5).eval(),
-        nn.ReLU(inplace=False),
         lambda x: nn.ReLU(inplace=True)(x.clone()),
-        lambda x: x * 0.5,
-        lambda x: 2 * x,
-        lambda x: x / 3,
-        lambda x: 1 + x,
-        lambda x: x * torch.arange(4, dtype=torch.float64),
+        lambda x: 2 * x / 3 + 1,
         lambda x: nn.Parameter(torch.ones(4, dtype=torch.float64)) * x,
-        timm.layers.LayerScale(4).double(),
         timm.layers.RmsNorm(4).double(),
         lambda x: timm.layers.LayerScale(4, inplace=True).double()(x.clone()),
         lambda x: x.transpose(0, 1).reshape(3, 2, 2, 2).permute(1, 0, 2, 3).flatten(2).contiguous().view(2, 3, 4),
         lambda x: torch.cat([x[:, :1], x[:, 1:]], dim=1),
-        lambda x: torch.stack(x.unbind(0)),
         lambda x: torch.stack([x.mT.select(2, i) for i in range(3)], dim=1),
     ],
-)
+)  # fmt: skip
 def test_what_passes(operation: Callable[[Tensor], Tensor]) -> None:
     start = numbers(2, 3, 4, seed=1)
     (got,) = handed(operation, start, numbers(2, 3, 4))
     assert torch.equal(got, start)
-
-
-def test_concatenation_moves_and_expansion_adds_up() -> None:
+    # What is used twice adds up.
     token, x, start = numbers(1, 1, 4), numbers(2, 3, 4), numbers(2, 4, 4, seed=1)
-    got = handed(lambda c, x: torch.cat([c.expand(2, -1, -1), x], dim=1), start, token, x)
+    got = handed(lambda c, x: torch.cat([c.expand(2, -1, -1), operation(x)], dim=1), start, token, x)
     assert torch.equal(got[0], start[:, :1].sum(0, keepdim=True))
     assert torch.equal(got[1], start[:, 1:])
-
-
-def test_in_place_changes_are_seen_by_other_names_and_never_missed() -> None:
-    x = numbers(2, 3).requires_grad_()
-    weight = numbers(3, 3, seed=1)
-    with lrp_rules():
-        a = x * 1
-        b = a
-        a += 1
-        a[:, 0] += x[:, 0]
-    assert b is a
-    assert torch.equal(a, torch.cat([2 * x[:, :1] + 1, x[:, 1:] + 1], dim=1))
-    (got,) = torch.autograd.grad(a, x, torch.ones_like(a))
-    assert torch.allclose(got.sum(), torch.tensor(6.0).double())
-    with lrp_rules():
-        a = x * 1
-        out = functional.linear(a, weight)
-        a += 1
-    refused(RuntimeError, "inplace", torch.autograd.grad, out.sum(), x)
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -282,40 +213,21 @@ def test_tokens_get_all_but_what_has_no_positive_contribution(
     assert got.abs().sum((1, 2)).max() > 0.1
 
 
-@pytest.mark.parametrize("biases", [False, True], ids=["bias-free", "biases"])
-def test_wider_models_drop_nothing(biases: bool) -> None:
-    _, got, _ = propagate(vit(biases=biases, embed_dim=48, depth=3), images(), lrp_rules)
-    assert torch.allclose(got.sum((1, 2)), torch.ones(3), rtol=1e-4)
-
-
 @pytest.mark.parametrize("rules", [lrp_rules, conservative_rules])
-@pytest.mark.parametrize("name", ["plain", "distilled", "no class token"])
-def test_a_batch_is_its_rows(rules: Callable[[], Any], name: str) -> None:
-    model = vit(**VARIANTS[name])
-    _, whole, _ = propagate(model, images(4), rules)
+def test_a_batch_is_its_rows_nan_stays_in_its_row_and_the_backward_may_run_inside(rules: Callable[[], Any]) -> None:
+    model, pixels = vit(), images(4)
+    _, whole, _ = propagate(model, pixels, rules)
     for b in range(4):
-        _, alone, _ = propagate(model, images(4)[b : b + 1], rules)
-        assert torch.allclose(whole[b : b + 1], alone, rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize("rules", [lrp_rules, conservative_rules])
-def test_nan_stays_in_its_row_and_is_not_hidden(rules: Callable[[], Any]) -> None:
-    pixels = images()
+        assert torch.allclose(whole[b : b + 1], propagate(model, pixels[b : b + 1], rules)[1], rtol=1e-3, atol=1e-5)
     pixels[1] = float("nan")
-    _, got, _ = propagate(vit(), pixels, rules)
+    _, got, _ = propagate(model, pixels, rules)
     assert got[1].isnan().any()
-    assert torch.allclose(got[[0, 2]], propagate(vit(), images(), rules)[1][[0, 2]], rtol=1e-3, atol=1e-5)
-
-
-def test_the_backward_may_run_inside() -> None:
-    model = vit()
-    with plain_attention(model := replica(model)), lrp_rules():
+    assert torch.allclose(got[[0, 2, 3]], whole[[0, 2, 3]], rtol=1e-3, atol=1e-5)
+    with plain_attention(model := replica(model)), rules():
         pixels = images().requires_grad_()
         logits = model(pixels)
-        target = logits.argmax(dim=-1)
-        (got,) = torch.autograd.grad(logits.gather(1, target[:, None]), pixels, torch.ones(3, 1), retain_graph=True)
-    (outside,) = torch.autograd.grad(logits.gather(1, target[:, None]).sum(), pixels)
-    assert torch.equal(got, outside)
+        (inside,) = torch.autograd.grad(logits, pixels, torch.ones_like(logits), retain_graph=True)
+    assert torch.equal(inside, torch.autograd.grad(logits, pixels, torch.ones_like(logits))[0])
 
 
 @pytest.mark.parametrize(
@@ -326,7 +238,6 @@ def test_the_backward_may_run_inside() -> None:
         (lambda x: 1 / x, "'__rdiv__'"),
         (lambda x: x - x.mT, "'sub'"),
         (lambda x: x.amax(dim=1), "'amax'"),
-        (lambda x: x.exp(), "'exp'"),
         (lambda x: torch.einsum("bij->bji", x), "'einsum'"),
         (lambda x: x @ torch.eye(3), "'matmul'"),
         (lambda x: functional.linear(x, x[0]), "'linear'"),
@@ -336,53 +247,55 @@ def test_the_backward_may_run_inside() -> None:
         (lambda x: functional.dropout(x, 0.1), "training mode"),
         (lambda x: functional.scaled_dot_product_attention(x, x, x), "plain_attention"),
         (lambda x: nn.MultiheadAttention(3, 1)(x, x, x), "multi_head_attention_forward"),
+        (lambda x: forgiving(x), "'mul'"),
     ],
 )
 def test_an_operation_without_a_rule_is_refused_by_name(operation: Callable[[Tensor], Any], named: str) -> None:
     x = torch.rand(2, 3, 3).requires_grad_()
     with pytest.raises(ModelError, match=named), lrp_rules():
         operation(x)
-    # What does not depend on the input is free.
-    with lrp_rules():
-        free = torch.rand(2, 3, 3)
-        assert (free * free).exp().amax() > 0
-        with torch.no_grad():
-            assert (x * x).sum() > 0
-
-
-def test_a_refusal_that_the_model_swallows_is_raised_in_the_end() -> None:
-    def forgiving(x: Tensor) -> Tensor:
-        try:
-            return x * x
-        except TypeError:
-            return x
-
-    with pytest.raises(ModelError, match="'mul'"), lrp_rules():
-        forgiving(torch.rand(2, 3, requires_grad=True))
+    # What does not depend on the input is free, and another's error is passed on.
+    with lrp_rules(), torch.no_grad():
+        assert (x * x).exp().amax() > 0
     with pytest.raises(RuntimeError, match="shape"), lrp_rules():
-        torch.rand(2, 3, requires_grad=True).view(7)
+        x.view(7)
+
+
+def test_a_change_in_place_of_what_a_rule_has_kept_is_never_missed() -> None:
+    x = numbers(2, 3).requires_grad_()
+    with lrp_rules():
+        a = x * 1
+        out = functional.linear(a, numbers(3, 3, seed=1))
+        a += 1
+    refused(RuntimeError, "inplace", torch.autograd.grad, out.sum(), x)
+
+
+def forgiving(x: Tensor) -> Tensor:
+    """A model that swallows the refusal."""
+    try:
+        return x * x
+    except TypeError:
+        return x
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "named", "rules"),
     [
-        ({"global_pool": "max"}, "'amax'"),
-        ({"global_pool": "avgmax"}, "'amax'"),
-        ({"global_pool": "map"}, "'matmul'"),
-        ({"mlp_layer": timm.layers.SwiGLU}, "'mul'"),
-        ({"attn_layer": "diff"}, "rule for"),
+        ({"global_pool": "max"}, "'amax'", lrp_rules),
+        ({"global_pool": "map"}, "'matmul'", lrp_rules),
+        ({"mlp_layer": timm.layers.SwiGLU}, "'mul'", lrp_rules),
+        ({"attn_layer": "diff"}, "rule for", lrp_rules),
+        ({"norm_layer": "rmsnorm"}, "rms_norm", conservative_rules),
     ],
 )
-def test_models_that_are_refused(options: dict[str, Any], named: str) -> None:
-    refused(ModelError, named, propagate, vit(**options), images(), lrp_rules)
+def test_models_that_are_refused(options: dict[str, Any], named: str, rules: Callable[[], Any]) -> None:
+    refused(ModelError, named, propagate, vit(**options), images(), rules)
 
 
 def test_the_switches_of_attention_come_back_one_by_one() -> None:
     model = vit(depth=3)
     for block, fused in zip(model.blocks, (True, False, True), strict=True):
         block.attn.fused_attn = fused
-    with plain_attention(model):
-        assert not any(block.attn.fused_attn for block in model.blocks)
     with pytest.raises(RuntimeError), plain_attention(model):
         model(torch.rand(1, 2, 8, 8))
     assert [block.attn.fused_attn for block in model.blocks] == [True, False, True]
@@ -392,37 +305,3 @@ def test_the_switches_of_attention_come_back_one_by_one() -> None:
         # And the context is gone after the error.
         x = torch.rand(2, 3, requires_grad=True)
         assert torch.allclose(torch.autograd.grad((x * x).sum(), x)[0], 2 * x)
-        assert model(images()).shape == (3, 3)
-
-
-def test_conservative_attribution_adds_up_and_has_a_closed_form() -> None:
-    """One block of attention alone, no biases: the logit is linear in the tokens once the factors are fixed."""
-    model = vit(depth=1, num_heads=1, biases=False)
-    with torch.no_grad():
-        model.blocks[0].mlp.fc2.weight.zero_()
-    x, got, logits = propagate(model, images(), conservative_rules)
-    assert torch.allclose((x * got).sum((1, 2)), logits[:, -1], rtol=1e-4, atol=1e-5)
-    _, plain, _ = propagate(model, images(), nullcontext)
-    assert not torch.allclose((x * plain).sum((1, 2)), logits[:, -1], rtol=0.1, atol=0.1)
-
-    block = model.blocks[0]
-    centre = torch.eye(8) - 1 / 8
-    q, k, v = block.attn.qkv.weight.detach().chunk(3)
-    deviation = (x @ centre).square().mean(-1, keepdim=True).add(block.norm1.eps).sqrt()
-    first = x @ centre / deviation * block.norm1.weight
-    weights = (first @ q.T @ (first @ k.T).mT / 8**0.5).softmax(-1)[:, 0]
-    mixed = x[:, 0] + (weights[:, None] @ first)[:, 0] @ v.T @ block.attn.proj.weight.T
-    last = (mixed @ centre).square().mean(-1, keepdim=True).add(model.norm.eps).sqrt()
-    read = (model.head.weight[-1] * model.norm.weight) @ centre / last
-    through = (read @ block.attn.proj.weight @ v * block.norm1.weight) @ centre
-    expected = weights[..., None] / deviation * through[:, None]
-    expected[:, 0] += read
-    assert torch.allclose(got, expected, atol=1e-5)
-
-
-def test_conservative_rules_refuse_norms_that_they_do_not_know() -> None:
-    refused(ModelError, "rms_norm", propagate, vit(norm_layer="rmsnorm"), images(), conservative_rules)
-    with conservative_rules():
-        x = torch.rand(2, 3, requires_grad=True)
-        assert not x.softmax(-1).requires_grad and not functional.softmax(x, -1).requires_grad
-        assert torch.allclose(functional.layer_norm(x, (3,)), nn.LayerNorm(3)(x))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
-from bag_model import Bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from refusals import refused
 from test_bounds import table
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, vision_model
+from toy_models import Bag, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib.bounds import beam_bounds, exact_bounds, most_rows
-from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.catalogue import FAMILIES
 from faithlib.errors import InputError
 from faithlib.evaluation import count_rows, evaluate
 from faithlib.inputs import Inputs, WordInputs
@@ -71,6 +69,17 @@ def test_the_count_is_what_all_families_run_together(kind: str, erase: str) -> N
     assert ran(model, inputs, **given) == found.together == sum(found.each) < sum(found.alone.values())
 
 
+def test_counting_asks_the_model_nothing_and_counts_inputs_and_bounds_where_there_is_no_method() -> None:
+    def never(texts: list[str]) -> list[list[float]]:
+        pytest.fail("the model was asked")
+
+    inputs = WordInputs.from_texts(["one " * n for n in (6, 5, 4)])
+    assert count_rows(never, inputs, methods={}).together == len(inputs)
+    assert count_rows(never, inputs, methods={}, metrics=["naopc_morf"]).each == (2**6, 2**5, 2**4)
+    scores = {"mine": torch.ones(2, 2)}
+    refused(InputError, r"scores of 'mine' have shape \(2, 2\)", count_rows, never, inputs, methods=scores)
+
+
 @settings(max_examples=12, deadline=None)
 @given(
     lengths=st.lists(st.integers(3, 14), min_size=1, max_size=5).map(tuple),
@@ -85,35 +94,6 @@ def test_the_count_holds_for_any_sizes_and_options(lengths, erase, draws, groups
     scores = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
     given = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
     assert ran(BAG, inputs, **given) == count_rows(BAG, inputs, **given).together
-
-
-def test_rows_of_a_function_are_counted_as_they_run() -> None:
-    def positive(texts: list[str]) -> NDArray[np.float64]:
-        share = np.array([text.split().count("good") / (1 + len(text.split())) for text in texts])
-        return np.stack([1 - share, share], axis=1)
-
-    inputs = WordInputs.from_texts(["a good good film", "bad"])
-    given = {"methods": {"mine": torch.rand(inputs.feature_mask.shape)}, "metrics": ["aopc_morf", "saco", "ns"]}
-    assert ran(positive, inputs, **given) == count_rows(positive, inputs, **given).together
-
-
-def test_counting_asks_the_model_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs = BAG.texts((16, 9, 6))
-    monkeypatch.setattr(BAG, "forward", lambda *_, **__: pytest.fail("the model was asked"))
-    found = count_rows(BAG, inputs, methods={"mine": torch.rand(inputs.feature_mask.shape)}, metrics=list(METRICS)[:11])
-    assert found.together > len(inputs)
-
-
-def test_no_method_asks_for_the_inputs_and_their_bounds_alone() -> None:
-    inputs = BAG.texts((8, 7, 6))
-    assert count_rows(BAG, inputs, methods={}).together == len(inputs)
-    searched = count_rows(BAG, inputs, methods={}, metrics=["naopc_morf"])
-    assert searched.each == (2**6, 2**5, 2**4)
-
-
-def test_scores_that_do_not_fit_are_refused_before_anything_is_counted() -> None:
-    with pytest.raises(InputError, match=r"scores of 'mine' have shape \(2, 2\)"):
-        count_rows(BAG, BAG.texts((8, 7)), methods={"mine": torch.ones(2, 2)})
 
 
 @settings(max_examples=40, deadline=None)
