@@ -39,20 +39,15 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_the_environment_goes_before_the_driver(driver: Path) -> None:
+def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert devices.visible({}) == ["0", "1"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": "1,GPU-5f"}) == ["1", "GPU-5f"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
-    driver.unlink()
-    driver.with_name("nvidia-smi").write_text("#!/bin/sh\nexit 9\n")
-    driver.chmod(0o755)
-    assert devices.visible({}) == []
-
-
-def test_jobs_of_a_build_know_the_gpus_that_they_share(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert devices.shared() == {devices.DEVICES: "0,1"}
+    assert devices.shared() == {devices.DEVICES: "0,1"}  # what jobs of a build are told
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert devices.shared() == {}
+    driver.write_text("#!/bin/sh\nexit 9\n")
+    assert devices.visible({}) == []
 
 
 def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
