@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 import tiny
 
-from faithbook.engine import devices
+from faithbook.engine import devices, machine
 
 # Notes which GPU it sees, and goes on when another has begun as well, or after some seconds.
 SEES = """
@@ -34,7 +35,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the locks are
-    for name in (devices.VISIBLE, devices.DEVICES):
+    for name in (devices.VISIBLE, machine.RUN):
         monkeypatch.delenv(name, raising=False)
     return path
 
@@ -43,9 +44,9 @@ def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytes
     assert devices.visible({}) == ["0", "1"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": "1,GPU-5f"}) == ["1", "GPU-5f"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
-    assert devices.shared() == {devices.DEVICES: "0,1"}  # what jobs of a build are told
+    assert devices.shared() == {devices.DEVICES: ["0", "1"]}  # what jobs of a build are told
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert devices.shared() == {}
+    assert devices.shared() == {devices.DEVICES: []}
     driver.write_text("#!/bin/sh\nexit 9\n")
     assert devices.visible({}) == []
 
@@ -53,7 +54,7 @@ def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytes
 def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with devices.held() as outside:
         assert outside == {}
-    monkeypatch.setenv(devices.DEVICES, "0,1")
+    monkeypatch.setenv(machine.RUN, json.dumps(devices.shared()))
     with devices.held() as one, devices.held() as two:
         assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two)] == ["0", "1"]
     with devices.held() as again:
