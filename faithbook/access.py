@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from faithbook.paths import root
 from faithlib.errors import InputError
 
+T = TypeVar("T")
 CARDS = "cards"
 _TABLES = ("data", "data/published")
 _declared: frozenset[str] | None = None
 _opened: set[str] = set()
-_listening: list[set[str]] = []  # what calls that are being remembered have asked so far
+_remembered: list[Callable[[], None]] = []  # each forgets what one loader has read
 
 
 def declare(names: Iterable[str] | None) -> None:
@@ -31,12 +32,12 @@ def declare(names: Iterable[str] | None) -> None:
     global _declared
     _declared = None if names is None else frozenset(names)
     _opened.clear()
+    for forget in _remembered if names is not None else ():
+        forget()
 
 
 def require(*names: str) -> None:
     """Take note that these are opened; InputError inside a run that has not declared one of them."""
-    for heard in _listening:
-        heard.update(names)
     if _declared is None:
         return
     for name in names:
@@ -48,25 +49,11 @@ def require(*names: str) -> None:
     _opened.update(names)
 
 
-def remembered(load: Callable[..., Any]) -> Callable[..., Any]:
-    """`functools.cache` for what opens something: an answer given again is asked for again, as if it were read."""
-    kept: dict[Hashable, tuple[Any, set[str]]] = {}
-
-    @functools.wraps(load)
-    def loaded(*which: Hashable) -> Any:
-        if which in kept:
-            require(*sorted(kept[which][1]))
-        else:
-            _listening.append(set())
-            try:
-                found = load(*which)
-            finally:
-                heard = _listening.pop()
-            kept[which] = (found, heard)
-        return kept[which][0]
-
-    loaded.cache_clear = kept.clear  # type: ignore[attr-defined]
-    return loaded
+def remembered(load: Callable[..., T]) -> Callable[..., T]:
+    """`functools.cache` for what opens something; a run that begins opens it anew."""
+    cached = functools.cache(load)
+    _remembered.append(cached.cache_clear)
+    return cached
 
 
 def opened() -> list[str]:

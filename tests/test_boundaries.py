@@ -81,6 +81,32 @@ def test_what_a_notebook_reaches_is_seen() -> None:
     assert "torch" not in reached("import faithbook.paths")
 
 
+# --- names ---------------------------------------------------------------------------------------------------------
+
+# What fits everything names nothing; `own` alone is a folder: of notebooks for what a reader brings.
+SAY_NOTHING = {"found", "told", "said", "own", "here", "beside"}
+CODE = [*MODULES, *sorted((ROOT / "notebooks").rglob("*.py"))]
+
+
+def names_given(source: str) -> set[str]:
+    """The names of functions, parameters, variables and attributes that a file makes, without leading underscores."""
+    given: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            given.add(node.name)
+        elif isinstance(node, ast.arg):
+            given.add(node.arg)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            given.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return {name.strip("_") for name in given}
+
+
+def test_names_say_what_they_hold() -> None:
+    assert names_given("def f(a, *, b_): self._c = d = 1") == {"f", "a", "b", "c", "d"}
+    empty = {path.name: names for path in CODE if (names := names_given(path.read_text()) & SAY_NOTHING)}
+    assert empty == {"profiles.py": {"own"}}
+
+
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 import tiny
 
-from faithbook.engine import devices
+from faithbook.engine import devices, machine
 
 # Notes which GPU it sees, and goes on when another has begun as well, or after some seconds.
 SEES = """
@@ -34,31 +35,26 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the locks are
-    for name in (devices.VISIBLE, devices.DEVICES):
+    for name in (devices.VISIBLE, machine.RUN):
         monkeypatch.delenv(name, raising=False)
     return path
 
 
-def test_the_environment_goes_before_the_driver(driver: Path) -> None:
+def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert devices.visible({}) == ["0", "1"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": "1,GPU-5f"}) == ["1", "GPU-5f"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
-    driver.unlink()
-    driver.with_name("nvidia-smi").write_text("#!/bin/sh\nexit 9\n")
-    driver.chmod(0o755)
-    assert devices.visible({}) == []
-
-
-def test_jobs_of_a_build_know_the_gpus_that_they_share(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert devices.shared() == {devices.DEVICES: "0,1"}
+    assert devices.shared() == {devices.DEVICES: ["0", "1"]}  # what jobs of a build are told
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert devices.shared() == {}
+    assert devices.shared() == {devices.DEVICES: []}
+    driver.write_text("#!/bin/sh\nexit 9\n")
+    assert devices.visible({}) == []
 
 
 def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with devices.held() as outside:
         assert outside == {}
-    monkeypatch.setenv(devices.DEVICES, "0,1")
+    monkeypatch.setenv(machine.RUN, json.dumps(devices.shared()))
     with devices.held() as one, devices.held() as two:
         assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two)] == ["0", "1"]
     with devices.held() as again:

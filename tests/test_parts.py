@@ -27,9 +27,10 @@ from faithbook import language
 from faithbook.access import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
+from faithbook.engine.machine import RUN
 from faithbook.engine.plan import NOTEBOOK, PARTS, Job, make_job, notebook_parameters, plan, specification
 from faithbook.engine.profiles import table
-from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
+from faithbook.engine.run import load, load_manifests, load_units, start_run
 from faithbook.paths import raw_dir, root
 from faithbook.sources import files, object_scenes
 from faithlib.errors import InputError, UnknownNameError
@@ -80,11 +81,11 @@ def in_this_process(job: Job, folder: Path) -> None:
     code = f"{head}{tag}{cell}\nglobals().update(PARAMETERS)\n# %%{after}"
     upstream = [str(earlier.folder) for earlier in job.upstream]
     told = {"job": specification(job), "folder": str(folder), "upstream": upstream}
-    os.environ[RUN_VARIABLE] = json.dumps(told)
+    os.environ[RUN] = json.dumps(told)
     try:
         exec(compile(code, str(job.source), "exec"), {"PARAMETERS": dict(job.parameters)})
     finally:
-        del os.environ[RUN_VARIABLE]
+        del os.environ[RUN]
         declare(None)
     (folder / NOTEBOOK).write_text("{}")
 

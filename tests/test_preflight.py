@@ -112,28 +112,22 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_only_what_is_not_there_is_trained(
-    tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, begun: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(plans, "results_dir", lambda profile: tmp_path / "results")
     weights = tmp_path / "text" / "movie-l3-seed0" / "adapter_model.safetensors"
     weights.parent.mkdir(parents=True)
     weights.write_bytes(b"")
-    assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
+    taken_away = next(job for job in trainings("laptop", "naopc") if checkpoint_of(job) != weights.parent)
+    taken_away.folder.mkdir(parents=True)
+    taken_away.manifest.write_text("{}")  # it was trained once
+    line = ["train", "--profile", "laptop", "--study", "naopc"]
+    assert main([*line, "--missing"]) == 0
     assert "movie-l3-seed0 is there" in capsys.readouterr().out
     missing = [*begun]
-    assert main(["train", "--profile", "laptop", "--study", "naopc"]) == 0
+    assert len(missing) == 5 and checkpoint_of(taken_away).name in missing
+    assert main(line) == 0
     assert begun[len(missing) :] == ["movie-l3-seed0", *missing]
-    assert len(missing) == 5
-
-
-def test_a_checkpoint_that_was_taken_away_is_made_again(
-    tmp_path: Path, begun: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plans, "results_dir", lambda profile: tmp_path / "results")
-    job = trainings("laptop", "naopc")[0]
-    job.folder.mkdir(parents=True)
-    job.manifest.write_text("{}")  # it was trained once
-    assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
-    assert checkpoint_of(job).name in begun
 
 
 def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,22 +139,19 @@ def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
 
-    def changed(before: dict[str, str]) -> set[str]:
-        return {job.label.split()[1] for job in trainings("paper") if job.run_id != before[job.label]}
-
     def ids() -> dict[str, str]:
         return {job.label: job.run_id for job in trainings("paper")}
 
     before, path = ids(), tmp_path / "notebooks" / "profiles.yaml"
-    how = "model: allenai/scibert_scivocab_uncased, batch_size: "
-    assert f"{how}4" in path.read_text()
-    path.write_text(path.read_text().replace(f"{how}4", f"{how}8"))
-    assert changed(before) == {"evinf"}
-    before = ids()
-    path.write_text(
-        path.read_text().replace("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", 1)
-    )
-    assert changed(before) == {"multirc"}
+    for old, new, dataset in (
+        ("scibert_scivocab_uncased, batch_size: 4", "scibert_scivocab_uncased, batch_size: 8", "evinf"),
+        ("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", "multirc"),
+    ):
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        assert {label.split()[1] for label, run in ids().items() if run != before[label]} == {dataset}
+        path.write_text(text)
 
 
 def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
@@ -234,10 +225,9 @@ def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixtu
 
 
 def test_every_model_of_the_hub_is_in_the_table() -> None:
-    for profile in table().profiles:
-        for need in needs_of(profile) if profile == "paper" else ():
-            if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
-                assert hub.repository(need.name) in table().hub, need.name
+    for need in needs_of("paper"):
+        if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
+            assert hub.repository(need.name) in table().hub, need.name
     for model in table().hub.values():
         assert len(model.revision) in (0, 40)
 

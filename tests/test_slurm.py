@@ -26,8 +26,11 @@ pytestmark = [
 # What a job finds around it, for the test to see.
 SEES = """
 # %%
-names = ("FAITHLIB_PRECISION", "FAITHLIB_DATA", "HF_HOME", "FAITHLIB_WARM", "SLURM_JOB_ID")
-(root() / f"seen-{dataset}").write_text(" ".join(os.environ.get(name, "-") for name in names))
+import json
+
+names = ("FAITHLIB_PRECISION", "FAITHLIB_DATA", "HF_HOME", "SLURM_JOB_ID")
+handed = sorted(set(json.loads(os.environ["FAITHLIB_RUN"])) - {"job", "folder", "upstream"})
+(root() / f"seen-{dataset}").write_text(" ".join([*(os.environ[name] for name in names), *handed]))
 
 # %%
 run.finish()
@@ -55,8 +58,7 @@ def start(home: Path, slurm: dict[str, str], *more: str, **asked: str | int) -> 
     asked = {"gpu": 1, "runtime": "240 * attempt", "mem_mb": "1000 * attempt", **asked}
     words += ["--set-resources", *(f"compute:{name}={value}" for name, value in asked.items())]
     line, environment = tiny.command(home, *words)
-    for name in (machine.PRECISION, "FAITHLIB_WARM"):
-        environment.pop(name, None)
+    environment.pop(machine.PRECISION, None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(line, env={**environment, **slurm}, text=True, start_new_session=True, **streams)
 
@@ -126,7 +128,7 @@ def test_jobs_ask_for_a_gpu_time_and_memory_and_find_what_all_share(
     assert "TimeLimit=00:30:00" in reported
     assert begun(cut, "movie") == begun(cut, "bbc") == 1  # whoever came second found it done
     for name, job in (("movie", movie), ("bbc", bbc)):
-        expected = [machine.precision(), "/shared/data", "/shared/hub", "-", number_of(asked_of(slurm, job)[0])]
+        expected = [machine.precision(), "/shared/data", "/shared/hub", number_of(asked_of(slurm, job)[0])]
         assert (cut / f"seen-{name}").read_text().split() == expected
 
 

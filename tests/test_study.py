@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,28 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@contextlib.contextmanager
+def edited(path: Path, old: str, new: str) -> Iterator[None]:
+    """For a while another file."""
+    text = path.read_text()
+    edit(path, old, new)
+    yield
+    path.write_text(text)
+
+
 def ids(profile: str = "smoke") -> dict[str, str]:
     return {job.label: job.run_id for job in plan(profile)}
+
+
+def changed(before: dict[str, str], profile: str = "smoke") -> set[str]:
+    """The jobs that have another id than before, or had none."""
+    return {label for label, run in ids(profile).items() if run != before.get(label)}
+
+
+def put(path: Path, text: str = "here") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
 
 
 # --- profiles and settings -------------------------------------------------------------------------------------------
@@ -63,28 +84,19 @@ def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, mes
         table()
 
 
-EXTENDS = """\
-  laptop:
-    extends: smoke
-    about: Larger.
-    settings:
-      count: {seeds: [0, 1]}
-"""
-
-
 def test_a_profile_has_the_settings_of_the_one_that_it_extends_but_for_its_own(home: Path) -> None:
     path = home / "notebooks" / "profiles.yaml"
     first, _, rest = path.read_text().partition("  laptop:\n")
-    path.write_text(f"{first}{EXTENDS}{rest[rest.index('studies:') :]}")
+    extends = "extends: smoke\n    about: Larger.\n    settings:\n      count: {seeds: [0, 1]}\n"
+    path.write_text(f"{first}  laptop:\n    {extends}{rest[rest.index('studies:') :]}")
     assert settings_of("count", "laptop") == {"datasets": ["movie", "bbc"], "seeds": [0, 1], "inputs": 3}
     assert settings_of("count", "smoke")["seeds"] == [0]
-    edit(path, "extends: smoke", "extends: smok")
-    with pytest.raises(UnknownNameError, match="profile above laptop that it extends, 'smok': did you mean 'smoke'"):
-        table()
-    edit(path, "extends: smok\n", "extends: smoke\n")
-    edit(path, "{seeds: [0, 1]}", "{seed: [0, 1]}")
-    with pytest.raises(UnknownNameError, match="setting of count in the profile laptop 'seed': did you mean 'seeds'"):
-        table()
+    for old, new, message in (
+        ("extends: smoke", "extends: smok", "profile above laptop that it extends, 'smok': did you mean 'smoke'"),
+        ("{seeds: [0, 1]}", "{seed: [0, 1]}", "setting of count in the profile laptop 'seed': did you mean 'seeds'"),
+    ):
+        with edited(path, old, new), pytest.raises(UnknownNameError, match=message):
+            table()
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -127,36 +139,22 @@ def test_a_plan_of_one_study_has_what_it_reads_of_others(home: Path) -> None:
 
 
 def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: Path) -> None:
-    before = ids()
-    source = home / "notebooks" / "compute" / "count.py"
-    profiles = home / "notebooks" / "profiles.yaml"
-
-    edit(profiles, "[movie, bbc], seeds: [0], inputs: 3", "[movie, bbc, section], seeds: [0], inputs: 3")
-    more = ids()
-    assert {label: more[label] for label in ("count movie 0", "count bbc 0")} == {
-        label: before[label] for label in ("count movie 0", "count bbc 0")
-    }
-    assert more["report"] != before["report"]  # it reads one run more
-    edit(profiles, "bbc, section]", "bbc]")
-    assert ids() == before
-
-    edit(profiles, "inputs: 3}", "inputs: {movie: 3, bbc: 3}}")
-    each = ids()
-    edit(profiles, "{movie: 3, bbc: 3}", "{movie: 3, bbc: 4}")
-    assert {label for label, value in ids().items() if value != each[label]} == {"count bbc 0", "report"}
-    edit(profiles, "{movie: 3, bbc: 4}", "3")
-    assert ids() == before
-
-    changes = [
-        (profiles, "inputs: 3", "inputs: 4"),
-        (source, "time.sleep(0.05)", "time.sleep(0.06)"),
-        (home / "requirements.lock", "", "torch==0"),
-    ]
-    for path, old, new in changes:
-        text = path.read_text()
-        path.write_text(text.replace(old, new, 1))
-        assert all(value != before[label] for label, value in ids().items()), path
-        path.write_text(text)
+    before, profiles = ids(), home / "notebooks" / "profiles.yaml"
+    source, every = home / "notebooks" / "compute" / "count.py", set(before)
+    for path, old, new, expected in (
+        (
+            profiles,
+            "[movie, bbc], seeds: [0], i",
+            "[movie, bbc, section], seeds: [0], i",
+            {"count section 0", "report"},
+        ),
+        (profiles, "inputs: 3}", "inputs: {movie: 3, bbc: 4}}", {"count bbc 0", "report"}),
+        (profiles, "inputs: 3}", "inputs: 4}", every),
+        (source, "time.sleep(0.05)", "time.sleep(0.06)", every),
+        (home / "requirements.lock", "", "torch==0", every),
+    ):
+        with edited(path, old, new):
+            assert changed(before) == expected, new
         assert ids() == before
 
 
@@ -174,24 +172,17 @@ def declared(
     )
     (home / "data" / "a.txt").write_text("a")
     for name in ("movie-seed0", "movie-seed1", "section-seed0"):
-        folder = home / "data" / "checkpoints" / "text" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "adapter.safetensors").write_bytes(b"weights")
-
-
-def changed(before: dict[str, str], profile: str = "smoke") -> set[str]:
-    """The jobs that have another id than before."""
-    return {label for label, run in ids(profile).items() if run != before[label]}
+        put(home / "data" / "checkpoints" / "text" / name / "adapter.safetensors", "weights")
 
 
 def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = {}
+    named = {}
     for precision in ("bfloat16", "float32"):
         monkeypatch.setenv(machine.PRECISION, precision)
         assert settings_of("soft_metrics", "laptop")["dtype"] == precision
-        ids[precision] = {job.label: job.run_id for job in plan("laptop", "soft") if job.kind == "compute"}
-    changed = {name.split()[0] for name, run in ids["float32"].items() if ids["bfloat16"][name] != run}
-    assert {"soft_metrics", "soft_variants", "soft_replayed"} <= changed < {name.split()[0] for name in ids["float32"]}
+        named[precision] = {job.label: job.run_id for job in plan("laptop", "soft") if job.kind == "compute"}
+    other = {name.split()[0] for name, run in named["float32"].items() if named["bfloat16"][name] != run}
+    assert {"soft_metrics", "soft_variants", "soft_replayed"} <= other < {name.split()[0] for name in named["float32"]}
 
 
 @pytest.mark.parametrize(
@@ -214,16 +205,12 @@ def test_auto_is_bfloat16_where_the_processor_multiplies_faster_in_it(
     assert machine.precision() == precision
 
 
-@pytest.mark.parametrize(("multiplies", "precision"), [(True, "bfloat16"), (False, "float32")])
-def test_a_gpu_that_only_emulates_bfloat16_trains_in_float32(
-    *, multiplies: bool, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_that_only_emulates_bfloat16_trains_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine.PRECISION, "float32")
-    monkeypatch.setattr(
-        "torch.cuda.is_bf16_supported", lambda *, including_emulation: including_emulation or multiplies
-    )
-    assert precision_on("cuda") == precision
-    assert precision_on("cpu") == "float32"
+    for multiplies, precision in ((True, "bfloat16"), (False, "float32")):
+        answer = lambda *, including_emulation, its=multiplies: including_emulation or its  # noqa: E731
+        monkeypatch.setattr("torch.cuda.is_bf16_supported", answer)
+        assert (precision_on("cuda"), precision_on("cpu")) == (precision, "float32")
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
@@ -238,54 +225,57 @@ def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
 
 def test_a_source_counts_by_its_own_digests(home: Path) -> None:
     declared(home, "[texts]")
-    listed = home / "data" / "sources.toml"
-    before = ids()
-    edit(listed, '"2"', '"3"')
-    assert not changed(before)
-    edit(listed, '"1"', '"3"')
-    assert changed(before) == set(before)
-    before = ids()
-    (home / "data" / "a.txt").write_text("b")
-    assert changed(before) == set(before)
-    (home / "data" / "a.txt").unlink()
+    listed, file = home / "data" / "sources.toml", home / "data" / "a.txt"
+    before, every = ids(), set(ids())
+    for path, old, new, expected in (
+        (listed, '"2"', '"3"', set()),
+        (listed, '"1"', '"3"', every),
+        (file, "a", "b", every),
+    ):
+        with edited(path, old, new):
+            assert changed(before) == expected
+    file.unlink()
     with pytest.raises(DataError, match=r"data/a\.txt is not there, but results depend on it"):
         plan("smoke")
-    (home / "data" / "a.txt").write_text("b")
+    file.write_text("b")
     listed.write_text('[words]\nkind = "manual"\nfile = "w"\n')  # without digests: by what lies there
     before = ids()
-    (home / "data" / "raw" / "words").mkdir(parents=True)
-    (home / "data" / "raw" / "words" / "w").write_text("one")
-    assert changed(before) == set(before)
+    put(home / "data" / "raw" / "words" / "w")
+    assert changed(before) == every
+
+
+def optional(home: Path, settings: str, data: str, sources: str) -> Path:
+    """The tiny study with these settings of its computation and these data, of which some may be here; its profiles."""
+    declared(home, "['{dataset}']")
+    path = home / "notebooks" / "profiles.yaml"
+    edit(path, "count: {datasets: [movie, bbc]", f"count: {{{settings}")
+    edit(path, "  texts: [words, data/a.txt]\n", data)
+    with (home / "data" / "sources.toml").open("a") as stream:
+        stream.write(sources)
+    return path
 
 
 def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
-    declared(home, "['{dataset}']")
-    path = home / "notebooks" / "profiles.yaml"
-    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [own, theirs], datasets: [movie, bbc]")
-    assert path.read_text().count("where_here") == 2
-    edit(
-        path, "  texts: [words, data/a.txt]\n", "  movie: [words]\n  bbc: [words]\n  own: [words]\n  theirs: [others]\n"
-    )
-    edit(path, "  theirs: [others]\n", "  theirs: [others]\ninstead: {theirs: [half, rest]}\n")
-    edit(home / "data" / "sources.toml", "[words]\n", '[words]\nkind = "manual"\n')
-    with (home / "data" / "sources.toml").open("a") as stream:
-        stream.write('[half]\nfile = "h"\nsha256 = "3"\n[rest]\nfiles = {"r" = "4", "s" = "5"}\n')
-    own = [settings_of("count", name) for name in ("smoke", "laptop")]
-    assert [(one["datasets"], "where_here" in one) for one in own] == [(["movie", "bbc"], False)] * 2
-    before = ids()
-
-    def lies(file: str) -> list[str]:
-        (home / "data" / "raw" / file).parent.mkdir(parents=True, exist_ok=True)
-        (home / "data" / "raw" / file).write_text("here")
-        return list(settings_of("count", "smoke")["datasets"])
-
-    assert lies("half/h") == ["movie", "bbc"]
-    assert lies("rest/r") == ["movie", "bbc"]
-    assert lies("rest/s") == ["theirs", "movie", "bbc"]
-    assert {label for label, run in ids().items() if before.get(label) != run} == {"count theirs 0", "report"}
-    assert lies("words/any.gz") == ["own", "theirs", "movie", "bbc"]
+    data = "  movie: [words]\n  bbc: [words]\n  own: [mine]\n  theirs: [others]\ninstead: {theirs: [half, rest]}\n"
+    sources = '[mine]\nkind = "manual"\n[half]\nfile = "h"\nsha256 = "3"\n[rest]\nfiles = {"r" = "4", "s" = "5"}\n'
+    path = optional(home, "where_here: [own, theirs], datasets: [movie, bbc]", data, sources)
+    raw, before = home / "data" / "raw", ids()
+    for name in ("smoke", "laptop"):
+        assert settings_of("count", name)["datasets"] == ["movie", "bbc"] and "where_here" not in settings_of(
+            "count", name
+        )
+    for file, expected in (
+        ("half/h", ["movie", "bbc"]),
+        ("rest/r", ["movie", "bbc"]),  # one of two files
+        ("rest/s", ["theirs", "movie", "bbc"]),
+    ):
+        put(raw / file)
+        assert settings_of("count", "smoke")["datasets"] == expected
+    assert changed(before) == {"count theirs 0", "report"}
+    put(raw / "mine" / "any.gz")  # of what people bring any file counts
+    assert settings_of("count", "smoke")["datasets"] == ["own", "theirs", "movie", "bbc"]
     edit(path, "bbc: 'hf:somewhere'", "bbc: 'hf:somewhere', own: 'local:text/own-seed{seed}'")
-    assert settings_of("count", "smoke")["datasets"] == ["theirs", "movie", "bbc"]
+    assert settings_of("count", "smoke")["datasets"] == ["theirs", "movie", "bbc"]  # not without its model
     (home / "data" / "checkpoints" / "text" / "own-seed0").mkdir()
     assert settings_of("count", "smoke")["datasets"] == ["own", "theirs", "movie", "bbc"]
     assert settings_of("count", "laptop")["datasets"] == ["theirs", "movie", "bbc"]  # of two seeds
@@ -295,55 +285,37 @@ def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
 
 
 def test_a_few_inputs_of_a_set_are_read_only_where_the_whole_is_not(home: Path) -> None:
-    declared(home, "['{dataset}']")
-    path = home / "notebooks" / "profiles.yaml"
-    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [bbc], datasets: [movie, bbc-few]")
-    edit(path, "  texts: [words, data/a.txt]\n", "  movie: [words]\n  bbc: [rare]\n  bbc-few: [words]\n")
-    with (home / "data" / "sources.toml").open("a") as stream:
-        stream.write('[rare]\nfile = "h"\nsha256 = "3"\n')
+    data = "  movie: [words]\n  bbc: [rare]\n  bbc-few: [words]\n"
+    optional(home, "where_here: [bbc], datasets: [movie, bbc-few]", data, '[rare]\nfile = "h"\nsha256 = "3"\n')
     assert settings_of("count", "smoke")["datasets"] == ["movie", "bbc-few"]
-    (home / "data" / "raw" / "rare").mkdir(parents=True)
-    (home / "data" / "raw" / "rare" / "h").write_text("here")
+    put(home / "data" / "raw" / "rare" / "h")
     assert settings_of("count", "smoke")["datasets"] == ["bbc", "movie"]
 
 
 def test_data_that_somebody_may_bring_need_not_be_there(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    declared(home, "['{dataset}']")
-    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [own], datasets: []")
-    edit(path, "  texts: [words, data/a.txt]\n", "  own: [words]\n")
-    edit(home / "data" / "sources.toml", "[words]\n", '[words]\nkind = "manual"\n')
+    path = optional(home, "where_here: [own], datasets: []", "  own: [mine]\n", '[mine]\nkind = "manual"\n')
     assert [job.label for job in plan("smoke")] == ["report"]
-    (home / "data" / "raw" / "words").mkdir(parents=True)
-    (home / "data" / "raw" / "words" / "any.gz").write_text("here")
+    put(home / "data" / "raw" / "mine" / "any.gz")
     assert [job.label for job in plan("smoke")] == ["count own 0", "report"]
     edit(path, "where_here: [own], ", "")
     with pytest.raises(InputError, match="non-empty list"):
         table()
 
 
-def test_a_grid_may_list_values_for_each_data_set(home: Path) -> None:
-    before, path = ids(), home / "notebooks" / "profiles.yaml"
-    edit(path, "seeds: [0], inputs: 3", "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3")
-    after = ids()
-    assert {label for label in after if label.startswith("count")} == {"count movie 0", "count movie 1", "count bbc 0"}
-    assert {label: after[label] for label in before if label.startswith("count")} == {
-        label: run for label, run in before.items() if label.startswith("count")
-    }
-    edit(path, "bbc: [0]}", "bbc: []}")
-    with pytest.raises(InputError, match="non-empty list, or one for each value of a parameter before it"):
+def test_a_grid_may_list_values_for_each_data_set_with_how_many_inputs_each_has(home: Path) -> None:
+    before, path, old = ids(), home / "notebooks" / "profiles.yaml", "seeds: [0], inputs: 3"
+    with edited(path, old, "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3"):
+        assert changed(before) == {"count movie 1", "report"}
+    with (
+        edited(path, old, "seeds: {movie: [0, 1], bbc: []}, inputs: 3"),
+        pytest.raises(InputError, match="non-empty list, or one for each value of a parameter before it"),
+    ):
         table()
-
-
-def test_a_grid_s_lists_may_say_how_many_inputs_each_value_has(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    edit(path, "seeds: [0], inputs: 3", "seeds: {movie: {0: 5, 1: 2}, bbc: {0: 5}}, inputs: 3")
+    edit(path, old, "seeds: {movie: {0: 5, 1: 2}, bbc: {0: 5}}, inputs: 3")
     before = ids()
-    assert {label for label in before if label.startswith("count")} == {"count movie 0", "count movie 1", "count bbc 0"}
+    assert set(before) == {"count movie 0", "count movie 1", "count bbc 0", "report"}
     edit(path, "1: 2}", "1: 3, 2: 4}")  # another number and another seed touch no other run
-    after = ids()
-    changed = {label for label in after if label.startswith("count") and after[label] != before.get(label)}
-    assert changed == {"count movie 1", "count movie 2"}
+    assert changed(before) == {"count movie 1", "count movie 2", "report"}
     edit(path, "bbc: {0: 5}}", "section: {0: 5}}")
     with pytest.raises(InputError, match="seeds has no list for dataset bbc: it has movie, section"):
         ids()
@@ -394,18 +366,13 @@ def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_report_depends_on_committed_tables_and_on_the_references_values_of_what_it_reads(home: Path) -> None:
-    before = ids()
-    for name in ("published/numbers.csv", "materials.csv", "reference/full/units/count/movie-units.parquet"):
-        place = home / "data" / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("a\n1\n")
-        assert changed(before) == {"report"}, name
+    of_count, of_other = (f"reference/full/units/{name}/movie-units.parquet" for name in ("count", "other"))
+    for name in ("published/numbers.csv", "materials.csv", of_count, "reference/full/table.csv", of_other):
         before = ids()
-    for name in ("reference/full/table.csv", "reference/full/units/other/movie-units.parquet"):
-        place = home / "data" / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("a\n1\n")
-        assert not changed(before), name
+        put(home / "data" / name)
+        assert changed(before) == (
+            {"report"} if name in ("published/numbers.csv", "materials.csv", of_count) else set()
+        )
 
 
 # --- code ------------------------------------------------------------------------------------------------------------
@@ -414,27 +381,20 @@ def test_a_report_depends_on_committed_tables_and_on_the_references_values_of_wh
 def package(folder: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A faithlib of these modules takes the place of ours."""
     for name, text in files.items():
-        path = folder / "faithlib" / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        put(folder / "faithlib" / f"{name}.py", text)
     monkeypatch.setattr(digests, "_PACKAGES", folder)
 
 
 def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {
-        "__init__": "",
-        "masks": "from faithlib.ties import rank\n",
-        "ties": "rank = 1\n",
-        "figures": "x = 1\n",
-    }
+    files = {"__init__": "", "masks": "from faithlib.ties import rank\n", "ties": "rank = 1\n", "figures": "x = 1\n"}
     package(tmp_path, files, monkeypatch)
     code = "from faithlib.masks import top\n"
     before = Library().code(code)
     assert before.modules == {"faithlib.masks", "faithlib.ties"}
-    (tmp_path / "faithlib" / "figures.py").write_text("x = 2\n")
-    (tmp_path / "faithlib" / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
+    put(tmp_path / "faithlib" / "figures.py", "x = 2\n")
+    ties = put(tmp_path / "faithlib" / "ties.py", '"""What."""\n# why\nrank  =  1\n')
     assert Library().code(code) == before
-    (tmp_path / "faithlib" / "ties.py").write_text("rank = 2\n")
+    ties.write_text("rank = 2\n")
     assert Library().code(code).digest != before.digest
 
 
@@ -565,15 +525,17 @@ def test_load_reads_whole_runs_of_the_plan_only(home: Path) -> None:
     half.mkdir(parents=True)
     pd.DataFrame({"value": [2]}).to_parquet(half / "counts.parquet")
     frame = load("counts", "smoke")
-    assert frame["value"].tolist() == [1]
-    assert frame["run_id"].tolist() == [movie.run_id]
+    assert (frame["value"].tolist(), frame["run_id"].tolist()) == ([1], [movie.run_id])
     with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
         load("cuonts", "smoke")
 
 
-def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None:
-    old = plan("smoke")[0]
+def test_load_by_hand_takes_the_newest_run_and_what_was_computed_before_a_page_s_table(home: Path) -> None:
+    old, _, of_page = plan("smoke")
+    finish(of_page, counts=pd.DataFrame({"value": [3]}))
+    assert load("counts", "smoke")["value"].tolist() == [3]
     finish(old, counts=pd.DataFrame({"value": [1]}))
+    assert load("counts", "smoke")["value"].tolist() == [1]
     edit(home / "notebooks" / "profiles.yaml", "inputs: 3", "inputs: 4")
     new = plan("smoke")[0]
     assert new.folder != old.folder
@@ -582,29 +544,20 @@ def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None
     assert load("counts", "smoke")["value"].tolist() == [2]
 
 
-def test_load_by_hand_prefers_what_was_computed_to_a_page_s_table_of_that_name(home: Path) -> None:
-    movie, _, page = plan("smoke")
-    finish(page, counts=pd.DataFrame({"value": [2]}))
-    assert load("counts", "smoke")["value"].tolist() == [2]
-    finish(movie, counts=pd.DataFrame({"value": [1]}))
-    assert load("counts", "smoke")["value"].tolist() == [1]
-
-
 # --- laying out the book ---------------------------------------------------------------------------------------------
 
 
 def executed(job: Job, *cells: dict[str, Any]) -> None:
     """A whole run of a report with a table and these cells."""
-    job.folder.mkdir(parents=True, exist_ok=True)
+    finish(job)
     written = {"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (job.folder / "notebook.ipynb").write_text(json.dumps(written))
-    (job.folder / "table.csv").write_text("a\n1\n")
+    put(job.folder / "notebook.ipynb", json.dumps(written))
+    put(job.folder / "table.csv", "a\n1\n")
 
 
 def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> None:
     jobs = plan("smoke")
     for job in jobs:
-        finish(job)
         executed(job)
     source = stage("smoke", jobs)
     assert source == home / "data" / "results" / "smoke" / "book"
@@ -612,7 +565,6 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
     assert (source / "executed" / "compute" / "count-movie_0.ipynb").is_file()
     assert (home / "data" / "results" / "smoke" / "tables" / "table.csv").is_file()
     assert not (home / "book" / "executed").exists()
-
     kept = (source / "executed" / "report.ipynb").stat().st_mtime_ns
     (source / "executed" / "gone.ipynb").write_text("{}")
     stage("smoke", jobs)
@@ -622,14 +574,14 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
 
 def test_a_page_without_numbers_is_not_published(home: Path) -> None:
     job = plan("smoke")[-1]
-    finish(job)
     executed(job)
-    source = stage("smoke", [replace(job, upstream=())])  # it reads `count`, which this profile does not run
+    numberless = replace(job, upstream=())  # it reads `count`, which this profile does not run
+    source = stage("smoke", [numberless])
     listed = (source / "_toc.yml").read_text()
     assert not (source / "executed" / "report.ipynb").exists()
     assert "file: executed/report" in listed and "executed/report" not in contents(source)
-    (home / "data" / "reference" / "full" / "units" / "count").mkdir(parents=True)  # but the full run did
-    assert contents(stage("smoke", [replace(job, upstream=())])) == listed
+    put(home / "data" / "reference" / "full" / "units" / "count" / "units")  # but the full run did
+    assert contents(stage("smoke", [numberless])) == listed
     shutil.rmtree(home / "data" / "reference")
     assert contents(stage("smoke", [job])) == listed
 

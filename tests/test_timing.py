@@ -50,17 +50,12 @@ def test_hours_are_seconds_per_input_of_the_most_similar_runs_times_inputs() -> 
 def test_what_no_run_of_related_data_has_measured_is_unknown_where_only_that_counts() -> None:
     assert math.isnan(of_study_1(FULL, related_only=True)["hours"])
     sizes = {"sst": 1821, "ag": 7600, "evinf": 720, "multirc": 4848}
-    on_gpu = [a_run(name, 0, 3600, profile="paper", device="H200") for name in sizes]
-    assert of_study_1(on_gpu, related_only=True)["hours"] == pytest.approx(
-        2 * 5 * len(sizes)
-    )  # by the clock, five seeds
+    on_gpu = [a_run(name, 0, 3600, profile="paper", device="H200") for name in sizes]  # by the clock, five seeds
+    assert of_study_1(on_gpu, related_only=True)["hours"] == pytest.approx(2 * 5 * len(sizes))
     assert math.isnan(of_study_1(on_gpu[:-1], related_only=True)["hours"])
-
-
-def test_what_no_run_has_measured_is_unknown_and_what_does_not_run_is_left_out() -> None:
-    found = timing.estimate("paper", FULL).set_index("notebook")
-    assert found["hours"].drop("soft_metrics").isna().all()
-    assert "together_objects" not in found.index
+    every = timing.estimate("paper", FULL).set_index("notebook")
+    assert every["hours"].drop("soft_metrics").isna().all()
+    assert "together_objects" not in every.index  # what does not run is left out
 
 
 def test_a_part_has_its_share_of_the_inputs() -> None:

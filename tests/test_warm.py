@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from faithbook.engine import build, warm
+from faithbook.engine import build, machine, warm
 from faithbook.engine.build import kernel_environment
 from faithbook.paths import root
 
@@ -48,8 +48,11 @@ def warm_process() -> Iterator[contextlib.ExitStack]:
 @pytest.fixture(scope="module")
 def address(warm_process: contextlib.ExitStack) -> dict[str, str]:
     told = warm_process.enter_context(warm.warmed(100, {"OMP_NUM_THREADS": "1"}))
-    assert told
-    return told
+    return handed_on(told[warm.WARM])
+
+
+def handed_on(place: str) -> dict[str, str]:
+    return {machine.RUN: json.dumps({warm.WARM: place})}
 
 
 def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -70,7 +73,7 @@ def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProces
 def test_a_module_runs_with_its_environment_streams_and_status(
     way: str, address: dict[str, str], tmp_path: Path
 ) -> None:
-    environment = {"copy": address, "nobody listens": {warm.SOCKET: str(tmp_path / "none")}, "no address": {}}[way]
+    environment = {"copy": address, "nobody listens": handed_on(str(tmp_path / "none")), "no address": {}}[way]
     done = ask(tmp_path, environment | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
     assert done.returncode == 3, done.stderr
     told = json.loads(done.stdout)
@@ -93,7 +96,7 @@ def test_who_asked_starts_python_where_the_warm_process_ends_before_it_made_a_co
         listener.listen()
         ending = threading.Thread(target=lambda: listener.accept()[0].close())
         ending.start()
-        done = ask(tmp_path, {warm.SOCKET: place, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+        done = ask(tmp_path, {**handed_on(place), "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
         ending.join()
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)["read"] == "given"
@@ -164,7 +167,7 @@ def test_nothing_is_copied_where_it_is_not_safe_or_not_worth_it(monkeypatch: pyt
 
 
 def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(warm.SOCKET, "somewhere")
+    monkeypatch.setenv(machine.RUN, json.dumps({warm.WARM: "somewhere"}))
     given = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
     monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
     manager = build._kernels("/tmp", {})()

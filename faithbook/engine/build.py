@@ -37,7 +37,6 @@ from faithbook.engine.plan import (
     trainings,
     with_upstream,
 )
-from faithbook.engine.run import RUN_VARIABLE
 from faithbook.engine.trained import checkpoint_of, is_made, waits_for
 from faithbook.paths import results_dir, root
 from faithlib import errors
@@ -150,10 +149,11 @@ def _execute(job: Job, folder: Path) -> None:
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
-    run_as_json = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
+    its_run = {"job": specification(job), "folder": str(folder), "upstream": upstream}
+    run_as_json = json.dumps({**machine.handed_on(), **its_run})
     executed, began = folder / NOTEBOOK, time.time()
     with devices.held(wanted=job.kind != "report") as seen, tempfile.TemporaryDirectory() as sockets:
-        environment = {**os.environ, RUN_VARIABLE: run_as_json, **kernel_environment(), **seen}
+        environment = {**os.environ, machine.RUN: run_as_json, **kernel_environment(), **seen}
         try:
             papermill.execute_notebook(
                 notebook,
@@ -192,7 +192,7 @@ def _kernels(folder: str, environment: Mapping[str, str]) -> Any:
 
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             command = super().format_kernel_cmd(extra_arguments)
-            if warm.SOCKET not in os.environ:
+            if warm.WARM not in machine.handed_on():
                 return command
             place = command.index("-m")  # a kernel may be started with options of Python before it
             return [*command[:place], "-m", warm.__name__, *command[place + 1 :]]
@@ -292,7 +292,11 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=root(),
-            env={**os.environ, **of_all_jobs, **(devices.shared() if is_local else {}), **started},
+            env={
+                **os.environ,
+                **of_all_jobs,
+                machine.RUN: json.dumps({**devices.shared(), **started} if is_local else {}),
+            },
         )
         try:
             _watch(process, todo, began, console)

@@ -16,7 +16,9 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-DEVICES, VISIBLE = "FAITHLIB_DEVICES", "CUDA_VISIBLE_DEVICES"
+from faithbook.engine.machine import handed_on
+
+DEVICES, VISIBLE = "gpus", "CUDA_VISIBLE_DEVICES"
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -38,17 +40,16 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
 
 
-def shared() -> dict[str, str]:
-    """What a build tells its jobs of the GPUs that they share."""
-    gpus = visible()
-    return {DEVICES: ",".join(gpus)} if gpus else {}
+def shared() -> dict[str, list[str]]:
+    """What a build hands on to its jobs of the GPUs that they share."""
+    return {DEVICES: visible()}
 
 
 @contextlib.contextmanager
 def held(*, wanted: bool = True) -> Iterator[dict[str, str]]:
     """The environment of a kernel that has a place at one of the build's GPUs, waited for where all are taken; empty
     where none is wanted, outside a build, or without GPUs."""
-    names = [name for name in os.environ.get(DEVICES, "").split(",") if name]
+    names = handed_on().get(DEVICES, [])
     if not (wanted and names):
         yield {}
         return

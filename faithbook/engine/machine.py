@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import json
 import os
 import platform
 import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from faithbook.paths import root
 from faithlib.errors import DataError
 
 PRECISION = "FAITHLIB_PRECISION"
+RUN = "FAITHLIB_RUN"
+"""The environment's name for what a build hands on, as JSON: to its jobs the GPUs that they share and where the warm
+process listens, to a kernel its run as well."""
 _MULTIPLY_BFLOAT16 = {"amx_bf16", "bf16"}
 _MULTIPLY_BFLOAT16_OF_AMD = {"avx512_bf16"}  # Intel's, where AMX is hidden, take twice the time of float32
 _AMD = "AuthenticAMD"
 _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
+
+
+def handed_on() -> dict[str, Any]:
+    """What a build has told this process; nothing outside one."""
+    told_by_build: dict[str, Any] = json.loads(os.environ.get(RUN, "{}"))
+    return told_by_build
 
 
 @functools.cache

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.access import declare, opened, require
 from faithbook.engine.inputs import UNITS_DIR
-from faithbook.engine.machine import commit, device, most_memory, processor, versions
+from faithbook.engine.machine import commit, device, handed_on, most_memory, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST = ("peak_bytes", "features")
-RUN_VARIABLE = "FAITHLIB_RUN"  # how a build tells the kernel which run it is
 
 
 @dataclass
@@ -250,8 +249,8 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
 
 def _planned_run() -> dict[str, Any]:
     """What a build has told this kernel of its run; nothing in a notebook that is run by hand."""
-    planned: dict[str, Any] = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
-    return planned
+    planned = handed_on()
+    return planned if "job" in planned else {}
 
 
 def _new_folder(job: Job) -> Path:

@@ -38,7 +38,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-SOCKET = "FAITHLIB_WARM"  # the environment's name for the place where the warm process listens
+from faithbook.engine.machine import handed_on
+
+WARM = "warm"  # the name of the place where the warm process listens, in what a build hands on
 _SLOW = (
     *("jupytext", "papermill", "ipykernel.kernelapp", "ipykernel.ipkernel", "IPython.core.interactiveshell"),
     *("pandas", "pyarrow.parquet", "scipy.stats", "sklearn.linear_model", "sklearn.metrics"),
@@ -71,7 +73,7 @@ def _asked(arguments: list[str]) -> socket.socket | None:
     request = {"arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     try:
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(os.environ[SOCKET])
+        connection.connect(handed_on()[WARM])
         socket.send_fds(connection, [b"\n"], [0, 1, 2])
         connection.sendall(json.dumps(request).encode() + b"\n")
         return connection if connection.recv(1) else None
@@ -102,7 +104,7 @@ def _status(connection: socket.socket) -> int:
 # --------------------------------------------------------------------------------------------------- who answers for it
 @contextlib.contextmanager
 def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment in which requests find a warm process, which lives as long as this context.
+    """What requests find a warm process by, which lives as long as this context.
 
     `environment`: what imports read but copies cannot change any more, such as the number of threads.
 
@@ -123,7 +125,7 @@ def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str,
                 env={**os.environ, **environment},
             )
         try:
-            yield {SOCKET: place}
+            yield {WARM: place}
         finally:
             process.communicate()  # closes its standard input, at which it ends
 

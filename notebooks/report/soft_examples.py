@@ -40,7 +40,7 @@ WIN, SOFT_ALONE, HARD_ALONE, LARGER = "win", "soft alone", "hard alone", "soft g
 def over_lengths(scores, of_input):
     """One value per input, method and metric: of the hard metrics the mean over rationale lengths."""
     values = scores.groupby([*of_input, "method", "metric"], observed=True, sort=False).value
-    return values.agg(lambda lengths: lengths.mean(skipna=False)).reset_index()
+    return values.mean(skipna=False).reset_index()
 
 
 def prepared(units):
