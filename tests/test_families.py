@@ -253,6 +253,16 @@ def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
     assert scores[1, 0] < 0 < scores[0, 1]
 
 
+def test_an_estimator_of_scikit_learn_is_a_function_of_texts() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts = ["a fine film", "fine and good", "a bad film", "not good , bad"]
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 1, 0, 0])
+    assert int(explain(pipeline, ["a fine film"], ["occlusion"])["occlusion"].argmax()) == 1, "fine"
+
+
 def test_a_function_of_pixels_is_enough() -> None:
     weights = np.random.default_rng(0).normal(size=(48, 3)).astype(np.float32)
 
