@@ -97,7 +97,8 @@ def test_sessions_fit_ninety_minutes_and_name_exercises_that_there_are() -> None
         for number, title in re.findall(r"[Ee]xercise (\d+) \((.*?)\)", page.read_text()):
             assert titles[number].casefold().startswith(title.casefold().rstrip("?")), (page.stem, number)
     rubric = (COURSE / "project.md").read_text()
-    assert f"{4 * len(re.findall(r'^\| \*\*.*\*\* \|', rubric, flags=re.MULTILINE))} in all" in rubric
+    rows = re.findall(r"^\| \*\*.*\*\* \|", rubric, flags=re.MULTILINE)
+    assert f"{4 * len(rows)} in all" in rubric
 
 
 @pytest.mark.parametrize("name", SHEETS)
