@@ -26,7 +26,6 @@ from faithbook.own import pages
 from faithbook.own.cost import estimate, fitting_methods
 from faithbook.own.load import OwnData, load_folder, load_texts, open_model
 from faithbook.sources.images import as_inputs, load_pictures
-from faithlib.attribution import attribute
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import evaluate
@@ -341,18 +340,6 @@ def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, 
     pd.testing.assert_frame_equal(table, direct, atol=1e-5)
     assert {"saliency", "lime", "occlusion"} == set(spent.method)
     assert spent.rows.gt(0).all()
-
-
-def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
-    found = load_folder(str(defaults("own_vision_model")["data"]), seer, n=2)
-    names = ["grad_cam", "rollout", "random"]
-    scores, spent = pages.explain(names, seer, found.inputs)
-    table = evaluate(seer.model, found.inputs, methods=scores, metrics=["nc", "saco"])
-    direct = evaluate(seer.model, found.inputs, methods=names, metrics=["nc", "saco"])
-    pd.testing.assert_frame_equal(table, direct, atol=1e-5)
-    assert list(spent.method) == names
-    for name in names:
-        assert torch.allclose(scores[name], attribute(name, seer.model, found.inputs), atol=1e-6)
 
 
 def test_predictions_are_the_models(classifier):

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements.lock").read_text()
 CORE = ("torch", "numpy", "pandas", "scipy", "scikit-learn", "tqdm", "psutil")
 OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
 
@@ -73,6 +74,27 @@ def test_what_is_declared_is_what_is_imported() -> None:
         found = imported(*folders[:number])
         assert not {name: found[name] for name in found.keys() - declared(*extras)}
     assert declared("dev", "align") - set(imported(*folders)) == TOOLS
+
+
+def pins() -> dict[str, str]:
+    """Package and version of every line of the lock."""
+    return {canonical(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCK, flags=re.MULTILINE)}
+
+
+def test_every_requirement_is_pinned_with_digests() -> None:
+    for requirement in [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]:
+        name, _, version = requirement.partition(";")[0].partition("==")  # a marker after ";" says where it is wanted
+        own = name.startswith("faithlib[")
+        assert own or pins().get(canonical(name)) in ({version} if version else {*pins().values()}), requirement
+    blocks = re.split(r"\n(?=[\w.-]+==)", LOCK)[1:]
+    assert len(blocks) == len(pins()) > 150 and "://" not in LOCK
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+
+
+def test_the_running_environment_is_the_locked_one() -> None:
+    installed = {canonical(found.metadata["Name"]): found.version for found in distributions()}
+    both = pins().keys() & installed.keys()
+    assert {name: pins()[name] for name in both} == {name: installed[name] for name in both}
 
 
 # --- the library with little beside it -------------------------------------------------------------------------------

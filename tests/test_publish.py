@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import nbformat
@@ -15,7 +12,7 @@ import yaml
 from nbformat import v4 as nb
 from refusals import refused
 from small_book import built
-from tiny import commit, finish
+from tiny import finish
 
 from faithbook import __main__
 from faithbook.engine import pages, publish
@@ -143,33 +140,3 @@ def test_a_book_of_nobody_and_one_with_the_papers_texts_are_not_published(
     environment.setenv("REPOSITORY", repository)
     assert __main__.main(["book", "--profile", profile, "--site", str(tmp_path / "site")]) == 1
     assert "a published book has an address, REPOSITORY=owner/name" in capsys.readouterr().err
-
-
-MAKE = """#!/usr/bin/env bash
-# In place of `make publish`: counts the times.
-for word in "$@"; do [[ $word == SITE=* ]] && site=${word#SITE=}; done
-if [ -f "$site/stays" ]; then echo more >> "$site/stays"; else find "$site" -mindepth 1 -not -name .git -delete; fi
-touch "$site/stays"
-"""
-
-
-def test_the_branch_of_the_pages_is_one_commit_made_anew(tmp_path: Path) -> None:
-    origin, clone, make = tmp_path / "origin", tmp_path / "clone", tmp_path / "tools" / "make"
-    for folder in (origin, clone / ".ci", make.parent):
-        folder.mkdir(parents=True)
-    make.write_text(MAKE)
-    make.chmod(0o755)
-    shutil.copy(ROOT / ".ci" / "publish", clone / ".ci" / "publish")
-    commit(clone)
-
-    def git(folder: Path, *words: str) -> str:
-        return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True).stdout.strip()
-
-    git(origin, "init", "-q", "--bare")
-    git(clone, "remote", "add", "origin", str(origin))
-    environment = {**os.environ, "PATH": f"{make.parent}{os.pathsep}{os.environ['PATH']}"}
-    for _ in range(2):
-        subprocess.run([clone / ".ci" / "publish"], env=environment, capture_output=True, check=True)
-    assert git(origin, "rev-list", "--count", "gh-pages") == "1"
-    assert git(origin, "ls-tree", "-r", "--name-only", "gh-pages") == "stays"
-    assert git(origin, "show", "gh-pages:stays") == "more"  # the second time began with what was there

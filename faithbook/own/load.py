@@ -81,28 +81,24 @@ def open_model(name: str, *, attention: str = "sdpa") -> Classifier:
     ModelError for a model that does not classify into single labels, or whose tokenizer does not say where words are.
     """
     try:
-        classifier = load_model(_reference(name), attention=attention)
+        reference = name
+        if name.partition(":")[0] not in _KINDS:  # a plain folder is of the kind that its config.json is written for
+            config = _place(name) / "config.json"
+            if not config.parent.is_dir():
+                raise InputError(
+                    f"model {name!r}: there is no such folder; give one, or local:<name>, hf:<hub id>, timm:<name>"
+                )
+            if not config.is_file():
+                raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
+            settings = json.loads(config.read_text(encoding="utf-8"))
+            reference = f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
+        classifier = load_model(reference, attention=attention)
     except FaithlibError:
         raise
     except Exception as error:  # several libraries read the files, each with errors of its own
         raise DataError(f"cannot load {name}: {type(error).__name__}: {error}") from error
     _check_classifier(classifier)
     return classifier
-
-
-def _reference(name: str) -> str:
-    """The name as `load_model` takes it: a plain folder is of the kind that its config.json is written for."""
-    if name.partition(":")[0] in _KINDS:
-        return name
-    config = _place(name) / "config.json"
-    if not config.parent.is_dir():
-        raise InputError(
-            f"model {name!r}: there is no such folder; give one, or local:<name>, hf:<hub id>, timm:<name>"
-        )
-    if not config.is_file():
-        raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
-    settings = json.loads(config.read_text(encoding="utf-8"))
-    return f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
 
 
 def _check_classifier(classifier: Classifier) -> None:
