@@ -139,26 +139,24 @@ def test_the_examples_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None
     sys.modules.pop("lone_loss")
 
 
-METHODS = {
-    "the classes get other numbers": "return perturber.logits(~torch.eye(n).bool().expand(b, -1, -1))[..., 1]",
-    "order of the batch": "return torch.arange(b)[:, None] + torch.zeros(b, n)",
-    "answers the same question twice": "return torch.rand(b, n)",
-}
-
-
-@pytest.mark.parametrize("said", METHODS)
-def test_faults_of_methods_are_found(tmp_path: Path, said: str) -> None:
-    code = f"def mine(perturber):\n    b, n = perturber.feature_mask.shape\n    {METHODS[said]}\n"
-    assert any(said in fault for fault in check_method(find_method(written(tmp_path, code))).faults)
-
-
-def test_scores_that_cannot_be_used_are_an_error(tmp_path: Path) -> None:
-    for answer, said in (
-        ("torch.zeros(1, 1)", r"answered shape \(1, 1\): expected \[B, F\] = \[12,"),
-        ("inputs.feature_mask / 0", "NaN or infinite scores"),
-    ):
-        file = written(tmp_path, f"def mine(model, inputs, target):\n    return {answer}\n")
-        refused(InputError, said, check_method, find_method(file))
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("perturber.logits(~torch.eye(n).bool().expand(b, -1, -1))[..., 1]", "the classes get other numbers"),
+        ("torch.arange(b)[:, None] + torch.zeros(b, n)", "order of the batch"),
+        ("torch.zeros(1, 1)", "answered shape (1, 1): expected [B, F] = [12,"),
+        ("torch.ones(b, n) / 0", "NaN or infinite scores"),
+    ],
+)
+def test_faults_of_methods_are_found_and_scores_that_cannot_be_used_refused(
+    tmp_path: Path, answer: str, said: str
+) -> None:
+    code = f"def mine(perturber):\n    b, n = perturber.feature_mask.shape\n    return {answer}\n"
+    try:
+        found = check_method(find_method(written(tmp_path, code))).faults
+    except InputError as error:
+        found = (str(error),)
+    assert any(said in fault for fault in found), found
 
 
 def test_a_method_of_the_library_passes(tmp_path: Path) -> None:
@@ -179,28 +177,22 @@ GOOD = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
 def made(mine: dict[str, float], direction: str = "higher", *, by_amount: bool = False) -> dict[str, pd.DataFrame]:
     """Tables of NC, Soft-NC and a metric `mine`: the two know what is good; `mine` gives the means that are said."""
     generator = np.random.default_rng(0)
-    of = {"nc": GOOD, "soft_nc": GOOD, "mine": mine}
     truth = {"truth": 1.0, "100% shuffled": 0.2, "opposite": 0.0} | GOOD
-    planted_mine = {name: mine.get(name, mine["lime"] if name == "truth" else mine["random"]) for name in truth}
-    planted = {"nc": truth, "soft_nc": truth, "mine": planted_mine, "auprc": truth}
+    own = {name: mine.get(name, mine["lime"] if name == "truth" else mine["random"]) for name in truth}
 
-    def rows(table: dict[str, dict[str, float]], **labels: str) -> pd.DataFrame:
-        found = [
-            {"modality": "text", "id": f"t{i}", "metric": metric, "method": method, **labels}
-            | {"value": value + 0.02 * generator.normal()}
-            for metric, values in table.items()
-            for method, value in values.items()
-            for i in range(N)
-        ]
-        return pd.DataFrame(found)
+    def rows(of: dict[str, dict[str, float]], **labels: str) -> pd.DataFrame:
+        index = pd.MultiIndex.from_product([of, next(iter(of.values())), [f"t{i}" for i in range(N)]])
+        frame = index.to_frame(index=False, name=["metric", "method", "id"]).assign(modality="text", **labels)
+        level = [of[metric][method] for metric, method, _ in index]
+        return frame.assign(value=np.array(level) + 0.02 * generator.normal(size=len(frame)))
 
-    shuffled = {m: {**dict.fromkeys(GOOD, v["random"])} for m, v in of.items() if m != "nc"}
-    ranks = {m: v for m, v in of.items() if m != "nc"}
+    ranks = {"soft_nc": GOOD, "mine": mine}
+    shuffled = {metric: dict.fromkeys(GOOD, of["random"]) for metric, of in ranks.items()}
     models = ("linear", "detector", "trained", "trained with erasure", "misled by erasure")
-    metric = OwnMetric("mine", lambda perturber, scores: scores, direction, asks_model=True)
+    planted = {"nc": truth, "soft_nc": truth, "mine": own, "auprc": truth}
     return tables.of_metric(
-        metric,
-        pd.concat([rows(of), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")]),
+        OwnMetric("mine", lambda perturber, scores: scores, direction, asks_model=True),
+        pd.concat([rows({"nc": GOOD, **ranks}), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")]),
         pd.concat([rows(planted, model=model, erase="mask") for model in models]),
         {("text", name): 7.0 for name in ("hard", "soft", "mine")},
         by_amount=by_amount,

@@ -312,26 +312,6 @@ def test_parts_of_the_table_of_contents_fold_and_that_of_the_page_is_open(html: 
     assert window.evaluate(FOLDED) == [parts, []]
 
 
-OPENED = """(() => {
-  const box = [...document.querySelectorAll(".dropdown.toggle-hidden")].find(one => one.querySelector("table"));
-  const table = box.querySelector("table");
-  const look = () => [table.getClientRects().length > 0, table.classList.contains("cards"),
-                      !!table.querySelector("td[data-head]")];
-  const before = look();
-  box.querySelector(".admonition-title").click();
-  return [before, look()];
-})()"""
-
-
-@pytest.mark.browser
-def test_a_table_becomes_cards_on_a_telephone_when_its_box_is_opened(html: Path, window: Browser) -> None:
-    page = (html / "executed" / "naopc_released_outputs.html").as_uri()
-    window.open(page, width=390)
-    assert window.evaluate(OPENED) == [[False, False, False], [True, True, True]]
-    window.open(page)
-    assert window.evaluate(OPENED) == [[False, False, False], [True, False, False]]
-
-
 @pytest.mark.browser
 def test_search_finds_a_word(seen: Seen, html: Path, window: Browser) -> None:
     assert all(facts["search"] for facts in seen.values())

@@ -165,39 +165,34 @@ def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
 
 
 def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path, monkeypatch)
-    generator = np.random.default_rng(0)
-    few = AnswerTable([0, 1], [torch.tensor(generator.random(2**n)) for n in (3, 2)])
-    given = {name: torch.tensor(generator.random((2, 3))) for name in ("occlusion", "lime")}
-    found = games.erasing(few, given)
+    found = games.erasing(table(), scores())
+    models = ("movie", "bert_yelp")
     tables = {
-        f"play_{name}": pd.concat([getattr(found, name).assign(model=model) for model in ("movie", "bert_yelp")])
+        f"play_{name}": pd.concat([getattr(found, name).assign(model=model) for model in models])
         for name in ("answers", "items", "orders")
     }
-    places = [(0, 0, "not"), (0, 1, "so"), (0, 2, "bad"), (1, 0, "very"), (1, 1, "dull")]
+    places = [(4, place, word) for place, word in enumerate(WORDS)] + [(7, place, "word") for place in range(4)]
     tables["play_words"] = pd.DataFrame(places, columns=["item", "place", "word"]).assign(says="negative")
-    soft = [(w, word, q, d, 0.2 + 0.6 * q + 0.01 * d * w * q * (1 - q)) for w, word in enumerate(("very", "dull"))
-            for q in (0.0, 0.5, 1.0) for d in range(4)]  # fmt: skip
-    tables["play_soft"] = pd.DataFrame(soft, columns=["place", "word", "importance", "draw", "p"]).assign(
-        says="negative"
-    )
-    tables["play_soft_numbers"] = pd.DataFrame(generator.random((8, 2)), columns=["word0", "word1"])
+    soft = [(w, word, q, d, 0.2 + 0.6 * q + 0.01 * d * w * q * (1 - q))
+            for w, word in enumerate(("very", "dull")) for q in (0.0, 0.5, 1.0) for d in range(4)]  # fmt: skip
+    columns = ["place", "word", "importance", "draw", "p"]
+    tables["play_soft"] = pd.DataFrame(soft, columns=columns).assign(says="negative")
+    tables["play_soft_numbers"] = pd.DataFrame(0.5, index=range(8), columns=["word0", "word1"])
     groups = pd.DataFrame({"group": range(4), "salience": SALIENCE, "drop": DROP})
     tables["play_groups"] = groups.assign(coefficient=0.25, method="rollout", says="boot", full=0.9)
     tables["play_picture"] = pd.DataFrame({"grey": range(16), "group": np.arange(16) // 4})
+    store = Store(tmp_path, monkeypatch)
     store.add("play_answers", tables=tables)
     made = store.report("play")
     carried = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', made.text)]
-    assert [item["model"] for item in carried[0]["items"]] == ["our small one"] * 2 + ["BERT trained on Yelp"] * 2
-    assert carried[0]["items"][0]["words"] == ["not", "so", "bad"]
-    assert all("words" not in item for item in carried[0]["items"][2:])  # texts that are not ours are not shown
-    upper = tables["play_items"].upper.iloc[0]
-    assert carried[0]["items"][0]["upper"] == pytest.approx(upper, abs=1e-6)
+    items = carried[0]["items"]
+    assert [item["model"] for item in items] == ["our small one"] * 2 + ["BERT trained on Yelp"] * 2
+    assert items[0]["words"] == WORDS and not any("words" in item for item in items[2:])  # texts that are not ours
+    assert items[0]["upper"] == pytest.approx(tables["play_items"].upper.iloc[0], abs=1e-6)
     assert [item["n"] for item in carried[1]["items"]] == [16] * 3
     assert carried[2] == shown.erased_prompt()
     assert carried[3]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
     assert carried[4]["drop"] == DROP
-    assert sum(len(json.dumps(each)) for each in carried) < 2 * shown.MOST_BYTES
     # Each game keeps its picture, with words for it.
     for name in ("play-erase", "play-patches", "play-prompt", "play-soft", "play-saco"):
         assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text

@@ -24,7 +24,7 @@ import pytest
 from faithbook import course
 
 ROOT = Path(__file__).resolve().parents[1]
-COURSE, SHEETS = ROOT / "book" / "course", course.assignments()
+SHEETS = course.assignments()
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
 ONE_ORDER = "torch.randperm(scores.shape[1], generator=generator).expand_as(scores)"
@@ -83,22 +83,6 @@ def points(sheet: Any, skip: Collection[str] = ()) -> dict[str, int]:
             found[role(cell)["grade_id"].removeprefix("test-")] = role(cell)["points"] if passed else 0
     plt.close("all")
     return found
-
-
-def test_sessions_fit_ninety_minutes_and_name_exercises_that_there_are() -> None:
-    exercises = (COURSE.parent / "exercises.md").read_text()
-    titles = dict(re.findall(r"^## (\d+)\. (.*)$", exercises, flags=re.MULTILINE))
-    sessions = sorted(COURSE.glob("session*.md"))
-    assert [page.stem for page in sessions] == list(SHEETS)
-    for page in sessions:
-        plan = page.read_text().partition("## Minutes\n")[2].partition("\n## ")[0]
-        times = [int(time) for time in re.findall(r"^\| (\d+) \|", plan, flags=re.MULTILINE)]
-        assert times == sorted({0, *times, 85})
-        for number, title in re.findall(r"[Ee]xercise (\d+) \((.*?)\)", page.read_text()):
-            assert titles[number].casefold().startswith(title.casefold().rstrip("?")), (page.stem, number)
-    rubric = (COURSE / "project.md").read_text()
-    rows = re.findall(r"^\| \*\*.*\*\* \|", rubric, flags=re.MULTILINE)
-    assert f"{4 * len(rows)} in all" in rubric
 
 
 @pytest.mark.parametrize("name", SHEETS)

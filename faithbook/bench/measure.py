@@ -66,7 +66,7 @@ class Subject:
         return self._labelled(frames)
 
     @property
-    def _sizes(self) -> dict[str, int]:
+    def _sizes(self) -> dict[str, Any]:
         return {name: self.settings[name] for name in ("draws", "groups")}
 
     def controls(self, metric: OwnMetric | None = None) -> pd.DataFrame:
@@ -180,20 +180,19 @@ def device() -> str:
 
 
 def means(
-    frame: pd.DataFrame, over: Sequence[str], bounds: tuple[float, float], **fixed: object
+    frame: pd.DataFrame, over: Sequence[str], bounds: tuple[float, float], **fixed: str
 ) -> dict[tuple[str, ...], Estimate]:
     """The mean of every combination of labels, as quantities with common draws; inputs count within their modality.
 
-    `fixed`: labels that all have, one or several.
+    `fixed`: labels that all have.
     """
     frame = frame.dropna(subset=["value"])
     for name, wanted in fixed.items():
-        frame = frame[frame[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
+        frame = frame[frame[name] == wanted]
     if frame.empty:
         return {}
-    cells = Conditions.of(
-        frame, over=over, unit=["modality", "id"], stratum="modality", bounds=bounds, n_resamples=1999
-    )
+    unit: dict[str, Any] = {"unit": ["modality", "id"], "stratum": "modality"}
+    cells = Conditions.of(frame, over=over, bounds=bounds, n_resamples=1999, **unit)
     keys = frame[list(over)].drop_duplicates().itertuples(index=False, name=None)
     # A label may stand in several cells: a mean over these weighs each alike.
     return {tuple(map(str, key)): cells.mean(**dict(zip(over, key, strict=True))) for key in keys}

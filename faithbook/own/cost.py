@@ -16,7 +16,7 @@ import torch
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithlib.attribution import attribute
+from faithlib.attribution.many import Row, attributed
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError
@@ -39,11 +39,8 @@ def fitting_methods(
     """
     one = inputs[[int(inputs.n_features.argmin())]]
     left_out: dict[str, str] = {}
-    for name in names:
-        try:
-            attribute(name, classifier.model, one)
-        except ModelError as error:
-            left_out[name] = str(error)
+    rows = {name: Row(name) for name in names}
+    attributed(rows, classifier.model, one, left_out=left_out, passed=(ModelError,))
     fitting = tuple(name for name in names if name not in left_out)
     known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
     if all(known[name].answers == "floor" for name in fitting):
@@ -111,13 +108,8 @@ def estimate(
     soft = 2 * draws * len(methods) if "soft" in families else 0
     masks = fitting(longest.stats.peak_bytes + 4 * len(sizes) * max(sizes) * (each + soft))
     scores = torch.rand(len(methods), *inputs.feature_mask.shape, generator=random)
-    asked = {
-        "methods": dict(zip(methods, scores, strict=True)),
-        "metrics": metrics,
-        "gold": brought.gold,
-        "draws": draws,
-    }
-    rows = count_rows(classifier.model, inputs, **asked, **options).each
+    asked: dict[str, Any] = {"metrics": metrics, "gold": brought.gold, "draws": draws, **options}
+    rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, scores, strict=True)), **asked).each
     before = longest.stats.seconds_all
     longest.keep(torch.rand(1, _PROBES, longest.feature_mask.shape[1], generator=random) < 0.5)
     pace = (longest.stats.seconds_all - before) / (_PROBES * max(lengths))

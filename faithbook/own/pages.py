@@ -27,7 +27,8 @@ from faithbook.show.numbers import ENDS, spoken
 from faithbook.stats import rules
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
-from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.attribution import Row, attribute
+from faithlib.attribution.many import attributed
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
 from faithlib.inputs import Inputs, TextInputs
@@ -43,7 +44,7 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
     (['lime', 'random'], None)
     """
     if names.strip() == "default":
-        return default and list(default)
+        return None if default is None else list(default)
     return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
 
 
@@ -78,21 +79,17 @@ def explain(
     the first of them).
     """
     if isinstance(inputs, TextInputs):
-        rows = {name: Row(name) for name in methods}
         shared = Perturber(classifier.model, inputs, erase=erase)
-        found, costs = attribute_rows(list(rows.values()), classifier.model, inputs, perturber=shared)
-        told = [
-            {"method": name, "rows": cost.rows_run, "backward": cost.backward_run, "seconds": cost.seconds}
-            for name, cost in costs.items()
-        ]
-        return {name: found[row.name] for name, row in rows.items()}, pd.DataFrame(told)
-    scores: dict[str, Tensor] = {}
-    told = []
+        rows = {name: Row(name) for name in methods}
+        scores, costs = attributed(rows, classifier.model, inputs, perturber=shared)
+        told = [(name, cost.rows_run, cost.backward_run, cost.seconds) for name, cost in costs.items()]
+        return scores, pd.DataFrame(told, columns=["method", "rows", "backward", "seconds"])
+    scores, seconds = {}, {}
     for name in methods:
         began = time.perf_counter()
         scores[name] = attribute(name, classifier.model, inputs)
-        told.append({"method": name, "seconds": time.perf_counter() - began})
-    return scores, pd.DataFrame(told)
+        seconds[name] = time.perf_counter() - began
+    return scores, pd.DataFrame({"method": list(methods), "seconds": list(seconds.values())})
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -137,7 +134,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     faithful = [name for name in metrics if name in FAITHFULNESS]
     for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
         # Ranks have no slope to take an error from: their interval is that of their draws alone.
-        alone = {"clusters": len(cells.drawn.stratum), "share": None, "bounds": (-np.inf, np.inf)}
+        alone: dict[str, Any] = {"clusters": len(cells.drawn.stratum), "share": None, "bounds": (-np.inf, np.inf)}
         rank = replace(means[faithful[0], method], point=float(of[0]), draws=of[1:].to_numpy(), **alone)
         rows[method] = {name: np.clip(end, 1, len(methods)) for name, end in numbers.ends_of(rank).items()}
     means_of_ranks = pd.DataFrame(rows, index=ENDS).T.rename_axis("method").reset_index()
