@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -74,12 +73,3 @@ def test_no_outputs_and_nothing_large_in_git() -> None:
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     for path in (ROOT / name for name in done.stdout.split("\0")):
         assert path.suffix != ".ipynb" and (not path.is_file() or path.stat().st_size < 4_000_000), path
-
-
-def test_every_notebook_has_a_kernel_and_an_end() -> None:
-    for path in sorted((ROOT / "notebooks").rglob("*.py")):
-        text = path.read_text()
-        assert "name: python3" in text.split("# ---", 2)[1], path
-        if path.parent.name not in ("train", "course"):  # checkpoints and sheets are no results
-            assert re.search(rf'start_(run|page)\(\s*"{path.stem}"', text), path
-            assert re.match(r"(run|page)\.finish\(", ast.unparse(ast.parse(text).body[-1])), path
