@@ -29,6 +29,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, pooled
 from faithlib.errors import InputError, unknown
@@ -42,11 +43,7 @@ Tokens = Sequence[tuple[Sequence[str], ArrayLike]]
 
 
 def scores_of(
-    explanation: Tensor | np.ndarray[Any, Any] | Tokens,
-    inputs: Inputs,
-    *,
-    aggregation: str = "sum",
-    pool: str = "sum",
+    explanation: Tensor | np.ndarray[Any, Any] | Tokens, inputs: Inputs, *, aggregation: str = "sum", pool: str = "sum"
 ) -> Tensor:
     """Scores [B, F], float32, of an explanation of these inputs by another package.
 
@@ -68,9 +65,7 @@ def scores_of(
         raise unknown("pool", pool, POOLS)
     if isinstance(explanation, Tensor | np.ndarray):
         return _of_array(torch.as_tensor(explanation).detach().float(), inputs, aggregation, pool)
-    if isinstance(explanation, list | tuple) and all(
-        isinstance(one, list | tuple) and len(one) == 2 for one in explanation
-    ):
+    if isinstance(explanation, Sequence) and all(isinstance(one, Sequence) and len(one) == 2 for one in explanation):
         return _by_tokens([(list(names), np.asarray(own, dtype=float)) for names, own in explanation], inputs, pool)
     raise InputError(
         f"an explanation of type {type(explanation).__module__}.{type(explanation).__name__}: expected a tensor or an "
@@ -84,9 +79,7 @@ def _of_array(values: Tensor, inputs: Inputs, aggregation: str, pool: str) -> Te
     mask = inputs.feature_mask
     if isinstance(inputs, ImageInputs) and values.ndim == 3:
         values = values[:, None]
-    if isinstance(inputs, ImageInputs) and values.ndim == 4 and values.shape[-2:] == inputs.pixels.shape[-2:]:
-        if len(values) != len(inputs):
-            raise _other(values, inputs)
+    if isinstance(inputs, ImageInputs) and values.ndim == 4 and values[:, 0].shape == inputs.pixels[:, 0].shape:
         flat = values.sum(dim=1).flatten(1).to(mask.device)
         return pooled(flat, inputs.maps(torch.arange(len(values), device=mask.device)).flatten(1), mask, pool)
     if isinstance(inputs, TextInputs) and values.shape[:2] == inputs.input_ids.shape and values.ndim in (2, 3):
@@ -94,48 +87,36 @@ def _of_array(values: Tensor, inputs: Inputs, aggregation: str, pool: str) -> Te
         return pooled(positions.to(mask.device), inputs.feature_of, mask, pool)
     if values.shape == mask.shape:
         return torch.where(mask, values.to(mask.device), 0.0)
-    raise _other(values, inputs)
-
-
-def _other(values: Tensor, inputs: Inputs) -> InputError:
+    fitting = "words"
     if isinstance(inputs, ImageInputs):
         fitting = f"pixels {list(inputs.pixels.shape)} (one channel will do)"
     elif isinstance(inputs, TextInputs):
         fitting = f"positions {list(inputs.input_ids.shape)}, with or without a last axis of embeddings"
-    else:
-        fitting = "words"
-    return InputError(
-        f"an explanation of shape {tuple(values.shape)}: these inputs have {fitting}, or features "
-        f"{list(inputs.feature_mask.shape)}; explain the same batch, padded alike"
+    raise InputError(
+        f"an explanation of shape {tuple(values.shape)}: these inputs have {fitting}, or features {list(mask.shape)}; "
+        "explain the same batch, padded alike"
     )
 
 
 # -------------------------------------------------------------------------------------------------------------- tokens
 def _by_tokens(rows: Sequence[tuple[Sequence[str], np.ndarray]], inputs: Inputs, pool: str) -> Tensor:
     """Scores of features from strings and their scores, one row per input."""
-    names = _names(inputs)
+    if isinstance(inputs, WordInputs):
+        names = [tuple(text[a:z] for a, z in spans) for text, spans in zip(inputs.texts, inputs.spans, strict=True)]
+    elif isinstance(inputs, TextInputs) and inputs.features:
+        names = list(inputs.features)
+    else:
+        raise InputError("an explanation of tokens: expected inputs with the strings of their features, from texts")
     if len(rows) != len(names):
         raise InputError(f"explanations of {len(rows)} texts for {len(names)} inputs: expected one for each")
-    scores = torch.zeros(inputs.feature_mask.shape)
+    places = []
     for b, ((tokens, values), features) in enumerate(zip(rows, names, strict=True)):
         if len(tokens) != len(values):
             raise InputError(f"text {b} has {len(tokens)} tokens and {len(values)} scores: expected one for each")
-        counts = torch.zeros(scores.shape[1])
-        for place, value in zip(laid_over(tokens, features, b), values.tolist(), strict=True):
-            if place >= 0:
-                scores[b, place] += value
-                counts[place] += 1
-        if pool == "mean":
-            scores[b] /= counts.clamp(min=1)
-    return scores.to(inputs.n_features.device)
-
-
-def _names(inputs: Inputs) -> list[tuple[str, ...]]:
-    if isinstance(inputs, WordInputs):
-        return [tuple(text[a:z] for a, z in spans) for text, spans in zip(inputs.texts, inputs.spans, strict=True)]
-    if isinstance(inputs, TextInputs) and inputs.features:
-        return list(inputs.features)
-    raise InputError("an explanation of tokens: expected inputs with the strings of their features, made from texts")
+        places.append(torch.tensor(laid_over(tokens, features, b)))
+    padded = pad_sequence([torch.as_tensor(values).float() for _, values in rows], batch_first=True)
+    owner, mask = pad_sequence(places, batch_first=True, padding_value=-1), inputs.feature_mask
+    return pooled(padded.to(mask.device), owner.to(mask.device), mask, pool)
 
 
 def laid_over(tokens: Sequence[str], features: Sequence[str], b: int = 0) -> list[int]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources import planted
-from faithbook.sources.images import Pictures, load_pictures
+from faithbook.sources.images import load_pictures
 from faithlib.errors import DataError
 
 CHECKPOINT = "vision/planted-base-seed0"
@@ -46,26 +46,11 @@ def assignments() -> dict[str, Path]:
     return {path.stem: path for path in sorted((root() / "notebooks" / "course").glob("session*.py"))}
 
 
-def striped_images() -> Pictures:
-    """The first test images with one and with two striped cells, `OF_EACH` of both."""
-    every = load_pictures("planted", "test")
-    rows = [row for count in (1, 2) for row in _with_cells(every, count)[:OF_EACH]]
-    return every.at(sorted(rows))
-
-
-def _with_cells(images: Pictures, count: int) -> list[int]:
-    return [row for row, cells in enumerate(images.cells or ()) if len(cells) == count]
-
-
 def build_wheel(into: Path) -> Path:
     """The library alone as a wheel in a folder; DataError where it cannot be built."""
-    line = [sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--no-build-isolation"]
-    done = subprocess.run(
-        [*line, "--python", sys.executable, "--out-dir", str(into), str(root())],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    line = [sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--no-build-isolation", "--python"]
+    line += [sys.executable, "--out-dir", str(into), str(root())]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise DataError(f"the wheel of faithlib cannot be built: {done.stderr.strip()}")
     return next(into.glob("faithlib-*.whl"))
@@ -76,7 +61,9 @@ def add_material(folder: Path) -> None:
     (folder / "model").mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "model.safetensors"):
         shutil.copyfile(checkpoints_dir() / CHECKPOINT / name, folder / "model" / name)
-    images = striped_images()
+    every = load_pictures("planted", "test")
+    counts = np.array([len(cells) for cells in every.cells or ()])
+    images = every.at(sorted(row for count in (1, 2) for row in np.flatnonzero(counts == count)[:OF_EACH].tolist()))
     pixels = np.stack([np.asarray(image) for image in images.opened()])
     cells = np.zeros((len(images), pixels[0].size // planted.CELL**2), dtype=bool)
     for row, striped in enumerate(images.cells or ()):

@@ -194,21 +194,14 @@ _SOURCES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 def _copied(n: int) -> Task:
     """ "My neighbour Anna met the doctor Peter near the bridge ." and the same the other way round."""
     every = [one for one in product(NAMES, NAMES, ROLES, PLACES) if one[0] != one[1]]
-    texts, names, marked = [], [], []
-    for which in np.random.default_rng(0).permutation(len(every))[: -(-n // 2)]:
-        name, other, role, place = every[which]
-        for text in (
-            f"My neighbour {name} met the {role} {other} {place} .",
-            f"The {role} {other} met my neighbour {name} {place} .",
-        ):
-            texts.append(text)
-            names.append((name, other))
-            marked.append(tuple(word == name for word in text.split()))
-    words = tuple(split_words(text) for text in texts[:n])
-    ids = tuple(f"copied-{i}" for i in range(n))
-    return Task(
-        "copied-name", ids, tuple(texts[:n]), COPIED, words, (0,) * n, names=tuple(names[:n]), marked=tuple(marked[:n])
-    )
+    forms = ("My neighbour {0} met the {2} {1} {3} .", "The {2} {1} met my neighbour {0} {3} .")
+    order = np.random.default_rng(0).permutation(len(every))
+    chosen = [(every[which], form) for which in order for form in forms][:n]
+    texts = tuple(form.format(*one) for one, form in chosen)
+    names = tuple((name, other) for (name, other, _, _), _ in chosen)
+    marked = tuple(tuple(word == name for word in text.split()) for text, (name, _) in zip(texts, names, strict=True))
+    ids, words = tuple(f"copied-{i}" for i in range(n)), tuple(map(split_words, texts))
+    return Task("copied-name", ids, texts, COPIED, words, (0,) * n, names=names, marked=marked)
 
 
 def filled_in(

@@ -1,7 +1,6 @@
 """Explanations of other packages as scores: on recorded layouts always, on the packages themselves where they are.
 
-captum is part of the environment. The others are not; these versions resolve beside its pins: shap 0.51.0, quantus
-0.6.0, ferret-xai 0.4.1, inseq 0.7.1. A test whose package is missing is skipped and says so.
+captum and shap are part of the environment; of quantus, ferret and inseq the layout of arrays and tokens is recorded.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 from refusals import refused
-from torch import nn
 from toy_models import image_inputs, model_and_texts, tokenizer, vision_model
 
 from faithbook.adapters import laid_over, scores_of
 from faithlib.attribution import attribute
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import evaluate
-from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+from faithlib.inputs import TextInputs, WordInputs
 
 TEXTS = ["a fine, unfunny film", "not bad"]
 
@@ -41,24 +39,17 @@ def test_pieces_of_any_tokenizer_find_their_word(tokens: list[str]) -> None:
     places = laid_over(tokens, features)
     there = [place for place in places if place >= 0]
     assert sorted(set(there)) == [0, 1, 2, 3, 4] and there == sorted(there)
-    assert there.count(3) == sum(place == 3 for place in places) >= 1
-
-
-def test_accents_and_case_make_no_difference() -> None:
     assert laid_over(["cafe", "schon"], ["Café", "SCHÖN"]) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "said"),
-    [
+def test_other_texts_are_refused() -> None:
+    for tokens, said in (
         (["good", "book"], "token 'book' stands where the inputs have 'film'"),
         (["good"], "ends before 'film'"),
         (["goodfilm"], r"covers several features \(good, film\)"),
         (["good", "film", "!"], "token '!' stands where"),
-    ],
-)
-def test_other_texts_are_refused(tokens: list[str], said: str) -> None:
-    refused(InputError, said, laid_over, tokens, ["good", "film"])
+    ):
+        refused(InputError, said, laid_over, tokens, ["good", "film"])
 
 
 # ------------------------------------------------------------------------------------------------------------- layouts
@@ -152,41 +143,3 @@ def test_shap_itself_finds_the_weights_of_a_linear_model() -> None:
     found = scores_of([(one.data, one.values[:, 1]) for one in told], own)
     assert found[0].tolist() == pytest.approx([0, 2, 0], abs=1e-6)
     assert found[1, :2].tolist() == pytest.approx([0, -1], abs=1e-6)
-
-
-def test_quantus_itself_explains_pictures() -> None:
-    quantus = pytest.importorskip("quantus", reason="quantus is not installed: pip install quantus==0.6.0")
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 2)).eval()
-    pictures = ImageInputs.from_pixels(torch.rand(2, 3, 8, 8), patch=4)
-    target = np.array([0, 1])
-    theirs = quantus.explain(model, pictures.pixels.numpy(), target, method="InputXGradient", device="cpu")
-    weight = model[1].weight.detach()[torch.from_numpy(target)].view(2, 3, 8, 8) * pictures.pixels
-    expected = scores_of(weight, pictures)
-    found = scores_of(theirs, pictures)
-    # quantus normalises nothing here and sums over channels, which keeps the sums of patches.
-    assert torch.allclose(found, expected, atol=1e-4) or torch.allclose(
-        found, scores_of(weight.abs(), pictures), atol=1e-4
-    )
-
-
-def test_ferret_itself_has_the_recorded_layout() -> None:
-    pytest.importorskip("ferret", reason="ferret is not installed: pip install ferret-xai==0.4.1")
-    from ferret.explainers.explanation import Explanation
-
-    tokens = ["[CLS]", "not", "bad", "[SEP]"]
-    told = Explanation("not bad", tokens, np.array([0.0, 0.25, 0.75, 0.0]), "Gradient", 1)
-    assert scores_of([(told.tokens, told.scores)], words()[[1]]).tolist() == [[0.25, 0.75]]
-
-
-def test_inseq_itself_has_the_recorded_layout() -> None:
-    pytest.importorskip("inseq", reason="inseq is not installed: pip install inseq==0.7.1")
-    from inseq.data.attribution import FeatureAttributionSequenceOutput
-    from inseq.utils.typing import TokenWithId
-
-    source = [TokenWithId("▁not", 1), TokenWithId("▁bad", 2), TokenWithId("</s>", 3)]
-    target = [TokenWithId("▁nicht", 4), TokenWithId("▁schlecht", 5)]
-    both = torch.tensor([[1.0, 3.0], [2.0, 2.0], [9.0, 9.0]])
-    sequence = FeatureAttributionSequenceOutput(source=source, target=target, source_attributions=both)
-    rows = [([token.token for token in sequence.source], sequence.source_attributions.nanmean(1))]
-    assert scores_of(rows, WordInputs.from_texts(["not bad"])).tolist() == [[2, 2]]

@@ -17,6 +17,7 @@ import sphinx_book_theme
 import torch
 from browser import Browser
 from families import opened, saved
+from refusals import refused
 from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
@@ -91,13 +92,6 @@ def test_bounds_and_chance_are_those_of_all_orders() -> None:
             assert row.naopc == pytest.approx((row.aopc - item.lower) / (item.upper - item.lower), abs=1e-6)
 
 
-def test_a_score_that_is_missing_is_refused() -> None:
-    broken = scores()["lime"].clone()
-    broken[0, 1] = torch.nan
-    with pytest.raises(InputError, match="lime are not finite"):
-        games.erasing(table(), {"lime": broken})
-
-
 def test_soft_answers_keep_the_numbers_that_are_shown() -> None:
     """By hand: the embedding's numbers below the importance stay, all else of the word is 0."""
     inputs, grid, size = text_inputs(MODEL, (6,)), [0.0, 0.3, 0.8, 1.0], MODEL.config.hidden_size
@@ -113,8 +107,6 @@ def test_soft_answers_keep_the_numbers_that_are_shown() -> None:
             with torch.inference_mode():
                 alone = backend.logits(embedded, torch.tensor([0])).softmax(dim=1)[0, target]
             assert found[word, g, 0].item() == pytest.approx(alone.item(), abs=1e-5)
-    with pytest.raises(InputError, match="2 texts"):
-        games.soft_grid(MODEL, text_inputs(MODEL, (6, 5)), grid, draws=1)
 
 
 # ----------------------------------------------------------------------------------------------------- what pages carry
@@ -149,17 +141,19 @@ def saco_data() -> dict[str, Any]:
     return {**picture, "salience": SALIENCE, "drop": DROP, "method": "rollout"}
 
 
-def test_what_no_page_can_carry_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="game"):
-        shown.game("chess", {}, label="a", picture="b")
-    with pytest.raises(InputError, match="no JSON"):
-        shown.game("soft", {"p": float("nan")}, label="a", picture="b")
-    with pytest.raises(InputError, match="a page takes"):
-        shown.game("soft", {"p": [0] * shown.MOST_BYTES}, label="a", picture="b")
+def test_what_cannot_be_played_is_refused() -> None:
+    given = {"label": "a", "picture": "b"}
+    refused(UnknownNameError, "game", shown.game, "chess", {}, **given)
+    refused(InputError, "no JSON", shown.game, "soft", {"p": float("nan")}, **given)
+    refused(InputError, "a page takes", shown.game, "soft", {"p": [0] * shown.MOST_BYTES}, **given)
     found = games.erasing(table(), scores())
     frames = [frame.assign(model="m") for frame in (found.answers.drop(index=3), found.items, found.orders)]
-    with pytest.raises(InputError, match="all 32 sets of 5 words, got 31"):
-        shown.erasing(*frames, named={("m", 4): {}}, methods=METHODS)
+    told = "all 32 sets of 5 words, got 31"
+    refused(InputError, told, shown.erasing, *frames, named={("m", 4): {}}, methods=METHODS)
+    broken = scores()["lime"].clone()
+    broken[0, 1] = torch.nan
+    refused(InputError, "lime are not finite", games.erasing, table(), {"lime": broken})
+    refused(InputError, "2 texts", games.soft_grid, MODEL, text_inputs(MODEL, (6, 5)), [0.0], draws=1)
 
 
 def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
@@ -167,46 +161,38 @@ def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
     assert "\n" not in made and "<dull>" not in made  # neither MyST nor a browser takes a word for markup
     inside = re.search(r'<script type="application/json">(.*?)</script>', made)
     assert inside and json.loads(inside[1]) == erase_data()
-
-
-def test_the_script_is_small() -> None:
     assert (STATIC / "play.js").stat().st_size < 20_000
 
 
 def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path, monkeypatch)
-    generator = np.random.default_rng(0)
-    few = AnswerTable([0, 1], [torch.tensor(generator.random(2**n)) for n in (3, 2)])
-    given = {name: torch.tensor(generator.random((2, 3))) for name in ("occlusion", "lime")}
-    found = games.erasing(few, given)
+    found = games.erasing(table(), scores())
+    models = ("movie", "bert_yelp")
     tables = {
-        f"play_{name}": pd.concat([getattr(found, name).assign(model=model) for model in ("movie", "bert_yelp")])
+        f"play_{name}": pd.concat([getattr(found, name).assign(model=model) for model in models])
         for name in ("answers", "items", "orders")
     }
-    places = [(0, 0, "not"), (0, 1, "so"), (0, 2, "bad"), (1, 0, "very"), (1, 1, "dull")]
+    places = [(4, place, word) for place, word in enumerate(WORDS)] + [(7, place, "word") for place in range(4)]
     tables["play_words"] = pd.DataFrame(places, columns=["item", "place", "word"]).assign(says="negative")
-    soft = [(w, word, q, d, 0.2 + 0.6 * q + 0.01 * d * w * q * (1 - q)) for w, word in enumerate(("very", "dull"))
-            for q in (0.0, 0.5, 1.0) for d in range(4)]  # fmt: skip
-    tables["play_soft"] = pd.DataFrame(soft, columns=["place", "word", "importance", "draw", "p"]).assign(
-        says="negative"
-    )
-    tables["play_soft_numbers"] = pd.DataFrame(generator.random((8, 2)), columns=["word0", "word1"])
+    soft = [(w, word, q, d, 0.2 + 0.6 * q + 0.01 * d * w * q * (1 - q))
+            for w, word in enumerate(("very", "dull")) for q in (0.0, 0.5, 1.0) for d in range(4)]  # fmt: skip
+    columns = ["place", "word", "importance", "draw", "p"]
+    tables["play_soft"] = pd.DataFrame(soft, columns=columns).assign(says="negative")
+    tables["play_soft_numbers"] = pd.DataFrame(0.5, index=range(8), columns=["word0", "word1"])
     groups = pd.DataFrame({"group": range(4), "salience": SALIENCE, "drop": DROP})
     tables["play_groups"] = groups.assign(coefficient=0.25, method="rollout", says="boot", full=0.9)
     tables["play_picture"] = pd.DataFrame({"grey": range(16), "group": np.arange(16) // 4})
+    store = Store(tmp_path, monkeypatch)
     store.add("play_answers", tables=tables)
     made = store.report("play")
     carried = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', made.text)]
-    assert [item["model"] for item in carried[0]["items"]] == ["our small one"] * 2 + ["BERT trained on Yelp"] * 2
-    assert carried[0]["items"][0]["words"] == ["not", "so", "bad"]
-    assert all("words" not in item for item in carried[0]["items"][2:])  # texts that are not ours are not shown
-    upper = tables["play_items"].upper.iloc[0]
-    assert carried[0]["items"][0]["upper"] == pytest.approx(upper, abs=1e-6)
+    items = carried[0]["items"]
+    assert [item["model"] for item in items] == ["our small one"] * 2 + ["BERT trained on Yelp"] * 2
+    assert items[0]["words"] == WORDS and not any("words" in item for item in items[2:])  # texts that are not ours
+    assert items[0]["upper"] == pytest.approx(tables["play_items"].upper.iloc[0], abs=1e-6)
     assert [item["n"] for item in carried[1]["items"]] == [16] * 3
     assert carried[2] == shown.erased_prompt()
     assert carried[3]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
     assert carried[4]["drop"] == DROP
-    assert sum(len(json.dumps(each)) for each in carried) < 2 * shown.MOST_BYTES
     # Each game keeps its picture, with words for it.
     for name in ("play-erase", "play-patches", "play-prompt", "play-soft", "play-saco"):
         assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text
@@ -251,31 +237,27 @@ def of_cell(made: str) -> str:
 def linked(article: str) -> str:
     """A page with this in it, in the book's own styles and with its scripts."""
     theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
-    styles = [*theme, BOOK_THEME, STATIC / "book.css"]
-    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles if path.is_file())
-    scripts = "".join(
-        f'<script src="{(STATIC / name).as_uri()}"></script>' for name in ("tables.js", "values.js", "play.js")
-    )
-    scheme = (
-        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
-    )
+    styles = [path for path in (*theme, BOOK_THEME, STATIC / "book.css") if path.is_file()]
+    head = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles)
+    scripts = [(STATIC / name).as_uri() for name in ("tables.js", "values.js", "play.js")]
+    head += "".join(f'<script src="{address}"></script>' for address in scripts)
+    dark = "matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<script>{scheme}</script>{links}{scripts}<body><main class="bd-main bd-content">'
-        f'<article class="bd-article">{article}</article></main>'
+        f"<script>document.documentElement.dataset.theme = {dark}</script>{head}"
+        f'<body><main class="bd-main bd-content"><article class="bd-article">{article}</article></main>'
     )
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Four games, made by the functions that the report calls, in the book's own styles."""
+    data = {"erase": erase_data(), "prompt": shown.erased_prompt(), "soft": soft_data(), "saco": saco_data()}
     made = "".join(
-        of_cell(shown.game(kind, data, label=f"Game: {kind}", picture=f"picture-{kind}").data)
+        of_cell(shown.game(kind, one, label=f"Game: {kind}", picture=f"picture-{kind}").data)
         + f'<figure id="picture-{kind}">picture</figure>'
-        for kind, data in (
-            ("erase", erase_data()), ("prompt", shown.erased_prompt()), ("soft", soft_data()), ("saco", saco_data()),
-        )
-    )  # fmt: skip
+        for kind, one in data.items()
+    )
     path = tmp_path_factory.mktemp("play") / "page.html"
     path.write_text(linked(made), encoding="utf-8")
     return path.as_uri()
@@ -302,10 +284,7 @@ def number(text: str, before: str) -> float:
 def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page: str) -> None:
     asked = window.open(page)
     assert all(url.startswith("file:") for url in asked)
-    answers, item = (
-        table().keep_rows(torch.zeros(2**N, dtype=torch.long), games._sets(N, N)).numpy(),
-        erase_data()["items"][0],
-    )
+    answers, item = games.every_answer(table())[0].numpy(), erase_data()["items"][0]
     order = [2, 0, 4, 1, 3]
     others = "document.querySelector('#game-erase .others').checkVisibility()"
     for step in range(1, N):
@@ -338,16 +317,6 @@ def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page
 
 
 @pytest.mark.browser
-def test_the_sentences_of_a_prompt_are_erased_as_words_are(window: Browser, page: str) -> None:
-    window.open(page)
-    window.evaluate("document.querySelectorAll('#game-prompt .words button')[0].click()")
-    said = window.evaluate(TOLD.format("prompt"))
-    item = shown.erased_prompt()["items"][0]
-    assert said.startswith("1 of 6 sentences gone") and f"Probability of {item['says']}" in said
-    assert "Sentences of" in window.evaluate("document.querySelector('#game-prompt .words').getAttribute('aria-label')")
-
-
-@pytest.mark.browser
 def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
     window.open(page)
     window.evaluate("document.querySelector('#game-erase .words button').focus()")
@@ -369,23 +338,26 @@ def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
 
 
 @pytest.mark.browser
-def test_another_text_has_no_words_but_places_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
+def test_another_text_has_places_a_prompt_sentences_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
     window.open(page)
+    window.evaluate("document.querySelectorAll('#game-prompt .words button')[0].click()")
+    said = window.evaluate(TOLD.format("prompt"))
+    says = shown.erased_prompt()["items"][0]["says"]
+    assert said.startswith("1 of 6 sentences gone") and f"Probability of {says}" in said
     window.evaluate(
         "(one => { one.value = 1; one.dispatchEvent(new Event('change')); })"
         "(document.querySelector('#game-erase select'))"
     )
     words = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.textContent)"
     assert window.evaluate(words) == [f"word {place}" for place in range(1, 5)]
-    seen = "['.bounds', '.told'].map(one => document.querySelector('#game-erase ' + one).checkVisibility())"
-    picture = "document.getElementById('picture-erase').checkVisibility()"
-    switch = "document.querySelector('#game-erase input[type=checkbox]').click()"
+    seen = (
+        "[...['.bounds', '.told'].map(one => document.querySelector('#game-erase ' + one)),"
+        " document.getElementById('picture-erase')].map(one => one.checkVisibility())"
+    )
     press(window, 0, 1, 2, 3)
-    assert (window.evaluate(seen), window.evaluate(picture)) == ([True, True], True)
-    window.evaluate(switch)
-    assert (window.evaluate(seen), window.evaluate(picture)) == ([False, True], False)
-    window.evaluate(switch)
-    assert (window.evaluate(seen), window.evaluate(picture)) == ([True, True], True)
+    for expected in ([True, True, True], [False, True, False], [True, True, True]):
+        assert window.evaluate(seen) == expected
+        window.evaluate("document.querySelector('#game-erase input[type=checkbox]').click()")
 
 
 @pytest.mark.browser

@@ -6,14 +6,12 @@ they are skipped and say so.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -23,7 +21,6 @@ import readme_models
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
-RUNS_HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
@@ -43,13 +40,6 @@ def registry() -> None:
 
 # --- resolved from wheels alone --------------------------------------------------------------------------------------
 
-LINUX, MACOS = "x86_64-unknown-linux-gnu", "aarch64-apple-darwin"
-WANTED = [
-    *((version, LINUX, extras) for version in ("3.11", "3.12", "3.13") for extras in ("text,vision", "book")),
-    ("3.11", MACOS, "text,vision"),
-    ("3.13", MACOS, "text,vision"),
-]
-
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
@@ -61,22 +51,14 @@ def test_one_lock_serves_every_python(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize(("version", "platform", "extras"), WANTED)
-def test_every_requirement_comes_as_a_wheel(
-    version: str, platform: str, extras: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = uv(
-        *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:", "--no-emit-index-url"),
-        *("--python-version", version, "--python-platform", platform),
-        *(word for extra in extras.split(",") for word in ("--extra", extra)),
-        "pyproject.toml",
-    )
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("platform", ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin"])
+def test_every_requirement_comes_as_a_wheel(version: str, platform: str) -> None:
+    where = ("--python-version", version, "--python-platform", platform)
+    extras = ("--extra", "text", "--extra", "vision") + (("--extra", "book") if "linux" in platform else ())
+    done = uv("pip", "compile", "--quiet", "--only-binary", ":all:", *where, *extras, "pyproject.toml")
     assert done.returncode == 0, done.stderr
-    found = dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, flags=re.MULTILINE))
-    assert {"torch", "numpy", "captum", "timm", "transformers"} <= set(found)
-    run = "this Python runs the tests" if (version, platform) == (RUNS_HERE, LINUX) else "resolved, not run"
-    with capsys.disabled():
-        print(f"\n[{extras}] for Python {version} on {platform}: {len(found)} packages, torch {found['torch']}; {run}")
+    assert {"torch", "numpy", "captum", "timm"} <= set(re.findall(r"^([\w.-]+)==", done.stdout, flags=re.MULTILINE))
 
 
 # --- the wheel in an empty environment -------------------------------------------------------------------------------
@@ -91,35 +73,17 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_the_library_alone(packed: Path) -> None:
-    (wheel,) = packed.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0].partition("-")[0] for name in names} == {"faithlib"}
+def test_what_is_packed_is_the_library_alone(packed: Path) -> None:
+    (wheel,), (source,) = packed.glob("*.whl"), packed.glob("*.tar.gz")
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     library = {str(path.relative_to(ROOT)) for path in (ROOT / "faithlib").rglob("*.py")}
-    assert {name for name in names if name.endswith(".py")} == library
-    others = {name for name in names if name.startswith("faithlib/") and not name.endswith(".py")}
     data = {"py.typed", "meanings.json", "evaluation/report.html", "evaluation/report.css"}
-    assert others == {f"faithlib/{name}" for name in data}
-    assert wheel.stat().st_size < 500_000
-
-
-def test_the_source_distribution_holds_no_data_and_no_book(packed: Path) -> None:
-    (source,) = packed.glob("*.tar.gz")
+    assert names == library | {f"faithlib/{name}" for name in data}
     with tarfile.open(source) as opened:
-        names = [name.partition("/")[2] for name in opened.getnames()]
-    assert {name.partition("/")[0] for name in names} <= {
-        *(
-            "faithlib",
-            "README.md",
-            "CHANGELOG.md",
-            "CITATION.cff",
-            "LICENSE",
-            "pyproject.toml",
-            "PKG-INFO",
-            ".gitignore",
-        )
-    }
-    assert source.stat().st_size < 500_000
+        top = {name.split("/")[1] for name in opened.getnames()}
+    texts = {"README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
+    assert top <= {"faithlib", *texts, "pyproject.toml", "PKG-INFO", ".gitignore"}
+    assert max(wheel.stat().st_size, source.stat().st_size) < 500_000
 
 
 def library_tests() -> list[Path]:
@@ -133,17 +97,15 @@ def _closure(path: Path) -> set[Path]:
     seen, waiting = set[Path](), {path}
     while waiting:
         seen |= waiting
-        waiting = {
-            TESTS / f"{name}.py" for each in waiting for name in _imports(each) if (TESTS / f"{name}.py").is_file()
-        } - seen
+        named = {TESTS / f"{name}.py" for each in waiting for name in _imports(each)}
+        waiting = {each for each in named if each.is_file()} - seen
     return seen
 
 
 def _imports(path: Path) -> set[str]:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    return {name.partition(".")[0] for name in names}
+    """The first names of what a file imports."""
+    pattern = r"^\s*(?:import|from) ([a-zA-Z_]\w*)"
+    return set(re.findall(pattern, path.read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
 def _alone(path: Path) -> bool:
@@ -158,44 +120,29 @@ def empty(registry: None, packed: Path, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("installed")
     (wheel,) = packed.glob("*.whl")
     python = folder / "venv" / "bin" / "python"
-    began = time.time()
-    made = uv("venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
-    assert made.returncode == 0, made.stderr
     tools = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
     constraint = ("--constraint", "requirements.lock")  # what the cache holds already
-    into = ("pip", "install", "--quiet", "--python", str(python), *constraint)
-    for what in ((str(wheel),), (f"{wheel}[text,vision]",), tools):
-        done = uv(*into, *what)
+    for line in (
+        ("venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
+        ("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[text,vision]", *tools),
+    ):
+        done = uv(*line)
         assert done.returncode == 0, done.stderr
-        print(f"{what[0].rpartition('/')[2]}: {_gigabytes(folder / 'venv'):.2f} GB, {time.time() - began:.0f} s")
     return folder
-
-
-def _gigabytes(folder: Path) -> float:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file()) / 1e9
 
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The empty environment's Python in `folder`, which knows nothing of this repository."""
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYTEST", "FAITHLIB"))
-    }
+    without = ("PYTHON", "PYTEST", "FAITHLIB")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(without)}
     environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}  # as conftest.py says
-    python = next(place / "venv" / "bin" / "python" for place in (folder, *folder.parents) if (place / "venv").is_dir())
-    line = [str(python), *arguments]
+    line = [str(folder / "venv" / "bin" / "python"), *arguments]
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_there_is_no_book_in_an_installation(empty: Path) -> None:
-    done = _run(empty, "-c", "import faithlib; print(faithlib.__file__)")
-    assert done.stdout.startswith(str(empty / "venv")), done.stderr
-    for old, told in {
-        "faithbook": "No module named 'faithbook'",
-        "faithlib.models": "No module named 'faithlib.models'",
-    }.items():
-        done = _run(empty, "-c", f"import {old}")
-        assert done.returncode == 1
-        assert told in done.stderr
+    done = _run(empty, "-c", "import faithlib; print(faithlib.__file__); import faithbook")
+    assert done.stdout.startswith(str(empty / "venv")) and "No module named 'faithbook'" in done.stderr
 
 
 def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
@@ -211,13 +158,8 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
     lines += ["pythonpath = tests", "timeout = 900", "markers ="] + [f"    {mark}" for mark in options["markers"]]
     lines += ["filterwarnings ="] + [f"    {line}" for line in options["filterwarnings"]]
     (empty / "pytest.ini").write_text("\n".join(lines) + "\n")
-    began = time.time()
-    done = _run(
-        empty,
-        *"-m pytest -q -n 2 --dist loadfile -p no:cacheprovider tests --pyargs faithlib -m".split(),
-        "not long and not gpu",
-    )
-    print(f"{done.stdout.splitlines()[-1]}; {time.time() - began:.0f} s in all")
+    line = "-m pytest -q -n 2 --dist loadfile -p no:cacheprovider tests --pyargs faithlib -m".split()
+    done = _run(empty, *line, "not long and not gpu")
     assert done.returncode == 0, done.stdout[-6000:]
 
 

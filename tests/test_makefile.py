@@ -14,52 +14,42 @@ from faithbook.engine.profiles import find_profile, table
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def make(folder: Path, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`make` in a folder with nothing but what it reads, and without a Python."""
     for name in ("Makefile", "notebooks/profiles.yaml", "requirements.lock", "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     line = ["make", "PYTHON=/nowhere/python", *words]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("target", ["book", "serve", "train"])
-def test_an_unknown_profile_is_told_before_anything_is_made(tmp_path: Path, target: str) -> None:
-    done = make(tmp_path, target, "PROFILE=lapto")
+def test_an_unknown_profile_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    done = make(tmp_path, "book", "PROFILE=lapto")
     assert done.returncode == 2
     assert f"unknown profile 'lapto'; known: {' '.join(table().profiles)}" in done.stderr
-    assert "/nowhere/python" not in done.stderr + done.stdout
-    assert not (tmp_path / ".venv").exists()
+    assert "/nowhere/python" not in done.stderr + done.stdout and not (tmp_path / ".venv").exists()
+
+
+PAPER = "preflight --profile paper --study soft|train --profile paper|build --study soft --profile paper"
+REFERENCE = "build --profile full --study soft|reference --profile full --study soft|book --profile laptop|"
+VERDICTS = "reference --verdicts --profile laptop --study soft"
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("book train PROFILE=full", ["book --profile full", "train --profile full"]),
-        ("book PROFILE=full STUDY=soft CORES=3", ["build --study soft --profile full --cores 3"]),
-        (
-            "paper STUDY=soft",
-            ["preflight --profile paper --study soft", "train --profile paper", "build --study soft --profile paper"],
-        ),
-        (
-            "reference STUDY=soft",
-            [
-                "build --profile full --study soft",
-                "reference --profile full --study soft",
-                "book --profile laptop",
-                "reference --verdicts --profile laptop --study soft",
-            ],
-        ),
-        ("book SNAKEMAKE=--slurm", ["book --profile laptop -- --slurm"]),
-        ("train SNAKEMAKE=--slurm", ["train --profile laptop -- --slurm"]),
+        ("book train PROFILE=full", "book --profile full|train --profile full"),
+        ("book PROFILE=full STUDY=soft CORES=3", "build --study soft --profile full --cores 3"),
+        ("paper STUDY=soft", PAPER),
+        ("reference STUDY=soft", REFERENCE + VERDICTS),
+        ("book SNAKEMAKE=--slurm", "book --profile laptop -- --slurm"),
     ],
 )
-def test_a_target_runs_these_commands_in_their_order(tmp_path: Path, words: str, expected: list[str]) -> None:
+def test_a_target_runs_these_commands_in_their_order(tmp_path: Path, words: str, expected: str) -> None:
     done = make(tmp_path, "--dry-run", *words.split())
     assert done.returncode == 0, done.stderr
-    places = [" ".join(done.stdout.split()).index(f"-m faithbook {one}") for one in expected]
+    places = [" ".join(done.stdout.split()).index(f"-m faithbook {one}") for one in expected.split("|")]
     assert places == sorted(places)
-    assert ("faithbook book" in done.stdout) == any(one.startswith("book") for one in expected)
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])

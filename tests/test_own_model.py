@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,21 +15,19 @@ import pytest
 import torch
 import transformers
 from PIL import Image
+from refusals import refused
 from toy_models import Bag, image_inputs, text_inputs, text_model, tokenizer, vision_model
 
-from faithbook.engine.plan import find_notebook, make_job, notebook_parameters
-from faithbook.engine.run import papermill_line
+from faithbook.engine.plan import notebook_parameters
 from faithbook.models.load import Classifier
 from faithbook.models.lstm import LstmClassifier
 from faithbook.own import pages
 from faithbook.own.cost import estimate, fitting_methods
 from faithbook.own.load import OwnData, load_folder, load_texts, open_model
 from faithbook.sources.images import as_inputs, load_pictures
-from faithlib.attribution import attribute
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import evaluate
-from faithlib.perturb import Perturber
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -91,56 +89,32 @@ def test_a_table_of_pairs_is_read_as_pairs(tmp_path, toy):
     ]
     found = load_texts(write(tmp_path / "pairs.csv", rows), toy)
     assert found.inputs.features[0] == ("a", "fine", "film", "it", "is", "bad")
-    assert found.texts[0] == "a fine film it is bad"
-    assert found.unused == ()
-    assert [word for word, mark in zip(found.inputs.features[0], found.gold[0].tolist(), strict=True) if mark] == [
-        "fine", "bad",
-    ]  # fmt: skip
+    assert (found.texts[0], found.unused) == ("a fine film it is bad", ())
+    assert found.gold[0].tolist() == [False, True, False, False, False, True]
     separators = found.inputs.input_ids == toy.tokenizer.sep_token_id
-    assert separators.sum(dim=1).tolist() == [2, 2]
-    assert (found.inputs.feature_of[separators] == -1).all()
+    assert separators.sum(dim=1).tolist() == [2, 2] and (found.inputs.feature_of[separators] == -1).all()
     rows[1]["text_pair"] = " "
-    with pytest.raises(InputError, match="no text_pair in row 2"):
-        load_texts(write(tmp_path / "pairs.csv", rows), toy)
+    refused(InputError, "no text_pair in row 2", load_texts, write(tmp_path / "pairs.csv", rows), toy)
 
 
-def test_the_shipped_marks_are_the_words_under_them(classifier):
-    path = ROOT / str(defaults("own_text_model")["data"])
-    found = load_texts(path, classifier)
-    with path.open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    for row, words, marks in zip(rows, found.inputs.features, found.gold.tolist(), strict=True):
-        under = [row["text"][slice(*map(int, mark.split(":")))] for mark in row["gold"].split()]
-        assert [w for w, m in zip(words, marks, strict=False) if m] == re.findall(r"\w+", " ".join(under))
-    assert found.gold.any(dim=1).all()
-
-
-def test_labels_and_marks_may_be_left_out(tmp_path, toy):
+def test_labels_and_marks_may_be_left_out_and_classes_without_names_counted(tmp_path, toy, classifier):
     for rows in ([{"text": "a fine film"}], [{"text": "a fine film", "label": "", "gold": " "}]):
         found = load_texts(write(tmp_path / "own.csv", rows), toy)
-        assert found.labels is None
-        assert found.gold is None
-
-
-def test_classes_without_names_may_be_counted_and_classes_with_names_may_not(tmp_path, toy, classifier):
+        assert found.labels is None and found.gold is None
     path = write(tmp_path / "own.csv", [{"text": "a film", "label": "1"}, {"text": "a fine film", "label": "label_0"}])
     assert load_texts(path, toy).labels == (1, 0)
-    with pytest.raises(
-        UnknownNameError, match=r"'1' \(row 1\), 'label_0' \(row 2\)\. Its classes are negative, positive"
-    ):
-        load_texts(path, classifier)
+    told = r"'1' \(row 1\), 'label_0' \(row 2\)\. Its classes are negative, positive"
+    refused(UnknownNameError, told, load_texts, path, classifier)
 
 
-def test_a_larger_sample_keeps_the_smaller_one(classifier):
+def test_a_sample_has_the_texts_labels_and_marks_of_its_rows(classifier):
     path = defaults("own_text_model")["data"]
-    whole = load_texts(path, classifier)
-    taken = [load_texts(path, classifier, n=n) for n in (3, 6, 99)]
-    assert set(taken[0].ids) < set(taken[1].ids) < set(taken[2].ids) == set(whole.ids)
-    assert load_texts(path, classifier, n=6, seed=1).ids != taken[1].ids
-    for name, text, label, gold in zip(taken[1].ids, taken[1].texts, taken[1].labels, taken[1].gold, strict=True):
-        place = whole.ids.index(name)
-        assert (text, label) == (whole.texts[place], whole.labels[place])
-        assert gold.sum() == whole.gold[place].sum()
+    whole, some = load_texts(path, classifier), load_texts(path, classifier, n=6)
+    places = [whole.ids.index(name) for name in some.ids]
+    assert places == sorted(places) and len(places) == 6
+    assert some.texts == tuple(whole.texts[place] for place in places)
+    assert some.labels == tuple(whole.labels[place] for place in places)
+    assert some.gold.sum(dim=1).tolist() == whole.gold[places].sum(dim=1).tolist()
 
 
 @pytest.mark.parametrize(
@@ -160,30 +134,25 @@ def test_a_larger_sample_keeps_the_smaller_one(classifier):
 def test_tables_that_cannot_be_used_are_refused(tmp_path, classifier, content, error, message):
     path = tmp_path / "own.csv"
     path.write_bytes(content)
-    with pytest.raises(error, match=message):
-        load_texts(path, classifier)
+    refused(error, message, load_texts, path, classifier)
 
 
-def test_other_slips_with_texts_are_refused(tmp_path, classifier, seer):
+def test_other_slips_are_refused(tmp_path, folder, classifier, seer, toy):
     path = defaults("own_text_model")["data"]
-    with pytest.raises(DataError, match="cannot be read as a table"):
-        load_texts(tmp_path / "nowhere.csv", classifier)
-    with pytest.raises(InputError, match="n 0: expected at least one"):
-        load_texts(path, classifier, n=0)
-    with pytest.raises(ModelError, match="sees images and reads no texts"):
-        load_texts(path, seer)
-
-
-def test_a_model_reads_no_further_than_its_positions(tmp_path, toy):
-    """RoBERTa's kind counts positions from after the padding index: 64 of them are room for 62 tokens."""
-    reader = tokenizer()
-    reader.model_max_length = 10**30
-    roberta = replace(toy, model=text_model("roberta"), tokenizer=reader)
-    assert roberta.model.config.pad_token_id == 1
-    fits, long = (write(tmp_path / f"{n}.csv", [{"text": "film " * n}]) for n in (60, 61))
-    Perturber(roberta.model, load_texts(fits, roberta).inputs)
-    with pytest.raises(InputError, match=r"62 tokens that toy reads: row 1 \(63 tokens\)"):
-        load_texts(long, roberta)
+    refused(DataError, "cannot be read as a table", load_texts, tmp_path / "nowhere.csv", classifier)
+    refused(InputError, "n 0: expected at least one", load_texts, path, classifier, n=0)
+    refused(ModelError, "sees images and reads no texts", load_texts, path, seer)
+    told = r"patch 3: .*28 x 28.* expected one of 1, 2, 4, 7, 14, 28"
+    refused(InputError, told, load_folder, folder, seer, patch=3)
+    refused(ModelError, "reads texts: use load_texts", load_folder, folder, classifier)
+    refused(
+        ModelError, "a ResNet, is no timm VisionTransformer", load_folder, folder, open_model("timm:resnet10t?random")
+    )
+    size = {"vocab_size": 60, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1}
+    bart = transformers.BartForSequenceClassification(transformers.BartConfig(**size, decoder_attention_heads=1)).eval()
+    told = "BartForSequenceClassification is no Hugging Face text classifier"
+    own = write(tmp_path / "own.csv", [{"text": "a film"}])
+    refused(ModelError, told, load_texts, own, replace(toy, model=bart))
 
 
 # ------------------------------------------------------------------------------------------------------- the pictures
@@ -207,24 +176,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_plain_pictures_with_and_without_a_list(folder, seer):
+def test_plain_pictures_with_and_without_a_list_are_turned_as_the_camera_says(folder, seer):
     (folder / ".hidden").write_text("not looked at")
-    assert load_folder(folder, seer).labels is None
+    upright = load_folder(folder, seer)
+    assert upright.labels is None and torch.equal(*upright.inputs.pixels)  # colour or not, the model sees grey
+    picture = Image.open(folder / "a.png").transpose(Image.Transpose.ROTATE_90)
+    orientation = picture.getexif()
+    orientation[0x0112] = 6  # shown a quarter turn clockwise
+    picture.save(folder / "a.png", exif=orientation)
     (folder / "labels.csv").write_text("file,label\nb.png,BAG\na.png,coat\n")
     found = load_folder(folder, seer, patch=7)
     assert dict(zip(found.ids, found.labels, strict=True)) == {"a.png": 4, "b.png": 8}
-    assert torch.equal(*found.inputs.pixels)  # colour or not, the model sees grey
+    assert torch.equal(found.inputs.pixels, upright.inputs.pixels)
     assert found.inputs.n_features.tolist() == [16, 16]
-
-
-def test_pictures_are_turned_as_the_camera_says(folder, seer):
-    upright = load_folder(folder, seer, n=1).inputs.pixels
-    name = load_folder(folder, seer, n=1).ids[0]
-    picture = Image.open(folder / name).transpose(Image.Transpose.ROTATE_90)
-    orientation = picture.getexif()
-    orientation[0x0112] = 6  # shown a quarter turn clockwise
-    picture.save(folder / name, exif=orientation)
-    assert torch.equal(load_folder(folder, seer, n=1).inputs.pixels, upright)
 
 
 def no_file(folder: Path) -> None:
@@ -238,6 +202,10 @@ def in_folder(folder: Path, name: str) -> None:
         (folder / file).rename(folder / name / file)
 
 
+def listed(rows: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "labels.csv").write_text(f"file,label\n{rows}")
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -249,38 +217,15 @@ def in_folder(folder: Path, name: str) -> None:
         (lambda f: in_folder(f, "hat"), UnknownNameError, r"'hat' \(hat/a.png\)\. Its classes are T-shirt, trouser"),
         (lambda f: (in_folder(f, "bag"), (f / "bag" / "more").mkdir()), DataError, "more cannot be read as an image"),
         (lambda f: (f / "labels.csv").write_text("file\na.png\n"), DataError, "no column label"),
-        (lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\n"), DataError, "leaves out: b.png"),
-        (
-            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,bag\nc.png,bag\n"),
-            DataError,
-            "not there: c.png",
-        ),
-        (
-            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,bag\na.png,coat\n"),
-            DataError,
-            "more than once: a.png",
-        ),
-        (
-            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,\n"),
-            InputError,
-            "no label for b.png",
-        ),
+        (listed("a.png,bag\n"), DataError, "leaves out: b.png"),
+        (listed("a.png,bag\nb.png,bag\nc.png,bag\n"), DataError, "not there: c.png"),
+        (listed("a.png,bag\nb.png,bag\na.png,coat\n"), DataError, "more than once: a.png"),
+        (listed("a.png,bag\nb.png,\n"), InputError, "no label for b.png"),
     ],
 )
 def test_folders_that_cannot_be_used_are_refused(folder, seer, change, error, message):
     change(folder)
-    with pytest.raises(error, match=message):
-        load_folder(folder, seer)
-
-
-def test_other_slips_with_pictures_are_refused(folder, seer, classifier):
-    for patch in (3, -1):
-        with pytest.raises(InputError, match=rf"patch {patch}: .*28 x 28.* expected one of 1, 2, 4, 7, 14, 28"):
-            load_folder(folder, seer, patch=patch)
-    with pytest.raises(ModelError, match="reads texts: use load_texts"):
-        load_folder(folder, classifier)
-    with pytest.raises(ModelError, match="a ResNet, is no timm VisionTransformer"):
-        load_folder(folder, open_model("timm:resnet10t?random"))
+    refused(error, message, load_folder, folder, seer)
 
 
 # ---------------------------------------------------------------------------------------------------------- the model
@@ -314,11 +259,7 @@ def settings(folder: Path, **values: object) -> None:
         (lambda f: (f / "config.json").unlink(), DataError, "config.json is missing"),
         (lambda f: (f / "config.json").write_text("{"), DataError, "cannot load .*JSONDecodeError"),
         (lambda f: (f / "model.safetensors").unlink(), DataError, "no .*safetensors"),
-        (
-            lambda f: (f / "model.safetensors").write_bytes(b"no weights"),
-            DataError,
-            "model.safetensors is missing, damaged",
-        ),
+        (lambda f: (f / "model.safetensors").write_bytes(b"no weights"), DataError, "safetensors is missing, damaged"),
         (lambda f: settings(f, architecture="vit_of_nobody"), DataError, "cannot load"),
         (lambda f: settings(f, problem_type="multi_label_classification"), ModelError, "several labels at once"),
         (lambda f: text_model("bert", classes=1).save_pretrained(f), ModelError, "has 1 output"),
@@ -328,15 +269,7 @@ def settings(folder: Path, **values: object) -> None:
 )
 def test_models_that_cannot_be_used_are_refused(saved, change, error, message):
     change(saved)
-    with pytest.raises(error, match=message):
-        open_model(str(saved))
-
-
-def test_a_model_of_no_known_family_is_refused(tmp_path, toy):
-    size = {"vocab_size": 60, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1}
-    bart = transformers.BartForSequenceClassification(transformers.BartConfig(**size, decoder_attention_heads=1)).eval()
-    with pytest.raises(ModelError, match="BartForSequenceClassification is no Hugging Face text classifier"):
-        load_texts(write(tmp_path / "own.csv", [{"text": "a film"}]), replace(toy, model=bart))
+    refused(error, message, open_model, str(saved))
 
 
 def test_methods_that_a_model_cannot_have_are_named(toy):
@@ -347,10 +280,9 @@ def test_methods_that_a_model_cannot_have_are_named(toy):
     assert kept == ("saliency", "random")
     assert set(left_out) == {"attention", "scaled_attention"}
     assert "no attention maps" in left_out["attention"]
-    with pytest.raises(ModelError, match=r"no method can explain toy\. attention: LstmClassifier gives no attention"):
-        fitting_methods(["attention", "random"], lstm, inputs)
-    with pytest.raises(UnknownNameError, match="'grad_cam' explains images"):
-        fitting_methods(["grad_cam"], toy, inputs)
+    told = r"no method can explain toy\. attention: LstmClassifier gives no attention"
+    refused(ModelError, told, fitting_methods, ["attention", "random"], lstm, inputs)
+    refused(UnknownNameError, "'grad_cam' explains images", fitting_methods, ["grad_cam"], toy, inputs)
     pooled = Classifier(vision_model(class_token=False), None, ("a", "b", "c"), "pooled")
     kept, left_out = fitting_methods(["integrated_gradients", "grad_cam"], pooled, image_inputs())
     assert kept == ("integrated_gradients",)
@@ -376,26 +308,17 @@ def test_rows_are_those_that_other_scores_take(bag, family):
     assert ahead.seconds > 0
 
 
-def test_what_does_not_fit_the_memory_is_refused_with_a_way_out(seer, folder):
-    found = load_folder(folder, seer)
-    small = estimate(seer, found, ["rollout"], ["aopc_morf"], free=10**9)
-    assert small.bytes > 0
-    pixels = load_folder(folder, seer, patch=1)
-    large = estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=10**9)
+def test_what_does_not_fit_is_refused_with_a_way_out(seer, folder):
+    pixels, halves = (load_folder(folder, seer, patch=patch) for patch in (1, 2))
+    asked = (seer, pixels, ["rollout"], ["aopc_morf"])
+    large = estimate(*asked, free=10**9)
     assert large.bytes > 2 * 784 * 784
-    assert large.bytes > 10 * small.bytes
-    with pytest.raises(InputError, match=r"784 features take about .* half of what is free is .* a larger patch"):
-        estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=large.bytes)
-    estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=2 * large.bytes + 10**6)
-
-
-def test_soft_metrics_want_whole_patches(seer, folder):
-    halves = load_folder(folder, seer, patch=2)
-    with pytest.raises(InputError, match=r"whole patches of the model, 4 x 4 pixels: .*multiple.*`patch`"):
-        estimate(seer, halves, ["rollout"])
+    told = r"784 features take about .* half of what is free is .* a larger patch"
+    refused(InputError, told, estimate, *asked, free=large.bytes)
+    estimate(*asked, free=2 * large.bytes + 10**6)
+    told = r"whole patches of the model, 4 x 4 pixels: .*multiple.*`patch`"
+    refused(InputError, told, estimate, seer, halves, ["rollout"])
     assert estimate(seer, halves, ["rollout"], ["aopc_morf", "saco"]).rows > 0
-    with pytest.raises(UnknownNameError, match="'sako': did you mean 'saco'"):
-        estimate(seer, halves, ["rollout"], ["sako"])
 
 
 # ------------------------------------------------------------------------------------------------------- what comes out
@@ -416,18 +339,6 @@ def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, 
     pd.testing.assert_frame_equal(table, direct, atol=1e-5)
     assert {"saliency", "lime", "occlusion"} == set(spent.method)
     assert spent.rows.gt(0).all()
-
-
-def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
-    found = load_folder(str(defaults("own_vision_model")["data"]), seer, n=2)
-    names = ["grad_cam", "rollout", "random"]
-    scores, spent = pages.explain(names, seer, found.inputs)
-    table = evaluate(seer.model, found.inputs, methods=scores, metrics=["nc", "saco"])
-    direct = evaluate(seer.model, found.inputs, methods=names, metrics=["nc", "saco"])
-    pd.testing.assert_frame_equal(table, direct, atol=1e-5)
-    assert list(spent.method) == names
-    for name in names:
-        assert torch.allclose(scores[name], attribute(name, seer.model, found.inputs), atol=1e-6)
 
 
 def test_predictions_are_the_models(classifier):
@@ -508,22 +419,3 @@ def test_what_is_undecided_says_how_many_inputs_would_decide(table):
     found = pages.against_floor(close[~close.method.isin(["odd"])]).set_index("method").loc["good"]
     assert found["undecided"] == 1
     assert found["would decide"] == pytest.approx((2.8 / 0.25) ** 2, rel=0.25)  # an effect of .25 deviations
-
-
-def test_an_attempt_that_is_not_refused_is_an_error():
-    def refused() -> None:
-        raise DataError("/tmp/x/own.csv is no table")
-
-    assert pages.refusal(refused, hidden="/tmp/x/") == "DataError: own.csv is no table"
-    with pytest.raises(InputError, match="expected it to be refused"):
-        pages.refusal(lambda: None)
-
-
-@pytest.mark.parametrize("notebook", ["own_text_model", "own_vision_model"])
-def test_the_command_under_a_page_names_every_parameter(notebook):
-    """An empty default would leave a hole in that line."""
-    values = defaults(notebook)
-    line = papermill_line(make_job(find_notebook(notebook), "smoke", {}))
-    assert re.findall(r"-p (\S+) (\S+)", line) == [
-        (key, str(value).replace("laptop", "smoke")) for key, value in values.items()
-    ]

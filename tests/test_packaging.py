@@ -8,38 +8,24 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PROJECT = PYPROJECT["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements.lock").read_text()
 CORE = ("torch", "numpy", "pandas", "scipy", "scikit-learn", "tqdm", "psutil")
 OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
 
-# Declared, but never imported by name: what uses them.
+# Declared and never imported by name: commands, plugins, what _config.yml and faithbook.engine.publish name, and what
+# other packages import (timm torchvision, transformers gguf, mypy the stubs).
 TOOLS = {
-    "torchvision": "timm imports it",
-    "pip": "fetches sources from package indices",
-    "ipykernel": "the notebooks' kernel",
-    "snakemake": "runs as a command",
-    "snakemake-executor-plugin-slurm": "a plugin of snakemake",
-    "jupyter-book": "runs as a command",
-    "sphinx-mathjax-offline": "named in _config.yml",
-    "sphinx-sitemap": "named by faithbook.engine.publish",
-    "sphinxext-opengraph": "named by faithbook.engine.publish",
-    "gguf": "used by transformers, to read SmolLM2's file",
-    "hatchling": "the build backend",
-    "import-linter": "runs as a command",
-    "mypy": "runs as a command",
-    "pandas-stubs": "read by mypy",
-    "types-pyyaml": "read by mypy",
-    "pytest-timeout": "a plugin of pytest",
-    "pytest-xdist": "a plugin of pytest",
-    "ruff": "runs as a command",
-    "uv": "runs as a command",
+    *"torchvision pip ipykernel snakemake snakemake-executor-plugin-slurm jupyter-book sphinx-mathjax-offline".split(),
+    *"sphinx-sitemap sphinxext-opengraph gguf hatchling import-linter mypy pandas-stubs types-pyyaml".split(),
+    *"pytest-timeout pytest-xdist ruff uv".split(),
 }
 
 
@@ -50,41 +36,25 @@ def canonical(name: str) -> str:
 def declared(*extras: str) -> set[str]:
     """The requirements of the library with these extras, those inside extras of its own included."""
     found: set[str] = set()
-    for line in [
-        *PROJECT["dependencies"],
-        *(each for extra in extras for each in PROJECT["optional-dependencies"][extra]),
-    ]:
-        if own := re.fullmatch(r"faithlib\[(.*)\]", line):
-            found |= declared(*own[1].split(","))
-        else:
-            found.add(canonical(re.match(r"[\w.-]+", line)[0]))
-    return found
-
-
-def imported(*folders: str) -> dict[str, set[str]]:
-    """The distributions that the modules below `folders` import, and where."""
-    found: dict[str, set[str]] = {}
-    for folder in folders:
-        for name, where in _imported(folder).items():
-            found[name] = found.get(name, set()) | where
+    for line in chain(PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)):
+        own = re.fullmatch(r"faithlib\[(.*)\]", line)
+        found |= declared(*own[1].split(",")) if own else {canonical(re.match(r"[\w.-]+", line)[0])}
     return found
 
 
 @functools.cache
-def _imported(folder: str) -> dict[str, set[str]]:
+def imported(*folders: str) -> dict[str, set[str]]:
+    """The distributions that the modules below `folders` import, and where."""
     owners = packages_distributions()
     found: dict[str, set[str]] = {}
-    for path in (ROOT / folder).rglob("*.py"):
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        modules = {
-            name.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for name in node.names
-        }
-        modules |= {
-            node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.module
-        }
-        modules |= set(re.findall(r"""\brequire\(\s*["']([\w.]+)""", text))
-        for module in {module.partition(".")[0] for module in modules}:
-            for name in owners.get(module, ()) if module not in ("faithlib", "faithbook") else ():
+        modules = set(re.findall(r"""\brequire\(\s*["']([\w.]+)""", text))
+        for node in ast.walk(ast.parse(text)):
+            modules |= {one.name for one in node.names} if isinstance(node, ast.Import) else set()
+            modules |= {node.module} if isinstance(node, ast.ImportFrom) and node.module else set()
+        for module in {module.partition(".")[0] for module in modules} - {"faithlib", "faithbook"}:
+            for name in owners.get(module, ()):
                 found.setdefault(canonical(name), set()).add(str(path.relative_to(ROOT)))
     return found
 
@@ -98,23 +68,33 @@ def test_the_library_alone_is_seven_packages() -> None:
     assert declared("vision") - set(CORE) == {"timm", "torchvision", "pillow"}
 
 
-@pytest.mark.parametrize(
-    ("folders", "extras"),
-    [
-        (("faithlib",), ("text", "vision")),
-        (("faithlib", "faithbook", "notebooks"), ("book",)),
-        (("faithlib", "faithbook", "notebooks", "tests"), ("dev",)),
-    ],
-    ids=["library", "book", "tests"],
-)
-def test_everything_imported_is_declared(folders: tuple[str, ...], extras: tuple[str, ...]) -> None:
-    there = declared(*extras)
-    missing = {name: sorted(where) for name, where in imported(*folders).items() if name not in there}
-    assert not missing
+def test_what_is_declared_is_what_is_imported() -> None:
+    folders = ("faithlib", "faithbook", "notebooks", "tests")
+    for number, extras in ((1, ("text", "vision")), (3, ("book",)), (4, ("dev",))):
+        found = imported(*folders[:number])
+        assert not {name: found[name] for name in found.keys() - declared(*extras)}
+    assert declared("dev", "align") - set(imported(*folders)) == TOOLS
 
 
-def test_everything_declared_is_imported_or_run() -> None:
-    assert declared("dev", "align") - set(imported("faithlib", "faithbook", "notebooks", "tests")) == set(TOOLS)
+def pins() -> dict[str, str]:
+    """Package and version of every line of the lock."""
+    return {canonical(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCK, flags=re.MULTILINE)}
+
+
+def test_every_requirement_is_pinned_with_digests() -> None:
+    for requirement in [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]:
+        name, _, version = requirement.partition(";")[0].partition("==")  # a marker after ";" says where it is wanted
+        own = name.startswith("faithlib[")
+        assert own or pins().get(canonical(name)) in ({version} if version else {*pins().values()}), requirement
+    blocks = re.split(r"\n(?=[\w.-]+==)", LOCK)[1:]
+    assert len(blocks) == len(pins()) > 150 and "://" not in LOCK
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+
+
+def test_the_running_environment_is_the_locked_one() -> None:
+    installed = {canonical(found.metadata["Name"]): found.version for found in distributions()}
+    both = pins().keys() & installed.keys()
+    assert {name: pins()[name] for name in both} == {name: installed[name] for name in both}
 
 
 # --- the library with little beside it -------------------------------------------------------------------------------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 import faithlib
@@ -17,49 +15,6 @@ from faithbook.engine.profiles import table as profiles
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCK = (ROOT / "requirements.lock").read_text()
-README = (ROOT / "README.md").read_text()
-
-
-def canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def pins() -> dict[str, str]:
-    """Package and version of every line of the lock."""
-    return {canonical(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCK, flags=re.MULTILINE)}
-
-
-# --- environment -----------------------------------------------------------------------------------------------------
-
-
-def test_every_requirement_is_pinned() -> None:
-    listed = [
-        *PROJECT["dependencies"],
-        *(line for extra in PROJECT["optional-dependencies"].values() for line in extra),
-    ]
-    for requirement in (line for line in listed if not line.startswith("faithlib[")):
-        name, _, version = requirement.partition(";")[0].partition("==")  # a marker after ";" says where it is wanted
-        assert canonical(name) in pins(), requirement
-        assert not version or pins()[canonical(name)] == version, requirement
-
-
-def test_every_pin_has_digests_and_no_address() -> None:
-    blocks = re.split(r"\n(?=[\w.-]+==)", LOCK)[1:]
-    assert len(blocks) == len(pins()) > 150
-    for block in blocks:
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), block[:60]
-    assert "://" not in LOCK
-
-
-def test_the_running_environment_is_the_locked_one() -> None:
-    from importlib.metadata import distributions
-
-    installed = {canonical(found.metadata["Name"]): found.version for found in distributions()}
-    other = {
-        name: (version, installed[name]) for name, version in pins().items() if installed.get(name, version) != version
-    }
-    assert not other
 
 
 def test_versions_authors_and_titles_agree() -> None:
@@ -111,40 +66,10 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
         assert not shipped or shipped == trained_on, name
 
 
-# --- README ----------------------------------------------------------------------------------------------------------
-
-
-def test_commands_of_the_readme_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    assert {"book", "test", "lint", "fetch", "train", "paper", "reference", "serve", "clean", "help"} <= targets
-    assert set(re.findall(r"\bmake ([a-z]+)", README)) <= targets
-
-
-def test_files_that_the_readme_names_exist() -> None:
-    for name in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / name).exists(), name
-
-
 # --- house rules -----------------------------------------------------------------------------------------------------
 
 
-def tracked() -> list[Path]:
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode or not done.stdout:
-        pytest.skip("not a git checkout")
-    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
 def test_no_outputs_and_nothing_large_in_git() -> None:
-    for path in tracked():
-        assert path.suffix != ".ipynb", path
-        assert path.stat().st_size < 4_000_000, path
-
-
-def test_every_notebook_has_a_kernel_and_an_end() -> None:
-    for path in sorted((ROOT / "notebooks").rglob("*.py")):
-        text = path.read_text()
-        assert "name: python3" in text.split("# ---", 2)[1], path
-        if path.parent.name not in ("train", "course"):  # checkpoints and sheets are no results
-            assert re.search(rf'start_(run|page)\(\s*"{path.stem}"', text), path
-            assert re.match(r"(run|page)\.finish\(", ast.unparse(ast.parse(text).body[-1])), path
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    for path in (ROOT / name for name in done.stdout.split("\0")):
+        assert path.suffix != ".ipynb" and (not path.is_file() or path.stat().st_size < 4_000_000), path

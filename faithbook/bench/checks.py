@@ -82,10 +82,7 @@ def check_metric(metric: OwnMetric) -> Checked:
     if undefined == 1:
         raise InputError(f"{metric.name} answered NaN for every input: nothing can be compared")
 
-    def values_of(_: Any, asked: Perturber, given: Tensor) -> Tensor:
-        return metric(asked, given)
-
-    faults = _changes(metric.name, values_of, ground)
+    faults = _changes(metric.name, lambda _, asked, given: metric(asked, given), ground)
     if undefined:
         why = "a value that is undefined separates no two explanations, and its input is left out"
         faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {why}.")
@@ -106,71 +103,54 @@ def check_method(method: OwnMethod) -> Checked:
 def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> list[str]:
     """A sentence for each thing that changes an answer and must not."""
     scores, sizes = ground.scores["random"], ground.inputs.n_features.tolist()
-    everyone = list(range(len(scores)))
 
     def asked(given: Tensor, rows: list[int] | None = None) -> Tensor:
         return answer(ground.model, ground.perturber(rows), given)
 
     answers = asked(scores)
-    faults = []
     if not _same(answers, asked(scores)):
         return [f"{name} answers the same question twice and differently: let it draw from a seed of its own."]
-    backwards = everyone[::-1]
+
+    def differs_alone(b: int) -> bool:
+        in_company = answers[[b]] if answers.ndim == 1 else answers[[b], : sizes[b]]
+        return not _same(in_company, asked(scores[[b], : sizes[b]], [b]))
+
+    backwards = list(range(len(scores)))[::-1]
+    faults = []
     if not _same(answers[backwards], asked(scores[backwards], backwards)):
         faults.append(
             f"{name} changes with the order of the batch: the {unit} of an input may not depend on its position."
         )
-    for b in everyone:
-        alone = asked(scores[[b], : sizes[b]], [b])
-        in_company = answers[[b]] if answers.ndim == 1 else answers[[b], : sizes[b]]
-        if not _same(in_company, alone):
-            faults.append(
-                f"{name} changes with the other inputs of the batch: input {b}, of {sizes[b]} features, has another "
-                f"{unit} alone than beside inputs of {max(sizes)}; see that only features that there are count."
-            )
-            break
-    beyond = torch.where(ground.inputs.feature_mask, scores, 7.0)
-    if not _same(answers, asked(beyond)):
+    if (b := next(filter(differs_alone, range(len(scores))), None)) is not None:
+        faults.append(
+            f"{name} changes with the other inputs of the batch: input {b}, of {sizes[b]} features, has another "
+            f"{unit} alone than beside inputs of {max(sizes)}; see that only features that there are count."
+        )
+    if not _same(answers, asked(torch.where(ground.inputs.feature_mask, scores, 7.0))):
         faults.append(f"{name} reads scores beyond an input's features: use perturber.feature_mask, or `present`.")
-    return faults + _label_faults(name, answer, ground, answers)
 
-
-def _label_faults(name: str, answer: Answer, ground: Bed, answers: Tensor) -> list[str]:
-    """What changes where classes have other numbers, or words are other strings, though the model answers the same."""
-    faults = []
-    inner = ground.model
-    turned = closed_form.WordModel(
-        inner.encoder.embeddings.table.weight.data,
-        inner.head.weight.data.roll(1, dims=0),
-        inner.head.bias.data.roll(1, dims=0),
-        over=inner.over,
-        pad_id=inner.config.pad_token_id,
-    )
-    if not _answered_alike(answers, answer, replace(ground, model=turned)):
-        faults.append(
-            f"{name} looks at the label: it changes where the classes get other numbers and the model answers the same."
-        )
-    inputs = ground.inputs
+    # Classes with other numbers, and words that are other strings, though the model answers the same.
+    inner, inputs = ground.model, ground.inputs
+    weights = [inner.head.weight.data.roll(1, dims=0), inner.head.bias.data.roll(1, dims=0)]
+    words = inner.encoder.embeddings.table.weight.data
+    turned = closed_form.WordModel(words, *weights, over=inner.over, pad_id=inner.config.pad_token_id)
     renamed = replace(inputs, features=_numbered(inputs.features), tokens=_numbered(inputs.tokens))
-    if not _answered_alike(answers, answer, replace(ground, inputs=renamed)):
-        faults.append(
-            f"{name} looks at the words, and so at the label: it changes where they are other strings and the model "
-            "answers the same."
-        )
+    for other, told in (
+        (replace(ground, model=turned), "label: it changes where the classes get other numbers"),
+        (replace(ground, inputs=renamed), "words, and so at the label: it changes where they are other strings"),
+    ):
+        try:
+            alike = _same(answers, answer(other.model, other.perturber(), scores))
+        except InputError:
+            alike = False
+        if not alike:
+            faults.append(f"{name} looks at the {told} and the model answers the same.")
     return faults
 
 
 def _numbered(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     """As many strings, which say nothing."""
     return tuple(tuple(f"w{i}" for i in range(len(row))) for row in rows)
-
-
-def _answered_alike(answers: Tensor, answer: Answer, ground: Bed) -> bool:
-    """Whether the answer is the same elsewhere; one that fails there is not."""
-    try:
-        return _same(answers, answer(ground.model, ground.perturber(), ground.scores["random"]))
-    except InputError:
-        return False
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

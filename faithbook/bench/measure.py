@@ -26,7 +26,7 @@ from faithbook.stats.estimates import Estimate
 from faithbook.together import reasons
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
-from faithlib.evaluation import average_marked, count_rows, evaluate, explain, shuffled, soft_scores
+from faithlib.evaluation import count_rows, evaluate, explain, shuffled, soft_scores
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.masks import normalise
 from faithlib.perturb import Perturber
@@ -55,20 +55,19 @@ class Subject:
     def values(self, metric: OwnMetric | None = None, explanations: Mapping[str, Tensor] | None = None) -> pd.DataFrame:
         """Every metric, and one's own, of every explanation: modality, model, erase, id, method, metric, value."""
         given = self.explanations if explanations is None else explanations
-        marks: dict[str, Any] = {}
-        if self.gold is not None:
-            marks = {"gold": self.gold, "gold_size": average_marked(self.gold)}
-        metrics = [*METRICS, *(FAMILIES["plausibility"].directions if marks else ())]
-        sizes = {name: self.settings[name] for name in ("draws", "groups")}
-        table = evaluate(
-            self.model, self.inputs, methods=dict(given), metrics=metrics, erase=self.erase, **sizes, **marks
-        )
+        metrics = [*METRICS, *(() if self.gold is None else FAMILIES["plausibility"].directions)]
+        asked: dict[str, Any] = {"metrics": metrics, "gold": self.gold, "erase": self.erase, **self._sizes}
+        table = evaluate(self.model, self.inputs, methods=dict(given), **asked)
         table["id"] = [self.ids[i] for i in table["input"]]
         frames = [pd.DataFrame(table[["id", "method", "metric", "value"]])]
         if metric is not None:
             perturber = Perturber(self.model, self.inputs, erase=self.erase)
             frames += [self.tidy(name, metric.name, metric(perturber, scores)) for name, scores in given.items()]
         return self._labelled(frames)
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {name: self.settings[name] for name in ("draws", "groups")}
 
     def controls(self, metric: OwnMetric | None = None) -> pd.DataFrame:
         """Soft metrics, and one's own, of the same scores shuffled and of ranks instead of scores (`control`)."""
@@ -86,8 +85,8 @@ class Subject:
     def prices(self, metric: OwnMetric) -> dict[tuple[str, str], float]:
         """Rows that one attribution of one input costs, by modality and family of metrics, and those of one's own."""
         few = self.inputs[list(range(min(_PRICED, len(self.inputs))))]
-        scores, sizes = explain(self.model, few, ["random"]), {k: self.settings[k] for k in ("draws", "groups")}
-        rows = dict(count_rows(self.model, few, methods=scores, metrics=METRICS, **sizes).alone)
+        scores = explain(self.model, few, ["random"])
+        rows = dict(count_rows(self.model, few, methods=scores, metrics=METRICS, **self._sizes).alone)
         perturber = Perturber(self.model, few)
         metric(perturber, scores["random"])
         rows[metric.name] = perturber.stats.rows_run
@@ -146,26 +145,23 @@ def planted(modality: str, settings: Mapping[str, Any], method: OwnMethod | None
     trained = {name: load_model(spec) for name, spec in settings["planted_models"][modality].items()}
     detector = reasons.detector(modality, next(iter(trained.values())).tokenizer)
 
-    def subject(
-        name: str, model: Any, inputs: Inputs, ids: Sequence[str], truth: Tensor, gold: Tensor | None
-    ) -> Subject:
-        sizes = {key: settings[key] for key in ("ig_steps", "lime_samples")}
-        scores = _explained(model, inputs, reasons.methods(modality, name, **sizes), method, erase)
-        return Subject(modality, name, model, inputs, ids, scores, settings, truth, gold, erase)
-
     model, inputs, truth, ids = reasons.linear(modality, n, detector, device=device())
-    yield subject("linear", model, inputs, ids, truth, None)
-    of_model, right = {}, []
+    cases: list[tuple[Any, ...]] = [("linear", model, inputs, ids, truth, None)]
+    whole, right = {}, []
     for name, classifier in {"detector": detector, **trained}.items():
         classifier.model.to(device())
         inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, 3 * n)
-        of_model[name] = classifier.model, (inputs := inputs.to(device())), marks, ids
+        whole[name] = classifier.model, (inputs := inputs.to(device())), marks, ids
         right.append((Perturber(classifier.model, inputs).predicted.cpu() == labels) & (labels > 0))
     rows = torch.stack(right).all(dim=0).nonzero()[:n, 0].tolist()
-    for name, (model, inputs, marks, ids) in of_model.items():
+    for name, (model, inputs, marks, ids) in whole.items():
         part = inputs[rows]
         gold = marks[rows][:, : part.feature_mask.shape[1]].to(device())
-        yield subject(name, model, part, [ids[i] for i in rows], gold.float(), gold)
+        cases.append((name, model, part, [ids[i] for i in rows], gold.float(), gold))
+    sizes = {key: settings[key] for key in ("ig_steps", "lime_samples")}
+    for name, model, inputs, ids, truth, gold in cases:
+        scores = _explained(model, inputs, reasons.methods(modality, name, **sizes), method, erase)
+        yield Subject(modality, name, model, inputs, ids, scores, settings, truth, gold, erase)
 
 
 def _explained(
@@ -184,20 +180,19 @@ def device() -> str:
 
 
 def means(
-    frame: pd.DataFrame, over: Sequence[str], bounds: tuple[float, float], **fixed: object
+    frame: pd.DataFrame, over: Sequence[str], bounds: tuple[float, float], **fixed: str
 ) -> dict[tuple[str, ...], Estimate]:
     """The mean of every combination of labels, as quantities with common draws; inputs count within their modality.
 
-    `fixed`: labels that all have, one or several.
+    `fixed`: labels that all have.
     """
     frame = frame.dropna(subset=["value"])
     for name, wanted in fixed.items():
-        frame = frame[frame[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
+        frame = frame[frame[name] == wanted]
     if frame.empty:
         return {}
-    cells = Conditions.of(
-        frame, over=over, unit=["modality", "id"], stratum="modality", bounds=bounds, n_resamples=1999
-    )
+    unit: dict[str, Any] = {"unit": ["modality", "id"], "stratum": "modality"}
+    cells = Conditions.of(frame, over=over, bounds=bounds, n_resamples=1999, **unit)
     keys = frame[list(over)].drop_duplicates().itertuples(index=False, name=None)
     # A label may stand in several cells: a mean over these weighs each alike.
     return {tuple(map(str, key)): cells.mean(**dict(zip(over, key, strict=True))) for key in keys}

@@ -19,13 +19,12 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
+import runpy
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, get_args
 
 import torch
@@ -55,14 +54,7 @@ class OwnMetric:
         """Its values, float64 [B] on the processor; InputError where it answers anything else, or fails."""
         given = scores.clone()
         arguments = (perturber, given) if self.asks_model else (given, perturber.feature_mask)
-        answer = _called(self.name, self.function, *arguments)
-        expected = (len(scores),)
-        if tuple(answer.shape) != expected:
-            raise InputError(
-                f"{self.name} answered shape {tuple(answer.shape)} for scores of shape {tuple(scores.shape)}: expected "
-                f"[B] = {list(expected)}, one value an input"
-            )
-        values = answer.detach().double().cpu()
+        values = _called(self, arguments, scores.shape[:1], "[B]", "one value an input").double().cpu()
         if bool(values.isinf().any()):
             raise InputError(
                 f"{self.name} answered an infinite value for input {int(values.isinf().nonzero()[0])} of "
@@ -86,14 +78,8 @@ class OwnMethod:
         """Its scores of the perturber's target, float32 [B, F] on the model's device, 0 beyond an input's features;
         InputError where it answers anything else, or fails."""
         arguments = (model, inputs, perturber.target) if self.sees_inside else (perturber,)
-        answer = _called(self.name, self.function, *arguments)
         present = perturber.feature_mask
-        if answer.shape != present.shape:
-            raise InputError(
-                f"{self.name} answered shape {tuple(answer.shape)}: expected [B, F] = {list(present.shape)}, one score "
-                "per feature and anything beyond an input's features"
-            )
-        scores = answer.detach().float().to(present.device)
+        scores = _called(self, arguments, present.shape, "[B, F]", "one score per feature").float().to(present.device)
         bad = (~torch.isfinite(scores) & present).any(dim=1)
         if bool(bad.any()):
             raise InputError(
@@ -103,18 +89,23 @@ class OwnMethod:
         return torch.where(present, scores, 0.0)
 
 
-def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Tensor:
+def _called(
+    own: OwnMetric | OwnMethod, arguments: tuple[Any, ...], shape: Sequence[int], letters: str, what: str
+) -> Tensor:
     try:
-        answer = function(*arguments)
+        answer = own.function(*arguments)
     except ModelError:
         raise  # this kind of model does not allow it, which is no fault
     except Exception as error:
-        raise InputError(f"{name} failed with {type(error).__name__}: {error}") from error
+        raise InputError(f"{own.name} failed with {type(error).__name__}: {error}") from error
     if not isinstance(answer, Tensor):
-        raise InputError(f"{name} answered a {type(answer).__name__}: expected a torch tensor")
+        raise InputError(f"{own.name} answered a {type(answer).__name__}: expected a torch tensor")
     if answer.dtype == torch.bool or answer.is_complex():
-        raise InputError(f"{name} answered {answer.dtype}: expected numbers")
-    return answer
+        raise InputError(f"{own.name} answered {answer.dtype}: expected numbers")
+    if tuple(answer.shape) != tuple(shape):
+        told = f"expected {letters} = {list(shape)}, {what}"
+        raise InputError(f"{own.name} answered shape {tuple(answer.shape)}: {told}")
+    return answer.detach()
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -124,10 +115,8 @@ def find_metric(what: str) -> OwnMetric:
     Raises DataError for a file that is not there, UnknownNameError for a function that it does not have, InputError for
     a function that is no metric.
     """
-    module = _module(what)
-    function = _function_of(module, what)
+    function, direction = _function_of(what)
     asks = _shape_of(function, {_ASKS: True, _LOOKS: False}, "metric")
-    direction: Any = getattr(module, "DIRECTION", None)
     if direction not in get_args(Direction):
         fault = "says no DIRECTION" if direction is None else f"says DIRECTION = {direction!r}"
         raise InputError(f'{what} {fault}: expected DIRECTION = "higher" or "lower", which values are better')
@@ -138,7 +127,7 @@ def find_metric(what: str) -> OwnMetric:
 
 def find_method(what: str) -> OwnMethod:
     """The method in a file; errors as `find_metric`."""
-    function = _function_of(_module(what), what)
+    function, _ = _function_of(what)
     sees = _shape_of(function, {_ERASES: False, _SEES_INSIDE: True}, "method")
     return OwnMethod(function.__name__, function, sees, _about(function))
 
@@ -160,37 +149,26 @@ def _shape_of(function: Callable[..., Any], shapes: Mapping[tuple[str, ...], boo
     raise InputError(message)
 
 
-def _module(what: str) -> ModuleType:
-    path = Path(what.partition(":")[0]).resolve()
+def _function_of(what: str) -> tuple[Callable[..., Any], Any]:
+    """The public function of a file, or the one that is named, and the file's DIRECTION."""
+    place, _, name = what.partition(":")
+    path = Path(place).resolve()
     if not path.is_file():
         raise DataError(f"{path} is not there: expected a Python file with a function")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))  # what is in its folder can be imported, as by `python my_metric.py`
     try:
-        spec.loader.exec_module(module)
+        module = runpy.run_path(str(path), run_name=path.stem)
     except Exception as error:
         raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
-    return module
-
-
-def _function_of(module: ModuleType, what: str) -> Callable[..., Any]:
-    place, _, name = what.partition(":")
-    functions = {
-        key: one
-        for key, one in vars(module).items()
-        if inspect.isfunction(one) and one.__module__ == module.__name__ and not key.startswith("_")
-    }
-    if name:
-        if name not in functions:
-            raise unknown(f"function of {place}", name, functions)
-        return functions[name]
-    if len(functions) != 1:
-        names = "none" if not functions else ", ".join(functions)
+    mine = [one for one in module.values() if inspect.isfunction(one) and one.__module__ == path.stem]
+    functions = {one.__name__: one for one in mine if not one.__name__.startswith("_")}
+    if name and name not in functions:
+        raise unknown(f"function of {place}", name, functions)
+    if not name and len(functions) != 1:
         raise InputError(
-            f"{what} has {len(functions)} public functions ({names}): expected one, or name it, {what}:name"
+            f"{what} has {len(functions)} public functions ({', '.join(functions) or 'none'}): expected one, or name "
+            f"it, {what}:name"
         )
-    return next(iter(functions.values()))
+    return functions[name or next(iter(functions))], module.get("DIRECTION")

@@ -33,17 +33,12 @@ def public_names(module: str) -> list[tuple[str, str]]:
     """Kind ("function", "class" or "data") and name of what a module itself defines for others, in its order."""
     names = []
     for node in ast.parse(inspect.getsource(importlib.import_module(module))).body:
-        names += [(kind, name) for kind, name in _defined(node) if not name.startswith("_")]
-    return names
-
-
-def _defined(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield "class" if isinstance(node, ast.ClassDef) else "function", node.name
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            if isinstance(target, ast.Name):
-                yield "data", target.id
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(("class" if isinstance(node, ast.ClassDef) else "function", node.name))
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [("data", target.id) for target in targets if isinstance(target, ast.Name)]
+    return [(kind, name) for kind, name in names if not name.startswith("_")]
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
@@ -64,19 +59,15 @@ class Library(SphinxDirective):
 
 
 def _section(module: str) -> list[str]:
-    names = public_names(module)
+    names, loaded = public_names(module), importlib.import_module(module)
     table = [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for _, name in names), ""]
     entries = []
     for kind, name in names:
-        entries += [f".. auto{kind}:: {module}::{name}", *_options(kind, module, name), ""]
+        shown = repr(getattr(loaded, name)) if kind == "data" else ""
+        options = ["   :no-value:"] if len(shown) > 200 or " at 0x" in shown else []
+        options = ["   :members:"] if kind == "class" else options
+        entries += [f".. auto{kind}:: {module}::{name}", *options, ""]
     return [module, "-" * len(module), "", f".. automodule:: {module}", "", *(table if names else []), *entries]
-
-
-def _options(kind: str, module: str, name: str) -> list[str]:
-    if kind == "class":
-        return ["   :members:"]
-    shown = repr(getattr(importlib.import_module(module), name)) if kind == "data" else ""
-    return ["   :no-value:"] if len(shown) > 200 or " at 0x" in shown else []
 
 
 # --- docstrings ------------------------------------------------------------------------------------------------------
@@ -139,12 +130,9 @@ def _inline(text: str) -> str:
         if part.startswith("`"):
             made += "``" + part.strip("`") + "``"
         else:  # the plural of a name, `Row`s, needs a break that does not show
-            made += ("\\ " if made and re.match(r"\w", part) else "") + _escaped(part)
+            made += "\\ " if made and re.match(r"\w", part) else ""
+            made += re.sub(r"([\\*|]|(?<=\w)_\b)", r"\\\1", part)
     return made
-
-
-def _escaped(part: str) -> str:
-    return re.sub(r"([\\*|]|(?<=\w)_\b)", r"\\\1", part)
 
 
 def _process(app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:

@@ -90,11 +90,14 @@ def pdf(source: Path, html: Path, to: Path) -> int:
     `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium or
     with an old one, and for a page that is not there.
     """
-    from pypdf import PdfWriter
+    from pypdf import PdfReader, PdfWriter
 
     writer, part, above, starts = PdfWriter(), "", None, {}
+    margin: PdfMargins = {"top": "0.6in", "bottom": "0.75in", "left": "0.6in", "right": "0.6in"}
     with window() as page:
-        _refuse_without_numbers(page)
+        version = page.context.browser.version if page.context.browser else ""
+        if int(version.partition(".")[0]) < _FIRST_WITH_NUMBERS:
+            raise DataError(f"Chromium {version} prints no page numbers: install {_FIRST_WITH_NUMBERS} or newer")
         page.set_viewport_size({"width": 1000, "height": 900})
         for caption, document in tqdm(chapters(source), unit="page", delay=3, leave=False, disable=None):
             file = html / f"{document}.html"
@@ -103,7 +106,8 @@ def pdf(source: Path, html: Path, to: Path) -> int:
             show(page, file.resolve().as_uri())
             start = len(writer.pages)
             page.evaluate(_ON_PAPER, start)
-            printed = _printed(page)
+            sheets = page.pdf(format="A4", scale=0.8, print_background=True, margin=margin)
+            printed = PdfReader(io.BytesIO(sheets))
             starts[file.resolve().as_uri()] = start
             _name_places(printed)
             writer.append(printed, import_outline=False)
@@ -128,20 +132,6 @@ def chapters(source: Path) -> list[tuple[str, str]]:
         for chapter in part["chapters"]:
             listed += [(part["caption"], one["file"]) for one in (chapter, *chapter.get("sections", ()))]
     return [(caption, document) for caption, document in listed if not document.startswith(ON_SCREEN)]
-
-
-def _refuse_without_numbers(page: Page) -> None:
-    version = page.context.browser.version if page.context.browser else ""
-    if int(version.partition(".")[0]) < _FIRST_WITH_NUMBERS:
-        raise DataError(f"Chromium {version} prints no page numbers: install {_FIRST_WITH_NUMBERS} or newer")
-
-
-def _printed(page: Page) -> PdfReader:
-    """What a page shows, on sheets of A4."""
-    from pypdf import PdfReader
-
-    margin: PdfMargins = {"top": "0.6in", "bottom": "0.75in", "left": "0.6in", "right": "0.6in"}
-    return PdfReader(io.BytesIO(page.pdf(format="A4", scale=0.8, print_background=True, margin=margin)))
 
 
 def _name_places(printed: PdfReader) -> None:

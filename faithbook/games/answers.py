@@ -86,34 +86,28 @@ def erasing(table: AnswerTable, scores: Mapping[str, Tensor]) -> Erasing:
 
     Raises InputError for scores that are not finite where a text has a word.
     """
-    present, bounds = table.feature_mask, exact_bounds(table)
-    sizes = present.sum(dim=1).tolist()
-    answers: list[pd.DataFrame] = []
-    items: list[dict[str, Any]] = []
+    present, bounds, every = table.feature_mask, exact_bounds(table), every_answer(table)
+    named = list(zip(table.ids, present.sum(dim=1).tolist(), strict=True))
+    answers = [pd.DataFrame({"item": name, "removed": range(2**n)}) for name, n in named]
+    items = [
+        {"item": name, "words": n, "lower": bounds.lower[b].item(), "upper": bounds.upper[b].item()}
+        | {"chance": of_chance(every[b])}
+        | {"worst": _written(bounds.lower_order[b, :n]), "best": _written(bounds.upper_order[b, :n])}
+        for b, (name, n) in enumerate(named)
+    ]
     orders: list[dict[str, Any]] = []
-    for b, (name, n) in enumerate(zip(table.ids, sizes, strict=True)):
-        values = table.keep_rows(torch.full((2**n,), b), _sets(n, present.shape[1]))
-        answers.append(pd.DataFrame({"item": name, "removed": range(2**n), "p": values.numpy()}))
-        ends = {"lower": bounds.lower[b].item(), "upper": bounds.upper[b].item(), "chance": of_chance(values)}
-        paths = {"worst": bounds.lower_order[b, :n], "best": bounds.upper_order[b, :n]}
-        items.append({"item": name, "words": n, **ends} | {end: _written(order) for end, order in paths.items()})
     for method, given in scores.items():
         if not bool(given[present].isfinite().all()):
             raise InputError(f"scores of {method} are not finite for each word: leave such texts out")
-        value = aopc_scores(table, given)["aopc_morf"]
+        value, place = aopc_scores(table, given)["aopc_morf"], rank(given, present)
         share = naopc(value.double(), bounds.lower, bounds.upper)
-        place = rank(given, present)
         orders += [
-            {
-                "item": name,
-                "method": method,
-                "order": _written(place[b, :n]),
-                "aopc": value[b].item(),
-                "naopc": share[b].item(),
-            }
-            for b, (name, n) in enumerate(zip(table.ids, sizes, strict=True))
+            {"item": name, "method": method, "order": _written(place[b, :n])}
+            | {"aopc": value[b].item(), "naopc": share[b].item()}
+            for b, (name, n) in enumerate(named)
         ]
-    return Erasing(pd.concat(answers, ignore_index=True), pd.DataFrame(items), pd.DataFrame(orders))
+    whole = pd.concat(answers, ignore_index=True).assign(p=torch.cat(every).numpy())
+    return Erasing(whole, pd.DataFrame(items), pd.DataFrame(orders))
 
 
 def _sets(n: int, features: int) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,14 +84,20 @@ def erasing(
         n = int(facts["words"])
         if rows["removed"].tolist() != list(range(2**n)):
             raise InputError(f"{key}: expected answers to all {2**n} sets of {n} words, got {len(rows)}")
-        others = {
-            methods[row["method"]]: {"order": order_of(row["order"]), "aopc": round(float(row["aopc"]), 6)}
-            for row in ordered[key].to_dict("records")
-        }
-        ends = {end: round(float(facts[end]), 6) for end in ("lower", "upper", "chance")}
         paths = {end: order_of(facts[end]) for end in ("worst", "best")}
-        made.append({**names, "n": n, "p": parts(rows["p"]), **ends, **paths, "orders": others})
+        of = ordered[key]
+        others = zip(of["method"].map(methods), of["order"].map(order_of), of["aopc"], strict=True)
+        made.append({**names, "n": n, "p": parts(rows["p"]), **_ends(facts), **paths, "orders": _orders(others)})
     return {"scale": SCALE, "items": made}
+
+
+def _ends(facts: Mapping[str, Any]) -> dict[str, float]:
+    return {end: round(float(facts[end]), 6) for end in ("lower", "upper", "chance")}
+
+
+def _orders(found: Iterable[tuple[str, list[int], float]]) -> dict[str, dict[str, Any]]:
+    """Orders of attributions and their AOPC, by the name of the method for people."""
+    return {name: {"order": order, "aopc": round(float(aopc), 6)} for name, order, aopc in found}
 
 
 def cell_names(across: int) -> list[str]:
@@ -111,16 +117,14 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
         kept = dict(stored)
     made = []
     for b, says in enumerate(kept["says"].tolist()):
-        ends = {end: round(float(kept[end][b]), 6) for end in ("lower", "upper", "chance")}
+        ends = _ends({end: kept[end][b] for end in ("lower", "upper", "chance")})
         paths = {end: kept[end][b].tolist() for end in ("worst", "best")}
-        others = {
-            methods[method]: {"order": order.tolist(), "aopc": round(float(aopc), 6)}
-            for method, order, aopc in zip(kept["method"].tolist(), kept["order"][b], kept["aopc"][b], strict=True)
-        }
+        named = [methods[method] for method in kept["method"].tolist()]
+        others = _orders(zip(named, kept["order"][b].tolist(), kept["aopc"][b].tolist(), strict=True))
         n, answers = kept["best"].shape[1], base64.b64encode(kept["p"][b].astype("<u2").tobytes()).decode()
         shown = {"side": kept["grey"].shape[1], "grey": kept["grey"][b].ravel().tolist()}
-        named = {"text": f"image {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
-        made.append({**named, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
+        about = {"text": f"image {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
+        made.append({**about, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
     return {"scale": PARTS, "items": made}
 
 

@@ -16,7 +16,7 @@ import torch
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithlib.attribution import attribute
+from faithlib.attribution.many import Row, attributed
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError
@@ -39,11 +39,8 @@ def fitting_methods(
     """
     one = inputs[[int(inputs.n_features.argmin())]]
     left_out: dict[str, str] = {}
-    for name in names:
-        try:
-            attribute(name, classifier.model, one)
-        except ModelError as error:
-            left_out[name] = str(error)
+    rows = {name: Row(name) for name in names}
+    attributed(rows, classifier.model, one, left_out=left_out, passed=(ModelError,))
     fitting = tuple(name for name in names if name not in left_out)
     known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
     if all(known[name].answers == "floor" for name in fitting):
@@ -69,11 +66,9 @@ def estimate(
     methods: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,
-    erase: str | None = None,
     draws: int = 4,
-    groups: int = 10,
-    beam: int = 3,
     free: int | None = None,
+    **options: Any,
 ) -> CostEstimate:
     """What `evaluate` will take with these options: rows are counted for random scores, without the model.
 
@@ -84,10 +79,17 @@ def estimate(
     where more than half of what is free would be needed.
     """
     families, inputs = families_of(metrics, has_gold=brought.gold is not None), brought.inputs
-    _check_soft(families, classifier, inputs)
-    sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
+    if "soft" in families and isinstance(inputs, ImageInputs):
+        backend = VisionBackend(classifier.model, inputs)
+        if backend.patch_features() is None:
+            down, across = backend.reached.patch_size
+            raise InputError(
+                f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take "
+                "a multiple of that for `patch`, or name the metrics without these two"
+            )
+    sizes, random = inputs.n_features.tolist(), torch.Generator().manual_seed(0)
+    lengths = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)  # images are as long
     free = free_bytes(next(classifier.model.parameters()).device) if free is None else free
-    one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
 
     def fitting(needed: int) -> int:
         if 2 * needed > free:
@@ -99,60 +101,24 @@ def estimate(
             )
         return needed
 
-    # The masks first: to count the rows is to make them.
-    masks = fitting(one_row + _mask_bytes(families, methods, sizes, draws))
-    random = torch.rand(len(methods), *inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))
-    asked: dict[str, Any] = {
-        "metrics": metrics,
-        "gold": brought.gold,
-        "erase": erase,
-        "draws": draws,
-        "groups": groups,
-        "beam": beam,
-    }
-    rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, random, strict=True)), **asked).each
+    # Masks of the largest question, copied a few times on their way to the model. They are looked at first: to count
+    # the rows is to make them.
+    longest = Perturber(classifier.model, inputs[[lengths.index(max(lengths))]])
+    each = max(sizes) if {"aopc", "naopc"} & set(families) or "occlusion" in methods else 50
+    soft = 2 * draws * len(methods) if "soft" in families else 0
+    masks = fitting(longest.stats.peak_bytes + 4 * len(sizes) * max(sizes) * (each + soft))
+    scores = torch.rand(len(methods), *inputs.feature_mask.shape, generator=random)
+    asked: dict[str, Any] = {"metrics": metrics, "gold": brought.gold, "draws": draws, **options}
+    rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, scores, strict=True)), **asked).each
+    before = longest.stats.seconds_all
+    longest.keep(torch.rand(1, _PROBES, longest.feature_mask.shape[1], generator=random) < 0.5)
+    pace = (longest.stats.seconds_all - before) / (_PROBES * max(lengths))
     return CostEstimate(
         rows=sum(rows),
         seconds=pace * sum(count * length for count, length in zip(rows, lengths, strict=True)),
         bytes=fitting(masks + sum(rows) * (max(sizes) // 8 + _BYTES_AN_ANSWER)),
         free=free,
     )
-
-
-def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs) -> None:
-    if "soft" not in families or not isinstance(inputs, ImageInputs):
-        return
-    backend = VisionBackend(classifier.model, inputs)
-    if backend.patch_features() is None:
-        down, across = backend.reached.patch_size
-        raise InputError(
-            f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take a "
-            "multiple of that for `patch`, or name the metrics without these two"
-        )
-
-
-def _mask_bytes(families: Sequence[str], methods: Sequence[str], sizes: Sequence[int], draws: int) -> int:
-    """Masks of the largest question, copied a few times on their way to the model."""
-    n = max(sizes)
-    paths = {"aopc", "naopc"} & set(families) or "occlusion" in methods
-    masks = 4 * len(sizes) * n * (n if paths else 50)
-    soft = 2 * draws * len(methods) * len(sizes) * 4 * n if "soft" in families else 0
-    return masks + soft
-
-
-def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, float]:
-    """The memory of one row of the longest input, and seconds a token of a few rows with half of it erased."""
-    perturber = Perturber(classifier.model, inputs[[longest]])
-    one_row, before = perturber.stats.peak_bytes, perturber.stats.seconds_all
-    n = perturber.feature_mask.shape[1]
-    keep = torch.rand(1, _PROBES, n, generator=torch.Generator().manual_seed(0)) < 0.5
-    perturber.keep(keep)
-    return one_row, (perturber.stats.seconds_all - before) / (_PROBES * _lengths(perturber.inputs)[0])
-
-
-def _lengths(inputs: Inputs) -> list[int]:
-    """Tokens of each text; 1 for every image: all have the same."""
-    return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
 
 
 def amount(count: float) -> str:

@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import timm.data
 import torch
 from PIL import Image, ImageOps
@@ -45,7 +45,7 @@ from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.files import read_table
 from faithlib.evaluation.opening import most_tokens_of
-from faithlib.inputs import Inputs, Span, TextInputs
+from faithlib.inputs import Inputs, TextInputs
 
 LABELS = "labels.csv"
 _KINDS = ("local", "hf", "timm")
@@ -81,28 +81,24 @@ def open_model(name: str, *, attention: str = "sdpa") -> Classifier:
     ModelError for a model that does not classify into single labels, or whose tokenizer does not say where words are.
     """
     try:
-        classifier = load_model(_reference(name), attention=attention)
+        reference = name
+        if name.partition(":")[0] not in _KINDS:  # a plain folder is of the kind that its config.json is written for
+            config = _place(name) / "config.json"
+            if not config.parent.is_dir():
+                raise InputError(
+                    f"model {name!r}: there is no such folder; give one, or local:<name>, hf:<hub id>, timm:<name>"
+                )
+            if not config.is_file():
+                raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
+            settings = json.loads(config.read_text(encoding="utf-8"))
+            reference = f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
+        classifier = load_model(reference, attention=attention)
     except FaithlibError:
         raise
     except Exception as error:  # several libraries read the files, each with errors of its own
         raise DataError(f"cannot load {name}: {type(error).__name__}: {error}") from error
     _check_classifier(classifier)
     return classifier
-
-
-def _reference(name: str) -> str:
-    """The name as `load_model` takes it: a plain folder is of the kind that its config.json is written for."""
-    if name.partition(":")[0] in _KINDS:
-        return name
-    config = _place(name) / "config.json"
-    if not config.parent.is_dir():
-        raise InputError(
-            f"model {name!r}: there is no such folder; give one, or local:<name>, hf:<hub id>, timm:<name>"
-        )
-    if not config.is_file():
-        raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
-    settings = json.loads(config.read_text(encoding="utf-8"))
-    return f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
 
 
 def _check_classifier(classifier: Classifier) -> None:
@@ -140,30 +136,36 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
             f"{classifier.spec} sees images and reads no texts: give a text classifier, or use load_folder"
         )
     table = read_table(_place(path))
-    columns, rows = list(table.columns), table.to_dict("records")
-    ids = [f"row {number}" for number in range(1, len(rows) + 1)]
-    parts = ("text", "text_pair") if "text_pair" in columns else ("text",)
+    table.index = pd.Index([f"row {number}" for number in range(1, len(table) + 1)])
+    ids = list(table.index)
+    parts = [name for name in ("text", "text_pair") if name in table]
     for part in parts:
-        if empty := [name for name, row in zip(ids, rows, strict=True) if not row[part].strip()]:
+        if empty := list(table.index[table[part].str.strip() == ""]):
             raise InputError(f"{path}: no {part} in {some(empty)}: fill the cell or delete the row")
-    given = [row.get("label", "") for row in rows]
-    labels = _classes(ids, given, classifier) if any(map(str.strip, given)) else None
+    labels = _classes(ids, list(table.get("label", ())), classifier)
     chosen = _sample(ids, n, seed)
-    pieces = [[rows[i][part] for i in chosen] for part in parts]
-    options: dict[str, Any] = {"unit": "word", "max_length": _most_tokens(classifier)}
-    inputs = TextInputs.from_texts(pieces[0], classifier.tokenizer, pairs=(*pieces, None)[1], **options)
+    taken = table.iloc[chosen]
+    read: dict[str, Any] = {"max_length": _most_tokens(classifier), "unit": "word"}
+    read["pairs"] = list(taken["text_pair"]) if "text_pair" in table else None
+    inputs = TextInputs.from_texts(list(taken["text"]), classifier.tokenizer, **read)
     TextBackend(classifier.model, inputs)  # says what is wrong with a model whose embeddings cannot be reached
-    _check_lengths([ids[i] for i in chosen], pieces, inputs, classifier)
-    texts = [" ".join(both) for both in zip(*pieces, strict=True)]
-    marks = [rows[i].get("gold", "") for i in chosen]
+    if bool(inputs.truncated.any()):
+        long = taken[inputs.truncated.numpy()]
+        tokens = classifier.tokenizer(*(list(long[part]) for part in parts), verbose=False)["input_ids"]
+        named = [f"{name} ({len(row)} tokens)" for name, row in zip(long.index, tokens, strict=True)]
+        raise InputError(
+            f"longer than the {read['max_length']} tokens that {classifier.spec} reads: {some(named)}. What is cut off "
+            "cannot be explained: shorten these texts or split them"
+        )
+    texts = taken[parts].agg(" ".join, axis=1)
     return OwnData(
-        ids=tuple(ids[i] for i in chosen),
+        ids=tuple(taken.index),
         inputs=inputs,
-        labels=None if labels is None else tuple(labels[i] for i in chosen),
-        gold=_gold([ids[i] for i in chosen], marks, texts, inputs) if any(map(str.strip, marks)) else None,
-        total=len(rows),
+        labels=labels and tuple(labels[i] for i in chosen),
+        gold=_gold(taken["gold"], texts, inputs) if "gold" in table and taken["gold"].str.strip().any() else None,
+        total=len(table),
         texts=tuple(texts),
-        unused=tuple(name for name in columns if name not in (*parts, "label", "gold")),
+        unused=tuple(name for name in table.columns if name not in (*parts, "label", "gold")),
     )
 
 
@@ -173,43 +175,24 @@ def _most_tokens(classifier: Classifier) -> int:
     return min(one for one in most if one)
 
 
-def _check_lengths(
-    ids: Sequence[str], pieces: Sequence[Sequence[str]], inputs: TextInputs, classifier: Classifier
-) -> None:
-    most = _most_tokens(classifier)
-    long = [i for i, cut in enumerate(inputs.truncated.tolist()) if cut]
-    if long:
-        read = [[part[i] for i in long] for part in pieces]
-        sizes = [len(row) for row in classifier.tokenizer(*read, verbose=False)["input_ids"]]
-        named = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
-        raise InputError(
-            f"longer than the {most} tokens that {classifier.spec} reads: {some(named)}. What is cut off cannot be "
-            "explained: shorten these texts or split them"
-        )
-
-
-def _gold(ids: Sequence[str], marks: Sequence[str], texts: Sequence[str], inputs: TextInputs) -> Tensor:
+def _gold(cells: pd.Series[str], texts: pd.Series[str], inputs: TextInputs) -> Tensor:
     """Which words the marks touch, bool [B, F]."""
     gold = torch.zeros_like(inputs.feature_mask)
-    for b, (name, cell, text) in enumerate(zip(ids, marks, texts, strict=True)):
+    for b, (name, cell) in enumerate(cells.items()):
+        text = texts.iloc[b]
         for mark in cell.split():
-            start, end = _mark(name, mark, text)
-            touched = [start < stop and begin < end for begin, stop in inputs.spans[b]]
-            if not any(touched):
+            form = re.fullmatch(r"(\d+):(\d+)", mark)
+            start, end = map(int, form.groups()) if form else (0, 0)
+            if not start < end <= len(text):
+                raise InputError(
+                    f"{name}: the mark {mark!r} in `gold` is no start:end within the {len(text)} characters of "
+                    f"{text!r}: expected for example '0:4 10:15'"
+                )
+            touched = torch.tensor([start < stop and begin < end for begin, stop in inputs.spans[b]])
+            if not touched.any():
                 raise InputError(f"{name}: the mark {mark!r} covers {text[start:end]!r}, no word of {text!r}")
-            gold[b, : len(touched)] |= torch.tensor(touched)
+            gold[b, : len(touched)] |= touched
     return gold
-
-
-def _mark(name: str, mark: str, text: str) -> Span:
-    form = re.fullmatch(r"(\d+):(\d+)", mark)
-    start, end = map(int, form.groups()) if form else (0, 0)
-    if not start < end <= len(text):
-        raise InputError(
-            f"{name}: the mark {mark!r} in `gold` is no start:end within the {len(text)} characters of {text!r}: "
-            "expected for example '0:4 10:15'"
-        )
-    return start, end
 
 
 # ------------------------------------------------------------------------------------------------------- the images
@@ -235,10 +218,9 @@ def load_folder(
     files = _files(folder)
     for file in files:
         _opened(folder / file)
-    ids, given = list(files), [label for label in files.values() if label is not None]
-    labels = _classes(ids, given, classifier) if given else None
+    ids, labels = list(files), _classes(list(files), [label or "" for label in files.values()], classifier)
     chosen = _sample(ids, n, seed)
-    names, classes = tuple(ids[i] for i in chosen), None if labels is None else tuple(labels[i] for i in chosen)
+    names, classes = tuple(ids[i] for i in chosen), labels and tuple(labels[i] for i in chosen)
     # As arrays, because what is opened from a file elsewhere always has three colours.
     images = [np.asarray(_opened(folder / name, "L" if model.in_chans == 1 else "RGB")) for name in names]
     pictures = Pictures(folder.name, "own", images, classes or (), names, classifier.label_names)
@@ -259,38 +241,33 @@ def _patch(model: Any, patch: int) -> int:
 
 
 def _files(folder: Path) -> dict[str, str | None]:
-    """The images of a folder by their place in it, with the label of each, or None for all."""
+    """The images of a folder by their place in it, with the label of each, or None for all; a list of labels must name
+    each of them once."""
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder; expected one with images")
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     classes = [entry for entry in entries if entry.is_dir()]
-    plain = [entry.name for entry in entries if not entry.is_dir() and entry.name != LABELS]
-    if classes and len(classes) < len(entries):
-        stray = next(entry.name for entry in entries if not entry.is_dir())
+    plain = [entry.name for entry in entries if not entry.is_dir()]
+    if classes and plain:
         raise DataError(
-            f"{folder} has folders ({classes[0].name}) beside files ({stray}): expected one kind of the two"
+            f"{folder} has folders ({classes[0].name}) beside files ({plain[0]}): expected one kind of the two"
         )
-    label_of: dict[str, str | None] = dict.fromkeys(plain)
-    for one in classes:
-        inside = sorted(file.name for file in one.iterdir() if not file.name.startswith("."))
-        label_of |= {f"{one.name}/{name}": one.name for name in inside}
+    inside = [file for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
+    label_of: dict[str, str | None] = dict.fromkeys(name for name in plain if name != LABELS)
+    label_of |= {f"{file.parent.name}/{file.name}": file.parent.name for file in inside}
     if not label_of:
         raise DataError(f"{folder} has no images: expected files, or one sub-folder of files for each class")
-    return _listed(folder / LABELS, label_of) if (folder / LABELS).is_file() else label_of
-
-
-def _listed(path: Path, label_of: dict[str, str | None]) -> dict[str, str | None]:
-    """Plain files with the labels of a list, which must name each of them once."""
-    rows = read_table(path, ("file", "label")).to_dict("records")
-    names = [row["file"] for row in rows]
+    if LABELS not in plain:
+        return label_of
+    rows = read_table(folder / LABELS, ("file", "label"))
     for what, which in (
-        ("names files that are not there", set(names) - set(label_of)),
-        ("leaves out", set(label_of) - set(names)),
-        ("names more than once", {name for name, times in Counter(names).items() if times > 1}),
+        ("names files that are not there", set(rows["file"]) - set(label_of)),
+        ("leaves out", set(label_of) - set(rows["file"])),
+        ("names more than once", set(rows["file"][rows["file"].duplicated()])),
     ):
         if which:
-            raise DataError(f"{path} {what}: {some(sorted(which))}; expected one row for each image")
-    return {row["file"]: row["label"] for row in rows}
+            raise DataError(f"{folder / LABELS} {what}: {some(sorted(which))}; expected one row for each image")
+    return dict(zip(rows["file"], rows["label"], strict=True))
 
 
 def _opened(file: Path, mode: str | None = None) -> Image.Image:
@@ -310,21 +287,23 @@ def _place(path: str | Path) -> Path:
     return next((place for place in (Path(path), root() / path) if place.exists()), Path(path))
 
 
-def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) -> list[int]:
-    """Labels as the model counts its classes."""
+def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) -> tuple[int, ...] | None:
+    """Labels as the model counts its classes; None where there are none."""
+    if not any(map(str.strip, labels)):
+        return None
     number_of = {name.casefold(): i for i, name in enumerate(classifier.label_names)}
     if all(re.fullmatch(r"LABEL_\d+", name) for name in classifier.label_names):
         number_of |= {str(i): i for i in range(len(classifier.label_names))}
     folded = [label.strip().casefold() for label in labels]
     if empty := [name for name, label in zip(ids, folded, strict=True) if not label]:
         raise InputError(f"no label for {some(empty)}: give every input one, or none at all")
-    if strange := dict.fromkeys(label for label, one in zip(labels, folded, strict=True) if one not in number_of):
-        named = [f"{label!r} ({ids[labels.index(label)]})" for label in strange]
+    if strange := [label for label in dict.fromkeys(folded) if label not in number_of]:
+        named = [f"{label!r} ({ids[folded.index(label)]})" for label in strange]
         raise UnknownNameError(
             f"labels that {classifier.spec} does not know: {some(named)}. Its classes are "
             f"{some(classifier.label_names)}: use these names, or leave the labels out"
         )
-    return [number_of[label] for label in folded]
+    return tuple(number_of[label] for label in folded)
 
 
 def _sample(ids: Sequence[str], n: int | None, seed: int) -> list[int]:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,13 +21,14 @@ from torch import Tensor
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithbook.show import figures
+from faithbook.show import figures, numbers
 from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of, row_of, spoken
+from faithbook.show.numbers import ENDS, spoken
 from faithbook.stats import rules
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
-from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.attribution import Row, attribute
+from faithlib.attribution.many import attributed
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
 from faithlib.inputs import Inputs, TextInputs
@@ -77,21 +79,17 @@ def explain(
     the first of them).
     """
     if isinstance(inputs, TextInputs):
-        rows = {name: Row(name) for name in methods}
         shared = Perturber(classifier.model, inputs, erase=erase)
-        found, costs = attribute_rows(list(rows.values()), classifier.model, inputs, perturber=shared)
-        told = [
-            {"method": name, "rows": cost.rows_run, "backward": cost.backward_run, "seconds": cost.seconds}
-            for name, cost in costs.items()
-        ]
-        return {name: found[row.name] for name, row in rows.items()}, pd.DataFrame(told)
-    scores: dict[str, Tensor] = {}
-    told = []
+        rows = {name: Row(name) for name in methods}
+        scores, costs = attributed(rows, classifier.model, inputs, perturber=shared)
+        told = [(name, cost.rows_run, cost.backward_run, cost.seconds) for name, cost in costs.items()]
+        return scores, pd.DataFrame(told, columns=["method", "rows", "backward", "seconds"])
+    scores, seconds = {}, {}
     for name in methods:
         began = time.perf_counter()
         scores[name] = attribute(name, classifier.model, inputs)
-        told.append({"method": name, "seconds": time.perf_counter() - began})
-    return scores, pd.DataFrame(told)
+        seconds[name] = time.perf_counter() - began
+    return scores, pd.DataFrame({"method": list(methods), "seconds": list(seconds.values())})
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -99,15 +97,11 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     methods in the table's order, 95 % intervals over inputs, undefined values left out and counted."""
     cells = _cells(table)
     dropped = table["value"].isna().groupby([table["metric"], table["method"]]).sum()
-    rows = [
-        {"metric": metric, "direction": METRICS[metric], "method": method}
-        | row_of(_mean(cells, method, metric))
-        | {"dropped": int(dropped[metric, method])}
-        for metric in dict.fromkeys(table["metric"])
-        for method in dict.fromkeys(table["method"])
-        if (metric, method) in dropped.index
-    ]
-    return pd.DataFrame(rows)
+    every = product(table["metric"].unique(), table["method"].unique())
+    means = {key: _mean(cells, *key) for key in every if key in dropped.index}
+    frame = numbers.listed(means, ["metric", "method"]).assign(dropped=[int(dropped[key]) for key in means])
+    frame.insert(1, "direction", frame["metric"].map(METRICS))
+    return frame
 
 
 def side_by_side(means: pd.DataFrame) -> pd.DataFrame:
@@ -128,30 +122,24 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Metrics come in families that agree by construction, so a mean rank is a summary and not a vote.
     """
     cells = _cells(table)
-    methods, metrics = (list(dict.fromkeys(table[name])) for name in ("method", "metric"))
+    methods, metrics = table["method"].unique(), table["metric"].unique()
+    means = {(metric, method): _mean(cells, metric, method) for metric in metrics for method in methods}
+    # Cell means as they are and of each resample, the higher the better; ranks within each metric.
+    every = {(metric, method): np.append(one.point, one.draws) for (metric, method), one in means.items()}
+    turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
+    turned = turned.mul([1 if METRICS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
+    ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)
+    own = ranked[0].unstack("metric").loc[methods, metrics]
+    rows = {}
     faithful = [name for name in metrics if name in FAITHFULNESS]
-    means = {(method, metric): _mean(cells, method, metric) for method in methods for metric in metrics}
-    points = pd.DataFrame({key: [one.point] for key, one in means.items()}).rename_axis(columns=["method", "metric"])
-    own = _ranked(points).iloc[0].unstack("metric").loc[methods, metrics]
-    if not faithful:
-        return own, pd.DataFrame(columns=["method", "estimate", "low", "high"])
-    draws = pd.DataFrame({key: one.draws for key, one in means.items()}).rename_axis(columns=["method", "metric"])
-    drawn = _ranked(draws)
-    rows = []
-    for method in methods:
-        of = [(method, metric) for metric in faithful]
+    for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
         # Ranks have no slope to take an error from: their interval is that of their draws alone.
-        rank = replace(
-            means[of[0]],
-            point=float(own.loc[method, faithful].mean()),
-            draws=drawn[of].mean(axis=1).to_numpy(),
-            clusters=len(cells.drawn.stratum),
-            share=None,
-            bounds=(-np.inf, np.inf),
-        )
-        rows.append({"method": method} | {name: np.clip(end, 1, len(methods)) for name, end in ends_of(rank).items()})
-    means_of_ranks = pd.DataFrame(rows).sort_values("estimate", ignore_index=True, kind="stable")
-    return own.loc[means_of_ranks["method"]], means_of_ranks
+        alone: dict[str, Any] = {"clusters": len(cells.drawn.stratum), "share": None, "bounds": (-np.inf, np.inf)}
+        rank = replace(means[faithful[0], method], point=float(of[0]), draws=of[1:].to_numpy(), **alone)
+        rows[method] = {name: np.clip(end, 1, len(methods)) for name, end in numbers.ends_of(rank).items()}
+    means_of_ranks = pd.DataFrame(rows, index=ENDS).T.rename_axis("method").reset_index()
+    means_of_ranks = means_of_ranks.sort_values("estimate", ignore_index=True, kind="stable")
+    return (own.loc[means_of_ranks["method"]] if rows else own), means_of_ranks
 
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
@@ -162,18 +150,18 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     over metrics of `to_decide`).
     """
     cells = _cells(table)
+    faithful = [name for name in table["metric"].unique() if name in FAITHFULNESS]
     rows = []
-    for method in [name for name in dict.fromkeys(table["method"]) if name != floor]:
-        answers, needed = [], []
-        for metric in [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]:
-            gain = _mean(cells, method, metric) - _mean(cells, floor, metric)
-            answers.append(rules.above(gain if METRICS[metric] == HIGHER else -gain).answer)
-            if gain.n and answers[-1] not in (rules.YES, rules.NO):
-                needed.append(to_decide(gain))
-        better, worse = answers.count(rules.YES), answers.count(rules.NO)
-        row = {"method": method, "better": better, "worse": worse, "undecided": len(answers) - better - worse}
+    for method in [name for name in table["method"].unique() if name != floor]:
+        gains = [_mean(cells, metric, method) - _mean(cells, metric, floor) for metric in faithful]
+        up = [gain if METRICS[metric] == HIGHER else -gain for metric, gain in zip(faithful, gains, strict=True)]
+        answers = [rules.above(gain).answer for gain in up]
+        open_ones = [gain for gain, told in zip(gains, answers, strict=True) if told not in (rules.YES, rules.NO)]
+        needed = [to_decide(gain) for gain in open_ones if gain.n]
         half = float(np.median(needed)) if needed else math.nan
-        rows.append(row | {"would decide": math.ceil(half) if math.isfinite(half) else math.nan})
+        row = {"method": method, "better": answers.count(rules.YES), "worse": answers.count(rules.NO)}
+        row |= {"undecided": len(open_ones), "would decide": math.ceil(half) if math.isfinite(half) else math.nan}
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -205,8 +193,8 @@ def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
     figures.dots(right, means, range(len(means)))
     right.set_xlabel("mean rank, 95 % interval")
     right.set_visible(len(means) > 0)
-    numbers = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
-    best = "; ".join(f"{label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in numbers)
+    ends = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
+    best = "; ".join(f"{label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in ends)
     return fig, f"A grid of ranks, {len(own)} methods by {own.shape[1]} metrics. Mean ranks with intervals: {best}."
 
 
@@ -216,7 +204,7 @@ def refusal(attempt: Callable[[], object], hidden: str = "") -> str:
     try:
         attempt()
     except FaithlibError as error:
-        return f"{type(error).__name__}: {error}".replace(hidden, "") if hidden else f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".replace(hidden, "")
     raise InputError("the attempt succeeded: expected it to be refused")
 
 
@@ -224,14 +212,7 @@ def _cells(table: pd.DataFrame) -> Conditions:
     return Conditions.of(table, over=["method", "metric"], unit="input")
 
 
-def _mean(cells: Conditions, method: str, metric: str) -> Estimate:
+def _mean(cells: Conditions, metric: str, method: str) -> Estimate:
     """The mean of a cell, undefined where it has no value on any input."""
     known = (method, metric) in cells.values and bool(cells.values[method, metric].notna().any())
     return cells.mean(method=method, metric=metric) if known else cells.undefined
-
-
-def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cell means, a row each resample, as ranks of the methods within each metric; 1 is best."""
-    signs = [1 if METRICS[metric] == HIGHER else -1 for metric in frame.columns.get_level_values("metric")]
-    turned: pd.DataFrame = (frame * signs).T
-    return turned.groupby(level="metric", sort=False).rank(ascending=False).T

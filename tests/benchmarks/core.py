@@ -39,7 +39,6 @@ from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.evaluation import explain, hard_scores, saco_scores, soft_scores
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber, asked_together
-from faithlib.perturbations import Perturbation, Rows
 from faithlib.scheduler import Scheduler
 
 METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "random")
@@ -142,26 +141,27 @@ class Prices:
 
 
 @contextmanager
-def rows_noted() -> Iterator[Counter[int]]:
-    """Lengths of all rows that run inside."""
-    own, seen = Scheduler._run, Counter[int]()
+def noted(owner: Any, name: str, look: Callable[..., object]) -> Iterator[None]:
+    """`look` is called with what each call of a method inside is given."""
+    own = getattr(owner, name)
 
-    def noted(asked: Scheduler, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        seen.update(perturbation.lengths(rows).tolist())
-        own(asked, perturbation, rows, slots)
+    def looked_at(*given: Any, **named: Any) -> Any:
+        look(*given)
+        return own(*given, **named)
 
-    Scheduler._run = noted  # type: ignore[method-assign]
+    setattr(owner, name, looked_at)
     try:
-        yield seen
+        yield
     finally:
-        Scheduler._run = own  # type: ignore[method-assign]
+        setattr(owner, name, own)
 
 
 def measured(
     about: dict[str, Any], prices: Prices, work: Callable[[], dict[str, float]], gradients: Counter[int] | None = None
 ) -> dict[str, Any]:
     """One row of the table. `work` returns its costs; `gradients`: lengths of the rows of gradient methods."""
-    with rows_noted() as rows, prices.beside():
+    rows = Counter[int]()
+    with noted(Scheduler, "_run", lambda _, one, which, *__: rows.update(one.lengths(which).tolist())), prices.beside():
         if ON_GPU:
             torch.cuda.reset_peak_memory_stats()
         start = now()
@@ -171,9 +171,9 @@ def measured(
     if not ON_GPU:
         taken -= prices.left_out
     seconds, wall = taken.tolist()
-    of_gradients = prices.of(gradients, backward=True) if gradients else 0.0
-    floor = prices.of(rows) + of_gradients
+    floor = prices.of(rows) + (prices.of(gradients, backward=True) if gradients else 0.0)
     in_model = spent["seconds_model"] - (0 if ON_GPU else prices.left_out[1])
+    padding = 1 - sum(n * length for length, n in rows.items()) / spent["tokens"] if spent["tokens"] else None
     row = {
         **about,
         "seconds": round(seconds, 2),
@@ -182,9 +182,7 @@ def measured(
         "rows": sum(rows.values()),
         "forwards": spent["forwards"],
         "rows a forward": round(sum(rows.values()) / max(1, spent["forwards"])),
-        "padding": round(1 - sum(n * length for length, n in rows.items()) / spent["tokens"], 2)
-        if spent["tokens"]
-        else None,
+        "padding": None if padding is None else round(padding, 2),
         # Of a work with gradients, whose time is not told apart, it is not known.
         "outside the model": None if gradients else round(max(0.0, 1 - float(in_model) / wall), 2),
         "peak MB": round(peak / 1e6),
@@ -201,22 +199,6 @@ def costs_of(*perturbers: Perturber) -> dict[str, float]:
         "seconds_model": sum(one.seconds_model for one in stats),
         "peak_bytes": max((one.peak_bytes for one in stats), default=0),
     }
-
-
-@contextmanager
-def perturbers_noted() -> Iterator[list[Perturber]]:
-    """All perturbers that are made inside."""
-    own, seen = Perturber.__init__, list[Perturber]()
-
-    def noted(perturber: Perturber, *given: Any, **named: Any) -> None:
-        seen.append(perturber)
-        own(perturber, *given, **named)
-
-    Perturber.__init__ = noted  # type: ignore[method-assign]
-    try:
-        yield seen
-    finally:
-        Perturber.__init__ = own  # type: ignore[method-assign]
 
 
 def drawn_scores(inputs: TextInputs | ImageInputs, n: int) -> dict[str, Tensor]:
@@ -244,24 +226,25 @@ class OfTexts:
 
     def _row(self, work: str, n: int, run: Callable[[], Any], gradients: Counter[int] | None = None) -> dict[str, Any]:
         def spent() -> dict[str, float]:
-            with perturbers_noted() as seen:
+            seen: list[Perturber] = []
+            with noted(Perturber, "__init__", lambda one, *_: seen.append(one)):
                 run()
             return costs_of(*seen)
 
         return measured({"model": self.shape, "work": work, "inputs": n}, self.prices, spent, gradients)
 
-    def evaluation(self, n: int) -> dict[str, Any]:
+    def explained(self, n: int, work: str, run: Callable[[TextInputs], Any]) -> dict[str, Any]:
         inputs = self.inputs(n)
         back = Counter({length: GRADIENTS * n for length, n in Counter(inputs.lengths.tolist()).items()})
-        return self._row("evaluate", n, lambda: evaluate(self.model, inputs, methods=METHODS), back)
+        return self._row(work, n, lambda: run(inputs), back)
+
+    def evaluation(self, n: int) -> dict[str, Any]:
+        return self.explained(n, "evaluate", lambda inputs: evaluate(self.model, inputs, methods=METHODS))
 
     def explanations(self, n: int) -> dict[str, Any]:
-        inputs = self.inputs(n)
-        back = Counter({length: GRADIENTS * n for length, n in Counter(inputs.lengths.tolist()).items()})
         methods = EXPLAINING if find_spec("sklearn") else EXPLAINING[:-1]
-        return self._row(
-            f"attributions of {len(methods)} methods", n, lambda: explain(self.model, inputs, methods), back
-        )
+        work = f"attributions of {len(methods)} methods"
+        return self.explained(n, work, lambda inputs: explain(self.model, inputs, methods))
 
     def hard_and_soft(self, n: int, *, together: bool = True) -> dict[str, Any]:
         inputs = self.inputs(n)
@@ -277,13 +260,10 @@ class OfTexts:
         return self._row("hard and soft, six methods" + ("" if together else ", one by one"), n, run)
 
     def bounds(self) -> list[dict[str, Any]]:
-        short, long = (
-            self.inputs(8, of=[7, 8, 8, 9, 9, 10, 10, 10]),
-            self.inputs(8, of=[12, 14, 16, 18, 20, 22, 24, 26]),
-        )
+        short, long = [7, 8, 8, 9, 9, 10, 10, 10], [12, 14, 16, 18, 20, 22, 24, 26]
         return [
-            self._row("exact bounds", 8, lambda: exact_bounds(Perturber(self.model, short))),
-            self._row("beam bounds", 8, lambda: beam_bounds(Perturber(self.model, long))),
+            self._row(work, 8, lambda bounds=bounds, of=of: bounds(Perturber(self.model, self.inputs(8, of=of))))
+            for work, bounds, of in (("exact bounds", exact_bounds, short), ("beam bounds", beam_bounds, long))
         ]
 
     def precision(self, n: int) -> pd.DataFrame:
@@ -337,9 +317,8 @@ def page(csvs: Sequence[str]) -> str:
         table = pd.read_csv(path)
         for (where, kind), part in table.groupby(["where", "table"], sort=False):
             shown = part.dropna(axis=1, how="all").drop(columns=["where", "table"])
-            lines = ["| " + " | ".join(shown.columns) + " |", "|---" * len(shown.columns) + "|"]
-            lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in shown.itertuples(index=False)]
-            parts += [f"## {where}: {kind}\n", *lines, ""]
+            table_of = shown.map(_cell).to_markdown(index=False, disable_numparse=True)
+            parts += [f"## {where}: {kind}\n", table_of, ""]
     return "\n".join(parts)
 
 

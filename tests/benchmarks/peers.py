@@ -133,13 +133,8 @@ def interpreto_occlusion(work: Texts, batch: int) -> Curves:
     from interpreto import Granularity, Occlusion
     from interpreto.attributions import InferenceModes
 
-    explainer = Occlusion(
-        work.model,
-        work.tokenizer,
-        batch_size=batch,
-        granularity=Granularity.WORD,
-        inference_mode=InferenceModes.SOFTMAX,
-    )
+    own = {"granularity": Granularity.WORD, "inference_mode": InferenceModes.SOFTMAX}
+    explainer = Occlusion(work.model, work.tokenizer, batch_size=batch, **own)
     found = explainer(work.texts, targets=torch.tensor(work.target))
     return [one.attributions.flatten().cpu() for one in found]
 
@@ -220,15 +215,8 @@ def quantus_flipping(work: Images, batch: int) -> Curves:
         features_in_step=PATCH**2, perturb_baseline=0.0, abs=False, normalise=False, disable_warnings=True
     )
     maps = work.scores[:, work.inputs.feature_of][:, None].numpy()
-    found = flipping(
-        work.model,
-        work.pixels.numpy(),
-        work.target.numpy(),
-        a_batch=maps,
-        softmax=True,
-        device=str(DEVICE),
-        batch_size=batch,
-    )
+    given = {"softmax": True, "device": str(DEVICE), "batch_size": batch}
+    found = flipping(work.model, work.pixels.numpy(), work.target.numpy(), a_batch=maps, **given)
     return [torch.as_tensor(np.asarray(curve), dtype=torch.float32) for curve in found]
 
 
@@ -303,15 +291,13 @@ def page(path: Path, tables: list[Path]) -> None:
     table["times faithlib"] = (table.seconds.to_numpy() / ours.loc[keys].to_numpy()).round(2)
     table = table.assign(seconds=table.seconds.round(2), agreement=table.agreement.map("{:.1e}".format))
     head = ["device", "work", "model", "library", "seconds", "times faithlib", "rows", "forwards", "batch", "agreement"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in table[head].itertuples(index=False)]
+    lines = table[head].astype(str).to_markdown(index=False, disable_numparse=True)
     path.write_text(
         "# Side by side with peers\n\n"
         "Made by `tests/benchmarks/peers.py`, which says what is measured: one model, its inputs and rows in one run,\n"
         "each library in the batch size that suits it best. *rows*: inputs that the model saw; *agreement*: largest\n"
         "difference of a probability from the plain loop's. A device without a row here was not measured.\n\n"
-        + "\n".join(lines)
-        + "\n"
+        f"{lines}\n"
     )
 
 
