@@ -1,4 +1,5 @@
-"""What study 4 makes of bounds and searches of our own, by hand."""
+"""What study 4 makes of bounds and searches of our own, by hand; and the search that holds each set once, against a
+loop over its sets."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 
-from faithbook.papers import edin_bounds
+from faithbook.papers import edin, edin_bounds
+from faithlib.bounds import beam_bounds, exact_bounds
 
 ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
 
@@ -65,12 +68,50 @@ def test_searches_are_held_against_the_best_and_against_the_published_one() -> N
 
 def test_a_search_is_outdone_by_one_with_fewer_rows_and_a_smaller_error_alone() -> None:
     rows = [("adaptive", 100, 0.02), ("a", 90, 0.01), ("b", 80, 0.015), ("c", 110, 0.0), ("d", 50, 0.03)]
-    found = pd.DataFrame(rows, columns=["search", "rows", "error"])
+    found = pd.DataFrame([*rows, ("e", 90, 0.02 - 1e-7)], columns=["search", "rows", "error"])
     own, better = edin_bounds.outdone(found, "error") or pytest.fail("nothing found")
     assert (own["rows"], better["search"]) == (100, "a")
-    assert edin_bounds.outdone(found[found.search.isin(["adaptive", "c", "d"])], "error") is None
-    assert edin_bounds.outdone(found[1:], "error") is None
-    assert (
-        edin_bounds.outdone(found.assign(error=found.error.where(found.search != "a", 0.02 - 1e-7))[:2], "error")
-        is None
-    )
+    for names in (["adaptive", "c", "d", "e"], ["a", "b"]):
+        assert edin_bounds.outdone(found[found.search.isin(names)], "error") is None
+
+
+# ----------------------------------------------------------------------- a search that holds each set once, as a loop
+def slow(answers: list[float], n: int, width: int) -> float:
+    """The smallest sum of answers on the way to the full set, of the sets of each size the cheapest kept."""
+    kept = {0: 0.0}
+    for _ in range(n):
+        reached: dict[int, float] = {}
+        for members, cost in kept.items():
+            for word in range(n):
+                if not members >> word & 1:
+                    larger = members | 1 << word
+                    reached[larger] = min(reached.get(larger, float("inf")), cost + answers[larger])
+        kept = dict(sorted(reached.items(), key=lambda one: one[1])[:width])
+    return kept[2**n - 1]
+
+
+@pytest.fixture(scope="module")
+def table() -> edin.AnswerTable:
+    generator = torch.Generator().manual_seed(0)
+    sizes = [1, 2, 4, 5, 5, 6]
+    values = [torch.rand(2**n, generator=generator, dtype=torch.float64) for n in sizes]
+    return edin.AnswerTable(list(range(len(sizes))), values)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: int) -> None:
+    lower, upper = edin.deduplicated(table, width)
+    for i, n in enumerate(table.feature_mask.sum(dim=1).tolist()):
+        start = int(table._starts[i])
+        answers = table._values[start : start + 2**n].tolist()
+        assert upper[i].item() == pytest.approx(answers[0] - slow(answers, n, width) / n)
+        assert lower[i].item() == pytest.approx(answers[0] + slow([-one for one in answers], n, width) / n)
+
+
+def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(table: edin.AnswerTable) -> None:
+    lower, upper = edin.deduplicated(table, 2)
+    merged = beam_bounds(table, width=2, limits=(0, 1))
+    assert (merged.upper >= upper - 1e-12).all() and (merged.lower <= lower + 1e-12).all()
+    exact = exact_bounds(table)
+    for found, best in zip(edin.deduplicated(table, 64), (exact.lower, exact.upper), strict=True):
+        torch.testing.assert_close(found, best)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import replica_data
 import torch
+from refusals import refused
 from store import Store
 from test_edin_methods import cut_into_words
 from toy_models import text_inputs, text_model
@@ -18,8 +19,7 @@ from toy_models import text_inputs, text_model
 from faithbook.papers import edin_six
 from faithbook.papers.edin_methods import METHODS, as_coded
 from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
-from faithbook.papers.edin_tables import CELL, released_limits, scored_by
-from faithbook.sources import edin_texts as reading
+from faithbook.papers.edin_tables import released_limits, scored_by
 from faithbook.sources import files
 from faithbook.sources.edin_texts import LENGTHS, edin_texts
 from faithlib.attribution import attribute
@@ -40,28 +40,16 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "edin-texts"
 
 
-@pytest.mark.usefixtures("made")
-def test_texts_are_read_in_the_order_of_their_file() -> None:
-    for dataset, lengths in LENGTHS.items():
-        for length in lengths:
-            whole = edin_texts(dataset, length)
-            assert list(whole.columns) == ["id", "text"]
-            assert len(whole) == whole.id.nunique() == 7
-            pd.testing.assert_frame_equal(edin_texts(dataset, length, n=3), whole[:3])
-    assert {f"edin-texts:{d}_test_{length}.csv" for d in LENGTHS for length in LENGTHS[d]} == {
-        one.id for one in files.files_of("edin-texts")
-    }
-    with pytest.raises(UnknownNameError, match="'imbd': did you mean 'imdb'"):
-        edin_texts("imbd", "long")
-    with pytest.raises(UnknownNameError, match="known: long"):
-        edin_texts("imdb", "short")
-    with pytest.raises(InputError, match="at least one text"):
-        edin_texts("imdb", "long", n=0)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_texts_are_read_in_the_order_of_their_file_or_refused(made: Path) -> None:
+    for dataset, length in ((dataset, length) for dataset, lengths in LENGTHS.items() for length in lengths):
+        whole = edin_texts(dataset, length)
+        assert list(whole.columns) == ["id", "text"]
+        assert len(whole) == whole.id.nunique() == 7
+        pd.testing.assert_frame_equal(edin_texts(dataset, length, n=3), whole[:3])
+    refused(UnknownNameError, "'imbd': did you mean 'imdb'", edin_texts, "imbd", "long")
+    refused(UnknownNameError, "known: long", edin_texts, "imdb", "short")
+    refused(InputError, "at least one text", edin_texts, "imdb", "long", n=0)
+    for content, message in (
         ("word_length,token_length,label,id\n3,5,1,0\n", "lacks the columns text"),
         ("label,id,text\n1,0,a fine film\n0,1,a dull film\n", "row 2 is of another class than 1"),
         ("label,id,text\n1,0,a fine film\n1,0,a good film\n", "row 2 has the id of an earlier one"),
@@ -69,12 +57,9 @@ def test_texts_are_read_in_the_order_of_their_file() -> None:
         ("label,id,text\n1,0,a fine film\n1,1,\n", "row 2 has no text"),
         ('label,id,text\n1,0,"a film cut sho', "cannot read"),
         ("", "cannot read"),
-    ],
-)
-def test_damaged_or_mislabelled_texts_are_refused(made: Path, content: str, message: str) -> None:
-    (made / "yelp_test_long.csv").write_text(content)
-    with pytest.raises(DataError, match=message):
-        edin_texts("yelp", "long")
+    ):
+        (made / "yelp_test_long.csv").write_text(content)
+        refused(DataError, message, edin_texts, "yelp", "long")
 
 
 def test_the_real_texts_are_those_of_the_released_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,8 +77,9 @@ def test_the_real_texts_are_those_of_the_released_numbers(tmp_path: Path, monkey
     cut = tmp_path / "edin-texts" / "imdb_test_long.csv"
     cut.chmod(0o644)
     cut.write_bytes(cut.read_bytes()[:-100])
-    with pytest.raises(DigestError, match=r"is not the file expected for source 'edin-texts:imdb_test_long\.csv'"):
-        edin_texts("imdb", "long")
+    refused(
+        DigestError, r"is not the file expected for source 'edin-texts:imdb_test_long\.csv'", edin_texts, "imdb", "long"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------- the scores
@@ -165,33 +151,19 @@ def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, mo
             declared = ("hf:textattack/bert-base-uncased-SST-2",)
             store.add("naopc_six", {"": units}, declared=declared, dataset=dataset, classifier=model)
     page = store.report("naopc_six_models")
-    assert "the paper's data and models" in page.text
     agreed = page.table("naopc_six_agreement")
     assert len(agreed) == len(asked) * (len(SHORT) + len(LONG))
     shifted = agreed.model == asked[0]
-    assert agreed.same_p.where(shifted, 0).max() == 0
-    assert agreed.same_p.where(~shifted, 1).min() == 1
-    assert agreed.same_words.min() == 1
-    assert agreed.upper_apart[shifted].to_numpy() == pytest.approx(0.01, abs=1e-3)
+    assert agreed.same_p.tolist() == (~shifted).astype(float).tolist() and agreed.same_words.min() == 1
+    assert agreed.upper_apart.to_numpy() == pytest.approx(np.where(shifted, 0.01, 0), abs=1e-3)
     bounds = page.table("naopc_six_bounds")
-    assert len(bounds) == 3 * len(agreed)
-    assert bounds.set_index(["dataset", "length", "model", "metric"]).published.notna().all()
+    assert len(bounds) == 3 * len(agreed) and bounds.published.notna().all()
     scores = page.table("naopc_six_scores")
-    assert len(scores) == len(agreed) * len(METHODS) * 4
-    assert set(scores.method) == set(METHODS)
+    assert len(scores) == len(agreed) * len(METHODS) * 4 and set(scores.method) == set(METHODS)
     assert len(page.table("naopc_six_searches")) == len(asked) * len(LONG)
-
-
-def test_without_the_six_models_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Store(tmp_path, monkeypatch).report("naopc_six_models")
-    assert "**Not run.**" in page.text
-    assert not list(page.folder.glob("*.csv"))
 
 
 def test_texts_of_which_nothing_was_released_are_left_out() -> None:
     units = units_like_released("imdb", "bert_imdb", off=0.0, n=3).assign(dataset="imdb", classifier="bert_imdb")
     frame = edin_six.of_six(units.assign(id=units.id.replace({units.id[0]: "999999"})))
-    both = edin_six.beside_released(frame)
-    assert len(both) == 2
-    assert set(CELL) <= set(both.columns)
-    assert reading.POSITIVE == 1
+    assert len(edin_six.beside_released(frame)) == 2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from faithbook.papers import edin, edin_released
 from faithbook.papers.edin_released import MODELS, TABLES, packed_folder, read_packed
@@ -68,16 +69,10 @@ def test_an_answer_table_answers_as_the_packed_rows_do():
     removed = (table.removed.to_numpy()[:, None] >> np.arange(batch.n_features) & 1).astype(bool)
     found = batch.keep_rows(index, edin.torch.from_numpy(~removed)).numpy()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    nothing = table[table.removed == 0]
-    np.testing.assert_allclose(batch.full.numpy(), expected[table.removed.to_numpy() == 0], rtol=0, atol=1e-12)
-    assert nothing.id.tolist() == batch.ids
-    everything = table.groupby("id").removed.transform("max") == table.removed
-    np.testing.assert_allclose(batch.empty.numpy(), expected[everything.to_numpy()], rtol=0, atol=1e-12)
-
-
-def test_a_table_without_every_set_is_refused():
-    with pytest.raises(InputError, match=r"2 texts with \[2, 3\] … answers: expected 2\^N"):
-        edin.AnswerTable([1, 2], [edin.torch.zeros(2), edin.torch.zeros(3)])
+    assert table[table.removed == 0].id.tolist() == batch.ids
+    whole, nothing = table.removed == 0, table.groupby("id").removed.transform("max") == table.removed
+    np.testing.assert_allclose(batch.full.numpy(), expected[whole], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(batch.empty.numpy(), expected[nothing], rtol=0, atol=1e-12)
 
 
 def test_an_attribution_that_counts_other_words_is_missing_and_nan_comes_last():
@@ -96,30 +91,20 @@ def test_an_attribution_that_counts_other_words_is_missing_and_nan_comes_last():
                 assert not row[n:].any()
 
 
-def test_names_that_were_not_released_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match="answers of yelb, short: not among"):
-        edin.answers("bert_yelp", "yelb")
-    with pytest.raises(UnknownNameError, match="did you mean 'bert_yelp'"):
-        edin.answers("bert_yelb")
-    with pytest.raises(DataError, match="attributions of yelp, long: not among"):
-        edin_released.attributions("bert_yelp", "yelp", "long")
+def test_names_that_were_not_released_and_damaged_tables_are_refused(tmp_path, monkeypatch):
+    unequal = [edin.torch.zeros(2), edin.torch.zeros(3)]
+    refused(InputError, r"2 texts with \[2, 3\] … answers: expected 2\^N", edin.AnswerTable, [1, 2], unequal)
+    refused(DataError, "answers of yelb, short: not among", edin.answers, "bert_yelp", "yelb")
+    refused(UnknownNameError, "did you mean 'bert_yelp'", edin.answers, "bert_yelb")
+    refused(DataError, "attributions of yelp, long: not among", edin_released.attributions, "bert_yelp", "yelp", "long")
     monkeypatch.setattr(edin_released, "packed_folder", lambda: tmp_path)
-    with pytest.raises(DataError, match=r"scores_bert_yelp\.parquet cannot be read"):
-        edin_released.rows_of("scores", "bert_yelp", "yelp", "short")
+    scores = (edin_released.rows_of, "scores", "bert_yelp", "yelp", "short")
+    refused(DataError, r"scores_bert_yelp\.parquet cannot be read", *scores)
     (tmp_path / "scores_bert_yelp.parquet").write_bytes(b"PAR1 cut")
-    with pytest.raises(DataError, match=r"scores_bert_yelp\.parquet cannot be read"):
-        edin_released.rows_of("scores", "bert_yelp", "yelp", "short")
+    refused(DataError, r"scores_bert_yelp\.parquet cannot be read", *scores)
 
 
 # --------------------------------------------------------------------------------------------------- the authors' files
-def module(path):
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
 @pytest.fixture(scope="module")
 def files():
     """The folder of the released files, Yelp and IMDB too; a skip where they are nowhere."""
@@ -130,4 +115,5 @@ def files():
 
 
 def test_every_released_value_is_packed_and_no_other(files):
-    assert module(packed_folder() / "pack.py").verify(files, packed_folder())["answers"] == 709_014
+    pack = runpy.run_path(str(packed_folder() / "pack.py"))
+    assert pack["verify"](files, packed_folder())["answers"] == 709_014

@@ -3,10 +3,13 @@ matches, the cause of what does not, and slow loops for what is fast."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refusals import refused
 
 from faithbook.judge import published
 from faithbook.papers import edin, edin_tables
@@ -53,15 +56,14 @@ def scores(batches) -> pd.DataFrame:
 def beams(batches) -> pd.DataFrame:
     parts = []
     for (model, dataset), table in batches.items():
-        for search in ("released", "merged"):
-            for width in WIDTHS:
-                found = beam_bounds(table, width=width, limits=(0, 1), variant=search)
-                about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
-                ends = {name: getattr(found, name) for name in ("lower", "upper", "rows")}
-                parts.append(pd.DataFrame({**about, **ends}))
-                if search == "merged":
-                    ends |= dict(zip(("lower", "upper"), edin.deduplicated(table, width), strict=True))
-                    parts.append(pd.DataFrame({**about, **ends, "search": "deduplicated"}))
+        for search, width in product(("released", "merged"), WIDTHS):
+            found = beam_bounds(table, width=width, limits=(0, 1), variant=search)
+            about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
+            about |= {name: getattr(found, name) for name in ("lower", "upper", "rows")}
+            parts.append(pd.DataFrame(about))
+            if search == "merged":
+                lower, upper = edin.deduplicated(table, width)
+                parts.append(parts[-1].assign(lower=lower, upper=upper, search="deduplicated"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -160,10 +162,9 @@ def test_what_was_not_released_is_what_ours_says(cells, limits):
     cell = (table.dataset == "yelp") & (table.length == "short") & (table.model == "roberta_imdb")
     printed = table[cell & (table.method == "random")].set_index("metric").value
     part = cells[(cells.dataset == "yelp") & (cells.model == "roberta_imdb") & (cells.method == "random")]
-    for kind, mean in part[part.length == "short"].groupby("kind").aopc.mean().items():
-        assert mean == pytest.approx(printed[f"aopc_{kind}"], abs=5e-5)
-    for kind, mean in part[part.length == "short"].groupby("kind").aopc_files.mean().items():
-        assert abs(mean - printed[f"aopc_{kind}"]) > 1e-3
+    for kind, means in part[part.length == "short"].groupby("kind")[["aopc", "aopc_files"]].mean().iterrows():
+        assert means.aopc == pytest.approx(printed[f"aopc_{kind}"], abs=5e-5)
+        assert abs(means.aopc_files - printed[f"aopc_{kind}"]) > 1e-3
 
 
 def test_of_1210_means_of_scores_973_match_and_every_other_has_its_cause(cells, limits, exact):
@@ -235,18 +236,17 @@ def test_values_stand_beside_the_published_row_they_belong_to():
     found = edin_tables.compared(table, ours=pd.DataFrame({"model": ["b"], "metric": ["m"], "value": [9.0]}))
     assert found.ours.isna().tolist() == [True, False]
     twice = pd.DataFrame({"model": ["b", "b"], "value": [1.0, 2.0]})
-    with pytest.raises(DataError, match="two values for one row of the published table, by model"):
-        edin_tables.compared(table, ours=twice)
+    refused(
+        DataError, "two values for one row of the published table, by model", edin_tables.compared, table, ours=twice
+    )
 
 
 def test_flipped_pairs_and_naopc_by_hand():
     first, second = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     assert edin_tables.flipped_share(first, second) == pytest.approx(1 / 3)
-    keys = {"dataset": "yelp", "length": "short", "model": "bert_imdb"}
-    cells = pd.DataFrame([{**keys, "id": i, "aopc": value} for i, value in ((1, 0.3), (2, 0.5))])
-    limits = pd.DataFrame(
-        [{**keys, "id": 1, "lower": 0.1, "upper": 0.5}, {**keys, "id": 2, "lower": 0.5, "upper": 0.5}]
-    )
+    keys = {"dataset": "yelp", "length": "short", "model": "bert_imdb", "id": [1, 2]}
+    cells = pd.DataFrame(keys | {"aopc": [0.3, 0.5]})
+    limits = pd.DataFrame(keys | {"lower": [0.1, 0.5], "upper": 0.5})
     assert edin_tables.normalised(cells, limits).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
     assert edin_tables.normalised(cells, limits, no_range=0.0).tolist() == pytest.approx([0.5, 0.0])
     assert edin_tables.normalised(cells, limits[:1]).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,12 +94,10 @@ def values(share: dict[str, float], *, n: int, seed: int) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, datasets: tuple[str, ...], *, n: int = 48, **share: float
-) -> tuple[str, Path]:
-    store = Store(tmp_path, monkeypatch)
-    for seed, name in enumerate(datasets):
-        found = values(share, n=n, seed=seed)
+def test_each_choice_and_every_combination(store: Store) -> None:
+    share = {"hard": 0.85, "padded": 0.3, "soft": 0.6, "inverted": 0.2}
+    for seed, name in enumerate(("sst", "multirc", "movie")):
+        found = values(share, n=48, seed=seed)
         store.add("soft_replayed", {"replayed": found}, dataset=name)
         plain = found[(found.variant == "as written") & (found.method != SQUARED)]
         soft = plain.metric.str.startswith("soft")
@@ -109,32 +105,12 @@ def shown(
         parts = {"": pd.concat([plain[soft], sure]), "lengths": plain[~soft].assign(ratio=0.1)}
         store.add("soft_metrics", {key: part.drop(columns="variant") for key, part in parts.items()}, dataset=name)
         store.add("soft_variants", {"variants": plain.assign(variant="paper")}, dataset=name)
-    found = store.report("soft_pipeline")
-    return found.text, found.folder
-
-
-def test_each_choice_and_every_combination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, folder = shown(
-        tmp_path, monkeypatch, ("sst", "multirc", "movie"), hard=0.85, padded=0.3, soft=0.6, inverted=0.2
-    )
-    path = pd.read_csv(folder / "soft_pipeline_path.csv").set_index(["texts", "step", "metric"]).estimate
-    assert path["substitute data, our models, short texts", "as written", "nc"] == pytest.approx(0.85, abs=0.02)
-    assert path["substitute data, our models, short texts", "+ empty text: padding", "nc"] == pytest.approx(
-        0.3, abs=0.02
-    )
-    assert path["substitute data, our models, short texts", "+ mask: inverted", "soft_nc"] == pytest.approx(
-        0.2, abs=0.02
-    )
-    effects = pd.read_csv(folder / "soft_pipeline_effects.csv")
-    assert set(effects.choice) == {"empty text", "mask"}
+    page = store.report("soft_pipeline")
+    path = page.table("soft_pipeline_path", "texts", "step", "metric").estimate
+    steps = [("as written", "nc"), ("+ empty text: padding", "nc"), ("+ mask: inverted", "soft_nc")]
+    short = [path["substitute data, our models, short texts", *step] for step in steps]
+    assert short == pytest.approx([share["hard"], share["padded"], share["inverted"]], abs=0.02)
+    assert set(page.table("soft_pipeline_effects").choice) == {"empty text", "mask"}
     # Soft is ahead where the text is padded and the mask as written: 16 of the 64 combinations.
-    every = pd.read_csv(folder / "soft_pipeline_every.csv")
+    every = page.table("soft_pipeline_every")
     assert every[every.low > 0].groupby("texts").size().tolist() == [16, 16, 16]
-    assert "No data set of the paper was explained with models of two sizes." in text  # the small one alone
-
-
-def test_where_no_choice_changes_anything_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, folder = shown(tmp_path, monkeypatch, ("movie",), hard=0.85, padded=0.85, soft=0.6, inverted=0.6)
-    assert "*No choice changes any of the four metrics.*" in text
-    every = pd.read_csv(folder / "soft_pipeline_every.csv")
-    assert not (every.low > 0).any()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from faithbook.papers import wu
+from faithbook.stats import needed
 from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
@@ -20,21 +21,13 @@ def unit(metric: str, method: str, value: float, **more: object) -> dict[str, ob
     return PICTURE | {"metric": metric, "method": method, "value": value, "draw": 0} | more
 
 
-def test_turned_metrics_are_all_better_when_higher() -> None:
-    frame = pd.DataFrame([unit(metric, "rollout", 0.5) for metric in wu.SIGN])
-    assert wu.turned(frame).value.tolist() == [0.5, -0.5, 0.5, -0.5, -0.5]
-
-
-def test_the_main_setting_has_ten_groups_and_other_metrics_go() -> None:
-    rows = [unit("saco", "rollout", 0.1, k=np.nan), unit("saco", "rollout", 0.2, k=5.0), unit("auc", "rollout", 0.3)]
-    assert wu.by_groups(pd.DataFrame(rows)).set_index("k").value.to_dict() == {10: 0.1, 5: 0.2}
-
-
-def test_settings_are_told_apart_and_ranks_are_none() -> None:
+def test_settings_and_numbers_of_groups_are_told_apart_and_ranks_are_no_setting() -> None:
     settings = [{"k": np.nan, "setting": None}, {"k": 5.0, "setting": None}]
     settings += [{"k": np.nan, "setting": name} for name in ("main", "nearest", "ranks")]
-    frame = pd.DataFrame([unit("saco", "rollout", 0.1, **more) for more in settings])
+    frame = pd.DataFrame([unit("saco", "rollout", i, **more) for i, more in enumerate(settings)])
+    frame = pd.concat([frame, pd.DataFrame([unit("auc", "rollout", 0.3)])])
     assert wu.by_setting(frame).setting.tolist() == ["main, all models", "5 groups", "main, first model", "nearest"]
+    assert wu.by_groups(frame[:2]).set_index("k").value.to_dict() == {10: 0, 5: 1}
 
 
 def test_an_explanation_stands_beside_every_drawing_of_random_scores_on_its_picture() -> None:
@@ -52,12 +45,29 @@ def test_random_scores_stand_beside_explanations_of_their_own_setting() -> None:
     rows += [unit("saco", "random", value, setting=name) for name, value in (("main", 0.1), ("blur", 0.5))]
     found = wu.beside_random(pd.DataFrame(rows), over=["setting"]).set_index("setting")
     assert found.win.to_dict() == {"main": 1, "blur": 0}
+    constant = pd.DataFrame([unit("saco", "lrp", value) for value in (np.nan, 0.1)])  # a constant map has no SaCo
+    assert wu.constant_maps(constant, ["method"])[["maps", "constant"]].to_numpy().tolist() == [[2, 1]]
 
 
-def test_constant_maps_have_no_saco() -> None:
-    rows = [unit("saco", name, value) for name, value in (("lrp", np.nan), ("lrp", 0.1), ("rollout", 0.2))]
-    found = wu.constant_maps(pd.DataFrame(rows), ["method"]).set_index("method")
-    assert found.maps.to_dict() == {"lrp": 2, "rollout": 1} and found.constant.to_dict() == {"lrp": 1, "rollout": 0}
+def test_settings_are_taken_beside_the_main_one_and_a_constant_map_has_no_saco_with_ranks_either() -> None:
+    levels = {("rollout", "main"): np.nan, ("rollout", "ranks"): 0.9, ("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2}
+    levels |= {("lrp", "zero"): 0.3}
+    rows = [unit("saco", method, value, setting=setting) for (method, setting), value in levels.items()]
+    taken = wu.of_settings(["ranks"])(pd.DataFrame(rows)).set_index(["method", "setting"]).value
+    assert taken.dropna().to_dict() == {("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2} and len(taken) == 4
+
+
+def test_inputs_needed_follow_from_the_effect() -> None:
+    noise = np.random.default_rng(0).normal(size=60)
+    values = 0.5 + (noise - noise.mean()) / noise.std()
+    frame = pd.DataFrame([{"id": i, "power": k, "value": x**k} for i, x in enumerate(values) for k in (1, 2)])
+    cells = Conditions.of(frame, over=["power"], unit="id", n_resamples=199)
+    moments = [Comparison(cells.mean(power=k)) for k in (1, 2)]
+    size, spread = needed.effect(*moments), needed.deviation(*moments)
+    assert (size.ours.point, spread.ours.point) == (pytest.approx(0.5), pytest.approx(1.0))
+    row = needed.needed_row(size)
+    assert row["low"] < row["estimate"] == 32 < row["high"]  # (2.8 / .5)^2
+    assert np.isinf(needed.needed_row(-size)["estimate"])
 
 
 def test_models_are_told_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
