@@ -16,7 +16,7 @@ from store import Store
 from test_edin_methods import cut_into_words
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin_six
+from faithbook.papers import edin_claims as edin_six
 from faithbook.papers.edin_methods import METHODS, as_coded
 from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
 from faithbook.papers.edin_tables import released_limits, scored_by

@@ -15,7 +15,7 @@ from store import Store, units_of
 from faithbook.judge import published, scores
 from faithbook.judge.scores import Material, Scores
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, PERTURBING, THIRTEEN
-from faithbook.papers.zaman_belinkov_pair import carried, crossings, most_crossed, ranked, rho
+from faithbook.papers.zaman_belinkov_alignment import carried, crossings, most_crossed, ranked, rho
 from faithbook.papers.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
@@ -303,29 +303,21 @@ def marked_as_printed() -> Values:
 def add_marks(store: Store, precision: Values, *, n: int = 40, dataset: str = "pair") -> None:
     """What `crosslingual_plausibility` saves; marks of which four words of ten are gold, and random scores get .4."""
     units = units_of(precision | with_floors(precision, (), 0.4), tuple(KEYS), n=n, spread=0.01)
-    facts = units_of(
-        {("share", *["none"] * 3): 0.4, ("words", *["none"] * 3): 10.0}, ("metric", *KEYS), n=n, spread=0.0
-    )
-    threshold = pd.DataFrame([{"dataset": dataset, "seed": 0, "threshold": 0.2, "f1": 0.5, "n": n}])
-    store.add(
-        "crosslingual_plausibility",
-        {"": pd.concat([units.assign(metric="average_precision"), facts], ignore_index=True)},
-        tables={"crosslingual_threshold": threshold},
-        dataset=dataset,
-        seed=0,
-    )
+    told = {("share",): 0.4, ("words",): 10.0}
+    facts = units_of(told, ("metric",), n=n, spread=0.0, aggregation="none", output="none")
+    found = {"": pd.concat([units.assign(metric="average_precision"), facts], ignore_index=True)}
+    tables = {
+        "crosslingual_threshold": pd.DataFrame([{"dataset": dataset, "seed": 0, "threshold": 0.2, "f1": 0.5, "n": n}])
+    }
+    store.add("crosslingual_plausibility", found, tables=tables, dataset=dataset, seed=0)
 
 
-def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40, has_rho: bool = True) -> None:
+def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40) -> None:
     add_marks(store, precision, n=n)
     quantities = {"map": 0.5 + lift, "chance": 0.5, "lift": lift, "marked": 0.4}
-    means = {
-        (metric, language, way): 1.0 if metric == "map" and language == "en" else value
-        for metric, value in quantities.items()
-        for language in ("en", "bg", "th")
-        for way in ("our threshold", "the paper's number")
-    }
-    levels = ("metric", "language", "highlights")
+    levels, ways = ("metric", "language", "highlights"), ("our threshold", "the paper's number")
+    means = {key: quantities[key[0]] for key in product(quantities, ("en", "bg", "th"), ways)}
+    means |= {("map", "en", way): 1.0 for way in ways}
     for seed, model in enumerate(MODELS):
         named = {"dataset": "messages", "model": model, "seed": 0}
         counted = units_of({("words", "en"): 5.0, ("threshold", "en"): 0.3}, ("metric", "language"), n=n, spread=0)
@@ -333,7 +325,7 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
         store.add("crosslingual_projected", carried, **named)
     table1 = published.table("crosslingual_table1")
     rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
-    across = units_of(rho if has_rho else nowhere(rho), tuple(KEYS), n=n, metric="rho", setting="main", language="de")
+    across = units_of(rho, tuple(KEYS), n=n, metric="rho", setting="main", language="de")
     store.add("crosslingual_metrics", {"": across}, dataset="messages", model="e5", seed=0)
 
 

@@ -75,18 +75,18 @@ def metric_units(
 def stored(dataset: str, *, channels: int = 1) -> dict[str, pd.DataFrame]:
     """Pixels, maps and groups of one picture of four pixels."""
     picture = {"dataset": dataset, "input": "i0", "model": "base"}
-    about = {"label": "a", "predicted": "b", "p_full": 0.9, "side": 2}
     light = {f"channel{channel}": [0.0, 1.0, 0.5, 0.2] for channel in range(channels)}
-    pixels = pd.DataFrame({"pixel": range(4), **light}).assign(**picture, **about)
+    pixels = pd.DataFrame({"pixel": range(4), **light, "label": "a", "predicted": "b", "p_full": 0.9, "side": 2})
     ten = np.arange(1, 11)
-    maps, steps = [], []
-    for place, method in enumerate(("transformer_attribution", "raw_attention", "random")):
-        scores = np.roll([0.4, -0.1, 0.2, 0.1], place)
-        maps.append(pd.DataFrame({"pixel": range(4), "score": scores, "group": range(4), "method": method}))
-        drops = {"salience": 1 / ten, "alone": 0.1 / ten, "together": 0.9 - 0.5 / ten}
-        steps.append(pd.DataFrame({"group": ten, "method": method, **drops}))
-    frames = {"saco_maps": pd.concat(maps), "saco_steps": pd.concat(steps)}
-    return {"saco_pictures": pixels} | {name: one.assign(**picture) for name, one in frames.items()}
+    drops = {"group": ten, "salience": 1 / ten, "alone": 0.1 / ten, "together": 0.9 - 0.5 / ten}
+    three = ("transformer_attribution", "raw_attention", "random")
+    score = {name: np.roll([0.4, -0.1, 0.2, 0.1], place) for place, name in enumerate(three)}
+    maps = [
+        pd.DataFrame({"pixel": range(4), "score": score[name], "group": range(4), "method": name}) for name in three
+    ]
+    steps = [pd.DataFrame({**drops, "method": name}) for name in three]
+    frames = {"saco_pictures": pixels, "saco_maps": pd.concat(maps), "saco_steps": pd.concat(steps)}
+    return {name: one.assign(**picture) for name, one in frames.items()}
 
 
 def figures(store: Store, *, n: int = 60, **world: float | bool) -> Shown:

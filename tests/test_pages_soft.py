@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,49 +10,36 @@ import pytest
 from store import Shown, Store, units_of
 
 from faithbook.judge import published
-from faithbook.judge.scores import REFERENCE, RUN
-from faithbook.papers.zhao_aletras_tables import precision_of
 from faithbook.sources import datasets
 from faithlib.errors import DataError
 
 # --- Figure 1 and Table 4 --------------------------------------------------------------------------------------------
 
 DATASETS = ("movie", "bbc", "section", "pair")
-PAPER_METHODS = ("deeplift", "input_x_gradient", "integrated_gradients")
-RATIOS = (0.1, 0.5)
-
-
-def toy_tables() -> dict[str, pd.DataFrame]:
-    """Two attributions of five tokens, equal under hard erasure and apart under soft."""
-    tokens = pd.DataFrame({"token": list("abcde"), "A": [1.0, 0.8, 0.3, 0.2, 0.0], "B": [0.4, 1.0, 0.1, 0.05, 0.0]})
-    hard = pd.DataFrame([{"metric": m, "kept": k, "A": 0.4, "B": 0.4} for m in ("ns", "nc") for k in (2, 3, 4)])
-    soft = pd.DataFrame(
-        [{"metric": m, "A": 0.6, "B": 0.2, "gap": 0.4, "error": 0.01, "draws": 64} for m in ("soft_ns", "soft_nc")]
-    )
-    return {"soft_two_tokens": tokens, "soft_two_hard": hard, "soft_two_soft": soft}
 
 
 def examples(store: Store, *, soft: float, hard: float) -> Shown:
-    """Scores of real attributions under soft and hard metrics, where random ones have .5."""
+    """Scores of real attributions under soft and hard metrics, where random ones have .5; and two attributions of five
+    tokens, equal under hard erasure and apart under soft."""
     level = {"soft_ns": soft, "soft_nc": soft, "ns": hard, "nc": hard}
+    methods = ("deeplift", "input_x_gradient", "integrated_gradients", "random")
+    means = {(metric, m): 0.5 if m == "random" else at for metric, at in level.items() for m in methods}
     for seed, dataset in enumerate(DATASETS):
-        common = {"seed": seed, "spread": 0.05}
-        means = {
-            (metric, method): 0.5 if method == "random" else level[metric]
-            for metric in level
-            for method in (*PAPER_METHODS, "random")
-        }
         softly = {key: value for key, value in means.items() if key[0].startswith("soft")}
-        hardly = {(*key, ratio): value for key, value in means.items() if key not in softly for ratio in RATIOS}
-        units = {"": units_of(softly, ("metric", "method"), **common)}
-        units["lengths"] = units_of(hardly, ("metric", "method", "ratio"), **common)
-        places = pd.MultiIndex.from_product([(*PAPER_METHODS, "random"), range(10)], names=["method", "position"])
-        tokens = places.to_frame(index=False).assign(dataset=dataset, model_seed=0, input="i0")
-        tokens = tokens.assign(token="t" + tokens.position.astype(str), score=tokens.position)
-        scores = pd.concat(units.values()).rename(columns={"id": "input"}).assign(dataset=dataset, model_seed=0)
-        tables = {"soft_examples": tokens, "soft_scores": scores}
+        hardly = {(*key, ratio): means[key] for key in means if key not in softly for ratio in (0.1, 0.5)}
+        units = {"": units_of(softly, ("metric", "method"), seed=seed, spread=0.05)}
+        units["lengths"] = units_of(hardly, ("metric", "method", "ratio"), seed=seed, spread=0.05)
+        named = {"dataset": dataset, "model_seed": 0}
+        tokens = [(m, i, f"t{i}", "i0", i) for m in methods for i in range(10)]
+        read = pd.DataFrame(tokens, columns=["method", "position", "token", "input", "score"]).assign(**named)
+        scores = pd.concat(units.values()).rename(columns={"id": "input"}).assign(**named)
+        tables = {"soft_examples": read, "soft_scores": scores}
         store.add("soft_metrics", units, tables=tables, dataset=dataset)
-    store.add("soft_two_attributions", tables=toy_tables())
+    five = pd.DataFrame({"token": list("abcde"), "A": [1.0, 0.8, 0.3, 0.2, 0.0], "B": [0.4, 1.0, 0.1, 0.05, 0.0]})
+    equal = pd.DataFrame([{"metric": m, "kept": k, "A": 0.4, "B": 0.4} for m in ("ns", "nc") for k in (2, 3, 4)])
+    apart = pd.DataFrame({"metric": ["soft_ns", "soft_nc"], "A": 0.6, "B": 0.2, "gap": 0.4, "error": 0.01, "draws": 64})
+    tables = {"soft_two_tokens": five, "soft_two_hard": equal, "soft_two_soft": apart}
+    store.add("soft_two_attributions", tables=tables)
     return store.report("soft_examples")
 
 
@@ -177,24 +160,6 @@ def test_the_tables_of_a_world_in_which_soft_does_better_or_worse(store: Store, 
         assert told.contradicted["soft_c03"] == 2
         assert table.estimate["bbc", "attention", "soft_nc"] == pytest.approx(0.88, abs=0.01)
         assert average.estimate == pytest.approx(0.5, abs=0.02)
-
-
-def test_precisions_are_those_of_the_data_sets_that_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(dataset: str, dtype: str) -> dict[str, Any]:
-        return {"notebook": "soft_variants", "parameters": {"dataset": dataset}, "settings": {"dtype": dtype}}
-
-    folders = [tmp_path / name for name in ("sst", "ag")]
-    for folder, dtype in zip(folders, ("float32", "bfloat16"), strict=True):
-        folder.mkdir()
-        (folder / "manifest.json").write_text(json.dumps(told(folder.name, dtype)))
-
-    def precision(*datasets: str, speaks: str = RUN) -> str:
-        measured = SimpleNamespace(speaks=speaks, notebook="soft_variants", material=SimpleNamespace(datasets=datasets))
-        return precision_of(SimpleNamespace(upstream=folders), measured)  # type: ignore[arg-type]
-
-    assert (precision("sst"), precision("sst", "ag")) == ("float32", "bfloat16 and float32")
-    monkeypatch.setattr("faithbook.papers.zhao_aletras_tables.of_reference", lambda: [told("sst", "x")])
-    assert precision("sst", "ag", speaks=REFERENCE) == "x"
 
 
 THEIRS = ("sst", "ag", "evinf", "multirc")

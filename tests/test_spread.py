@@ -11,7 +11,7 @@ import pytest
 import torch
 from refusals import refused
 
-from faithbook.papers import erasure_counts
+from faithbook.papers import zaman_belinkov_spread as erasure_counts
 from faithbook.papers import zaman_belinkov_spread as spread
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import Drawn

@@ -25,7 +25,7 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_six
+from faithbook.papers import edin_claims as edin_six
 from faithbook.show.numbers import row_of, spoken
 
 page = start_page("naopc_six_models", profile, paper="edin_2025")

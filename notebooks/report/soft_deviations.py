@@ -29,9 +29,9 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_figures
+from faithbook.papers import zhao_aletras_pipeline as zhao_aletras_figures
+from faithbook.papers.zhao_aletras import of_largest
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
-from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
