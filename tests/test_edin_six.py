@@ -16,7 +16,7 @@ from store import Store
 from test_edin_methods import cut_into_words
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin_claims as edin_six
+from faithbook.papers import edin_claims
 from faithbook.papers.edin_methods import METHODS, as_coded
 from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
 from faithbook.papers.edin_tables import released_limits, scored_by
@@ -165,5 +165,5 @@ def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, mo
 
 def test_texts_of_which_nothing_was_released_are_left_out() -> None:
     units = units_like_released("imdb", "bert_imdb", off=0.0, n=3).assign(dataset="imdb", classifier="bert_imdb")
-    frame = edin_six.of_six(units.assign(id=units.id.replace({units.id[0]: "999999"})))
-    assert len(edin_six.beside_released(frame)) == 2
+    frame = edin_claims.of_six(units.assign(id=units.id.replace({units.id[0]: "999999"})))
+    assert len(edin_claims.beside_released(frame)) == 2

@@ -11,7 +11,6 @@ import pytest
 import torch
 from refusals import refused
 
-from faithbook.papers import zaman_belinkov_spread as erasure_counts
 from faithbook.papers import zaman_belinkov_spread as spread
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import Drawn
@@ -112,19 +111,19 @@ def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
 def test_sizes_of_bins_are_those_of_the_rationales(rounding: str) -> None:
     for n in range(1, 301):
         rationales = erasure_rationales(torch.arange(n, 0, -1.0)[None], rounding=rounding)
-        assert erasure_counts.bin_sizes(n, rounding).tolist() == rationales.sum(dim=2)[0].tolist(), n
+        assert spread.bin_sizes(n, rounding).tolist() == rationales.sum(dim=2)[0].tolist(), n
 
 
 @pytest.mark.parametrize(("inputs", "batch", "window"), [(1, 64, 6), (11, 64, 6), (192, 64, 6), (50, 10, 4), (9, 7, 3)])
 def test_windows_are_those_of_the_fault(inputs: int, batch: int, window: int) -> None:
     read = first_batch_fault(torch.arange(inputs * window), batch_size=batch, window=window)
-    found = erasure_counts.windows_read(inputs, batch_size=batch, window=window)
+    found = spread.windows_read(inputs, batch_size=batch, window=window)
     assert found.tolist() == torch.unique(read, dim=0).tolist()
 
 
 def test_as_many_windows_as_the_metric_says() -> None:
-    few = erasure_counts.windows_told(3)  # all in one batch: nothing slips
+    few = spread.windows_told(3)  # all in one batch: nothing slips
     assert few["one input from end to end"] == few["different windows"] == few["inputs read"] == 3
-    assert erasure_counts.ERASURE_BINS == ERASURE_BINS
-    refused(InputError, "0 words", erasure_counts.bin_sizes, 0)
-    refused(UnknownNameError, "down", erasure_counts.bin_sizes, 5, "down")
+    assert spread.ERASURE_BINS == ERASURE_BINS
+    refused(InputError, "0 words", spread.bin_sizes, 0)
+    refused(UnknownNameError, "down", spread.bin_sizes, 5, "down")

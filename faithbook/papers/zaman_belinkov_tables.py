@@ -240,7 +240,7 @@ class Rows:
             return None
         where = {**self.fixed, **labels, "output": output}
         first, second = (
-            {row_label(*row): self.measured.published(**where, **_row(row), model=model) for row in THIRTEEN}
+            {row_label(*row): self.measured.published(**(where | _row(row) | {"model": model})) for row in THIRTEEN}
             for model in models
         )
         return first, second
