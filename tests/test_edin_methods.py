@@ -1,21 +1,25 @@
-"""KernelSHAP against Shapley's definition, AttInGrad against its factors and the released scores."""
+"""KernelSHAP against Shapley's definition, AttInGrad against its factors and the released scores; what study 4 makes of
+bounds and searches of our own, by hand; and the search that holds each set once, against a loop over its sets."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin_released
+from faithbook.papers import edin, edin_bounds, edin_released
 from faithbook.papers.edin_methods import attin_grad, kernel_shap
 from faithbook.papers.edin_released import MODELS
 from faithlib.attribution import attribute
+from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
@@ -106,3 +110,109 @@ def test_released_scores_of_attin_grad_are_products_up_to_a_factor_for_each_text
         factors = row.attingrad[product > 0] / product[product > 0]
         shares.append(float(np.isclose(factors, factors.max(), rtol=0.01).mean()))
     assert np.mean(shares) > 0.6
+
+
+# -------------------------------------------------------------------------------------------------- bounds and searches
+ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
+
+
+def rows(values: tuple[float, ...], **labels: Any) -> list[dict[str, Any]]:
+    given = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
+    return [given | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
+
+
+def test_searches_of_short_texts_are_held_against_the_exact_bounds() -> None:
+    short = {"length": "short", "width": 0}
+    units = rows((-0.2, 0.6, -0.2, 0.6, 16.0), **short, method="exact")
+    units += rows((-0.19, 0.55, -0.3, 0.58, 8.0), **(short | {"width": 1}), method="released")
+    units += rows((-0.1, 0.4, -0.15, 0.9, 90.0), length="long", width=3, method="merged")
+    score = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", "length": "long", "method": "lime"}
+    units.append(score | {"metric": "aopc_morf", "value": 0.3})
+    found = edin_bounds.of_models(pd.DataFrame(units))
+    shares = edin_bounds.of_shares(pd.DataFrame(units))
+    value = pd.concat([found, shares]).set_index(["length", "search", "metric"]).value.sort_index()
+    beam = value["short", "released, width 1"]
+    assert beam["error_upper"] == pytest.approx(0.05)
+    assert beam["error_lower"] == pytest.approx(0.01)
+    assert (beam["off_upper"], beam["off_lower"]) == (1, 0)
+    assert (beam["proved_upper"], beam["proved_lower"]) == (0, 1)  # .58 is below the exact .6
+    assert (beam["rows"], beam["rows_exact"]) == (8, 16)
+    assert value["short", ""].to_dict() == pytest.approx({"lower": -0.2, "upper": 0.6, "range": 0.8})
+    long = value["long", ""]
+    assert (long["range"], long["beyond_upper"], long["beyond_lower"]) == pytest.approx((0.5, 0.5, 0.05))
+    assert long["aopc_morf"] == 0.3
+    assert set(found.model) == {"c"}
+    assert set(found.loc[found.metric == "aopc_morf", "method"]) == {"lime"}
+    assert set(shares.search) == {"released, width 1"}
+    assert shares.value.isin([0, 1]).all()
+    assert list(shares.columns) == list(found.columns)
+
+
+def test_searches_are_held_against_the_best_and_against_the_published_one() -> None:
+    options: dict[str, Any] = {"words": 80, "seed": 0}
+    units = rows((-0.1, 0.5, -0.2, 0.7, 1000.0), **options, method="released", width=5, candidates=0)
+    units += rows((-0.12, 0.5, -0.2, 0.6, 500.0), **options, method="merged", width=5, candidates=0)
+    units += rows((-0.08, 0.46, -0.18, 0.76, 100.0), **options, method="merged", width=1, candidates=4)
+    found = edin_bounds.of_searches(pd.DataFrame(units))
+    value = found.set_index(["search", "metric"]).value
+    assert set(found.search) == {"released, width 5", "merged, width 5", "pruned, width 1, 4 words"}
+    assert set(found.loc[found.search == "pruned, width 1, 4 words", "kind"]) == {"pruned"}
+    pruned = value["pruned, width 1, 4 words"]
+    assert pruned["error"] == pytest.approx((0.04 + 0.04) / 2)
+    assert pruned["short"] == pytest.approx((0.04 + 0.02) / 2)
+    assert pruned["unsure"] == pytest.approx((0.3 + 0.1) / 2)
+    assert pruned["fewer"] == 10
+    assert value["merged, width 5"]["short"] == pytest.approx(-0.01)  # better than the published search
+    assert value["released, width 5"]["error"] == pytest.approx(0.01)
+    assert set(found.id) == {"80 words, a"}
+
+
+def test_a_search_is_outdone_by_one_with_fewer_rows_and_a_smaller_error_alone() -> None:
+    rows = [("adaptive", 100, 0.02), ("a", 90, 0.01), ("b", 80, 0.015), ("c", 110, 0.0), ("d", 50, 0.03)]
+    found = pd.DataFrame([*rows, ("e", 90, 0.02 - 1e-7)], columns=["search", "rows", "error"])
+    own, better = edin_bounds.outdone(found, "error") or pytest.fail("nothing found")
+    assert (own["rows"], better["search"]) == (100, "a")
+    for names in (["adaptive", "c", "d", "e"], ["a", "b"]):
+        assert edin_bounds.outdone(found[found.search.isin(names)], "error") is None
+
+
+# ----------------------------------------------------------------------- a search that holds each set once, as a loop
+def slow(answers: list[float], n: int, width: int) -> float:
+    """The smallest sum of answers on the way to the full set, of the sets of each size the cheapest kept."""
+    kept = {0: 0.0}
+    for _ in range(n):
+        reached: dict[int, float] = {}
+        for members, cost in kept.items():
+            for word in range(n):
+                if not members >> word & 1:
+                    larger = members | 1 << word
+                    reached[larger] = min(reached.get(larger, float("inf")), cost + answers[larger])
+        kept = dict(sorted(reached.items(), key=lambda one: one[1])[:width])
+    return kept[2**n - 1]
+
+
+@pytest.fixture(scope="module")
+def table() -> edin.AnswerTable:
+    generator = torch.Generator().manual_seed(0)
+    sizes = [1, 2, 4, 5, 5, 6]
+    values = [torch.rand(2**n, generator=generator, dtype=torch.float64) for n in sizes]
+    return edin.AnswerTable(list(range(len(sizes))), values)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: int) -> None:
+    lower, upper = edin.deduplicated(table, width)
+    for i, n in enumerate(table.feature_mask.sum(dim=1).tolist()):
+        start = int(table._starts[i])
+        answers = table._values[start : start + 2**n].tolist()
+        assert upper[i].item() == pytest.approx(answers[0] - slow(answers, n, width) / n)
+        assert lower[i].item() == pytest.approx(answers[0] + slow([-one for one in answers], n, width) / n)
+
+
+def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(table: edin.AnswerTable) -> None:
+    lower, upper = edin.deduplicated(table, 2)
+    merged = beam_bounds(table, width=2, limits=(0, 1))
+    assert (merged.upper >= upper - 1e-12).all() and (merged.lower <= lower + 1e-12).all()
+    exact = exact_bounds(table)
+    for found, best in zip(edin.deduplicated(table, 64), (exact.lower, exact.upper), strict=True):
+        torch.testing.assert_close(found, best)
