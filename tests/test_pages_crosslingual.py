@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -116,21 +116,20 @@ def test_rows_stand_beside_the_floor_that_they_lead_by_least(better: int) -> Non
 
 
 # ----------------------------------------------------------------------------------------------------------- the tables
-def rho_as_printed() -> Values:
-    """Rho by architecture, language, method, aggregation and output, from Tables 11 to 17."""
-    tables = pd.concat([published.table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES])
-    names = {theirs: ours for ours, theirs in MODELS.items()}
-    return {
-        (names[row.model], row.language, row.method, row.aggregation, own_output(row.method, row.output)): row.value
-        for row in tables.itertuples()
-    }
+def as_printed(keys: Sequence[str], *numbers: int, scale: float = 1.0) -> Values:
+    """The values of printed tables by these columns, models under our names."""
+    printed = pd.concat([published.table(f"crosslingual_table{number}") for number in numbers])
+    if "method" in keys:
+        printed["output"] = printed.output.mask(printed.method == "activation", "none")
+    if "model" in keys:
+        names = {theirs: ours for ours, theirs in MODELS.items()}
+        printed = printed[printed.model.isin(names)].assign(model=lambda frame: frame.model.map(names))
+    return dict(zip(printed[[*keys]].itertuples(index=False, name=None), scale * printed.value, strict=True))
 
 
-def read_as_printed() -> Values:
-    """Accuracy by architecture and language, from Table 7."""
-    table = published.table("crosslingual_table7")
-    names = {theirs: ours for ours, theirs in MODELS.items()}
-    return {(names[row.model], row.language): row.value for row in table.itertuples() if row.model in names}
+def worlds() -> tuple[Values, Values]:
+    """Rho by architecture, language and row, from Tables 11 to 17; accuracy by architecture and language (Table 7)."""
+    return as_printed(["model", "language", *KEYS], *LANGUAGE_TABLES), as_printed(["model", "language"], 7)
 
 
 def add_runs(
@@ -161,7 +160,7 @@ ON_TABLES = [*TABLES, "crosslingual_figure2", "crosslingual_figure7", *(f"xl_c0{
 
 
 def test_tables_as_printed_carry_over(store: Store) -> None:
-    add_runs(store, rho_as_printed(), read_as_printed())
+    add_runs(store, *worlds())
     found = store.report("crosslingual_tables")
     found.decides(ON_TABLES, "reproduced")
     assert set(found.verdicts.index) == set(ON_TABLES)
@@ -176,7 +175,7 @@ def test_tables_as_printed_carry_over(store: Store) -> None:
 
 
 def test_tables_the_other_way_round_do_not(store: Store) -> None:
-    printed, read = rho_as_printed(), read_as_printed()
+    printed, read = worlds()
     of_language = pd.Series(printed).groupby(level=1).mean()
     turned = {
         key: 0.4 - value + 3 * (of_language[key[1]] - of_language.mean()) - (0.2 if key[-1] == "loss" else 0.0)
@@ -186,13 +185,9 @@ def test_tables_the_other_way_round_do_not(store: Store) -> None:
     store.report("crosslingual_tables").decides(ON_TABLES, "not reproduced")
 
 
-def nowhere(rho: Values) -> Values:
-    """Rho defined on no text: the scores, or what came over the links, are equal on every one."""
-    return dict.fromkeys(rho, math.nan)
-
-
 def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(store: Store) -> None:
-    add_runs(store, nowhere(rho_as_printed()), read_as_printed(), at_random=math.nan)
+    rho, read = worlds()  # the scores, or what came over the links, are equal on every text
+    add_runs(store, dict.fromkeys(rho, math.nan), read, at_random=math.nan)
     found = store.report("crosslingual_tables")
     on_accuracy = dict.fromkeys(("xl_c06", "crosslingual_table7"), "reproduced")
     found.decides(ON_TABLES, "not tested", **on_accuracy)
@@ -210,11 +205,7 @@ ON_ERASURE = ["crosslingual_figure3", "xl_c07", "xl_c08", "xl_c09", "xl_c10"]
 
 def erasure_as_printed() -> Values:
     """Metric, method, aggregation and output, from Tables 1 and 3."""
-    table = pd.concat([published.table("crosslingual_table1"), published.table("crosslingual_table3")])
-    return {
-        (row.metric, row.method, row.aggregation, own_output(row.method, row.output)): SCALE * row.value
-        for row in table.itertuples()
-    }
+    return as_printed(["metric", *KEYS], 1, 3, scale=SCALE)
 
 
 def add_erasures(store: Store, means: Values, *, n: int = 40) -> None:
@@ -296,8 +287,7 @@ ON_HIGHLIGHTS = ["crosslingual_table4", "crosslingual_figure5", "xl_c11", "xl_c1
 
 def marked_as_printed() -> Values:
     """Average precision by method, aggregation and output, from Table 4."""
-    table = published.table("crosslingual_table4")
-    return {(row.method, row.aggregation, own_output(row.method, row.output)): row.value for row in table.itertuples()}
+    return as_printed(KEYS, 4)
 
 
 def add_marks(store: Store, precision: Values, *, n: int = 40, dataset: str = "pair") -> None:
@@ -323,9 +313,7 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
         counted = units_of({("words", "en"): 5.0, ("threshold", "en"): 0.3}, ("metric", "language"), n=n, spread=0)
         carried = {"": units_of(means, levels, n=n, spread=0.01, seed=seed), "texts": counted}
         store.add("crosslingual_projected", carried, **named)
-    table1 = published.table("crosslingual_table1")
-    rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
-    across = units_of(rho, tuple(KEYS), n=n, metric="rho", setting="main", language="de")
+    across = units_of(as_printed(KEYS, 1), tuple(KEYS), n=n, metric="rho", setting="main", language="de")
     store.add("crosslingual_metrics", {"": across}, dataset="messages", model="e5", seed=0)
 
 

@@ -28,6 +28,7 @@ from faithbook.stats.comparison import Comparison, combined
 OFF = 0.02
 APART = 0.05
 MODELS_RANKED = len(MODELS)
+Mean = Callable[..., Comparison]
 COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
 
 
@@ -89,12 +90,7 @@ def published_values() -> pd.DataFrame:
 
 
 def moved(
-    mean: Callable[..., Comparison],
-    kind: str,
-    methods: Sequence[str],
-    models: Sequence[str],
-    naopc: str = "naopc_{}",
-    **labels: object,
+    mean: Mean, kind: str, methods: Sequence[str], models: Sequence[str], naopc: str = "naopc_{}", **labels: object
 ) -> Comparison:
     """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
     `naopc`: which one is the normalised score of a kind."""
