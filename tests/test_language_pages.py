@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -152,81 +153,64 @@ EXPLAINED = (
     *("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients"),
     *("occlusion", "random"),
 )
-NAMES = {"dataset": "prompted-sst", "model": "smollm2"}
 
 
-def amounts_world(
-    store: Store, *, rewarded: float, dominant: float = 0.0, sink: float = 0.5, gain: float = 0.0
+@pytest.mark.parametrize(
+    ("rewarded", "dominant", "sink", "gain", "decision"),
+    [(1.0, 0.0, 0.5, 0.2, "reproduced"), (-1.0, 0.4, 0.01, -0.2, "not reproduced")],
+    ids=["as claimed", "the other way round"],
+)
+def test_amounts_and_sinks_are_judged_as_they_are(
+    store: Store, rewarded: float, dominant: float, sink: float, gain: float, decision: str
 ) -> None:
     """Values of 40 texts. `rewarded`: how much of the amount a soft metric pays; `dominant`: how far occlusion leads
     at equal retention; `sink`: the first token's share; `gain`: what protecting it adds."""
     amount = {name: 0.2 + 0.08 * i for i, name in enumerate(EXPLAINED)}
     amount |= {"occlusion_more": 0.9, "occlusion_less": 0.1}
+    noise = dict(zip(amount, np.random.default_rng(1).normal(0, 0.03, len(amount)), strict=True))
     means = {(name, "amount"): value for name, value in amount.items()}
-    noise = np.random.default_rng(1).normal(0, 0.03, len(amount))
-    for metric in ("soft_ns", "soft_nc"):
-        own = {name: rewarded * value + noise[i] for i, (name, value) in enumerate(amount.items())}
-        means |= {(name, metric): value for name, value in own.items()}
-    for metric in ("pi_soft_ns", "pi_soft_nc"):
-        level = {name: 0.3 + 0.02 * (i % 3) for i, name in enumerate(EXPLAINED)}
-        means |= {(name, metric): value + dominant * (name == "occlusion") for name, value in level.items()}
-    found = {("share", "share", name): sink for name in EXPLAINED if name not in ("occlusion", "random")}
-    found |= {("share", "even_share", name): 0.06 for _, _, name in found}
-    for name in ("attention", "rollout", "input_x_gradient", "occlusion"):
-        for metric in ("ns", "nc", "soft_ns", "soft_nc"):
-            found |= {("open", metric, name): 0.4, ("protected", metric, name): 0.4 + gain}
+    for soft in ("soft_ns", "soft_nc"):
+        means |= {(name, soft): rewarded * value + noise[name] for name, value in amount.items()}
+        level = {(name, f"pi_{soft}"): 0.3 + 0.02 * (i % 3) for i, name in enumerate(EXPLAINED)}
+        means |= level | {("occlusion", f"pi_{soft}"): 0.3 + dominant}
+    shares = {"share": sink, "even_share": 0.06}
+    found = {("share", *key): shares[key[0]] for key in product(shares, EXPLAINED[:-2])}
+    some = ("attention", "rollout", "input_x_gradient", "occlusion")
+    first = {"open": 0.4, "protected": 0.4 + gain}
+    found |= {key: first[key[0]] for key in product(first, ("ns", "nc", "soft_ns", "soft_nc"), some)}
     sinks = units_of(found, ("first", "metric", "method"), spread=0.02)
     sinks.loc[sinks.metric == "even_share", "value"] = 0.06
-    units = units_of(means, ("method", "metric"), spread=0.02)
     texts = units_of({("right",): 0.7, ("output",): 0.8, ("empty",): 0.5}, ("metric",))
-    store.add("language_amounts", {"": units, "sinks": sinks, "texts": texts}, **NAMES)
+    parts = {"": units_of(means, ("method", "metric"), spread=0.02), "sinks": sinks, "texts": texts}
+    store.add("language_amounts", parts, dataset="prompted-sst", model="smollm2")
+    names = ["lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6"]
+    store.report("language_measures").decides(names, decision)
 
 
 @pytest.mark.parametrize(
-    ("world", "decision"),
+    ("deletion", "infill", "plausible", "decided", "decision"),
     [
-        ({"rewarded": 1.0, "sink": 0.5, "gain": 0.2}, "reproduced"),
-        ({"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2}, "not reproduced"),
+        (0.3, -0.1, False, (1, 2, 3), "reproduced"),  # of the third: pad and zero lose to random words
+        (0.0, 0.0, True, (1, 2, 4), "not reproduced"),  # of the first: no gap is above the smallest effect of interest
     ],
-    ids=["as claimed", "the other way round"],
 )
-def test_amounts_and_sinks_are_judged_as_they_are(store: Store, world: dict[str, float], decision: str) -> None:
-    amounts_world(store, **world)
-    page = store.report("language_measures")
-    page.decides(["lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6"], decision)
-
-
-def wins_world(store: Store, *, deletion: float, infill: float, plausible: bool = False) -> None:
+def test_erasures_are_judged_as_they_are(
+    store: Store, deletion: float, infill: float, plausible: bool, decided: tuple[int, ...], decision: str
+) -> None:
     """Win rates of 40 texts of either length: deletion and infill differ by these on short texts, on long ones the
     other way round."""
     for dataset, sign in (("prompted-sst", 1), ("prompted-reviews", -1)):
-        means = {
-            (name, erasure, metric): 0.4 + sign * {"delete": deletion, "infill": infill}.get(erasure, 0.0)
-            for name in EXPLAINED
-            for erasure in ("delete", "pad", "zero", "infill")
-            for metric in ("comprehensiveness", "sufficiency")
-        }
+        more = {"delete": deletion, "pad": 0.0, "zero": 0.0, "infill": infill}
+        keys = product(EXPLAINED, more, ("comprehensiveness", "sufficiency"))
+        means = {key: 0.4 + sign * more[key[1]] for key in keys}
         units = units_of(means, ("method", "erasure", "metric"), spread=0.05, bounds=(0, 1))
         marked = units[(units.erasure == "pad") & (units.metric == "comprehensiveness")]
-        generator = np.random.default_rng(3)
-        values = marked.value if plausible else generator.permutation(marked.value)
+        values = marked.value if plausible else np.random.default_rng(3).permutation(marked.value)
         marked = marked.assign(metric="average_precision", erasure="none", value=values)
         texts = units_of({("right",): 0.7, ("words",): 10.0}, ("metric",), erasure="none")
-        store.add(
-            "language_erasures", {"": units, "texts": pd.concat([texts, marked])}, dataset=dataset, model="smollm2"
-        )
-
-
-def test_erasures_are_judged_as_they_are(store: Store) -> None:
-    wins_world(store, deletion=0.3, infill=-0.1)
-    # Of the third: pad and zero lose to random words.
-    store.report("language_win_rates").decides([f"lm_ice_c0{number}" for number in (1, 2, 3)], "reproduced")
-
-
-def test_erasures_that_make_no_difference(store: Store) -> None:
-    wins_world(store, deletion=0.0, infill=0.0, plausible=True)
-    # Of the first: no gap is above the smallest effect of interest.
-    store.report("language_win_rates").decides([f"lm_ice_c0{number}" for number in (1, 2, 4)], "not reproduced")
+        parts = {"": units, "texts": pd.concat([texts, marked])}
+        store.add("language_erasures", parts, dataset=dataset, model="smollm2")
+    store.report("language_win_rates").decides([f"lm_ice_c0{number}" for number in decided], decision)
 
 
 # ------------------------------------------------------------------------------------------------ contrasts and bounds

@@ -14,18 +14,10 @@ from store import Store, units_of
 
 from faithbook.judge import published, scores
 from faithbook.judge.scores import Material, Scores
+from faithbook.papers import zaman_belinkov_tables as tables
 from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_alignment import carried, crossings, most_crossed, ranked, rho
-from faithbook.papers.zaman_belinkov_tables import (
-    FLOORS,
-    KEYS,
-    LOOKING,
-    RELEASED,
-    Rows,
-    erasing_ranks,
-    in_order_of_reading,
-    own_account,
-)
+from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, LOOKING, RELEASED, Rows
 from faithbook.stats.conditions import Conditions
 from faithlib.metrics import aligned_scores, crosslingual_rho
 
@@ -257,13 +249,13 @@ def test_ranks_on_a_text_have_one_for_the_best_and_need_all_thirteen() -> None:
     for metric, expected in (("rho", 1.5), ("sufficiency", 12.5)):
         units = units_of(values, tuple(KEYS), n=5, spread=0.0, metric=metric, model="e5", language="en", dataset="d")
         units.loc[(units.id == "i0") & (units.method == "lime"), "value"] = np.nan
-        found = erasing_ranks(units)
+        found = tables.erasing_ranks(units)
         assert set(found.metric) == {f"rank under {metric}"}
         assert found.groupby("output").value.agg(["size", "mean"]).to_numpy().tolist() == [[4, expected]] * 2
 
 
 def test_what_is_printed_says_of_its_own_noise() -> None:
-    found = own_account().set_index("metric")
+    found = tables.own_account().set_index("metric")
     assert found.loc["rho", "tau of the two architectures"] > 0.6
     assert found.loc[["comprehensiveness", "sufficiency"], "tau of the two architectures"].abs().max() < 0.2
     assert found.loc["rho", "spread of 26 rows"] == pytest.approx(0.25, abs=0.01)
@@ -276,7 +268,7 @@ def test_texts_stay_in_the_order_of_reading() -> None:
         [(text, *key, value) for text, value in (("z", 1.0), ("a", 2.0)) for key in dict.fromkeys(keys)]
     )
     frame.columns = ["input", *KEYS, "rho"]
-    found = in_order_of_reading(frame, "rho")
+    found = tables.in_order_of_reading(frame, "rho")
     assert found.shape == (2, 24)
     assert found[:, 0].tolist() == [1.0, 2.0]
 

@@ -13,14 +13,7 @@ from refusals import refused
 
 from faithbook.crosslingual.highlights import best_f1_threshold, project_rationale
 from faithlib.errors import InputError
-from faithlib.metrics import (
-    auprc,
-    average_precision,
-    iou,
-    iou_f1,
-    pointing_game,
-    token_f1,
-)
+from faithlib.metrics import auprc, average_precision, iou, iou_f1, pointing_game, token_f1
 
 SCORE = st.integers(-3, 3).map(lambda i: i / 3)  # few values, so that ties are common
 

@@ -13,15 +13,8 @@ from store import Store
 from torch import Tensor
 from toy_models import one_row, text_inputs, text_model, tokenizer, vision_model
 
-from faithbook.papers.zhao_aletras import (
-    HARD_CHOICES,
-    RELEASED,
-    SOFT_CHOICES,
-    SQUARED,
-    choices_of,
-    replay_name,
-    subsets,
-)
+from faithbook.papers import zhao_aletras as paper
+from faithbook.papers.zhao_aletras import SQUARED, replay_name
 from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores, replayed_hard, replayed_soft
 from faithlib.backends import VisionBackend
 from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
@@ -51,7 +44,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
 def test_every_subset_of_hard_choices_is_what_it_says(asked: tuple[Perturber, Perturber, torch.Tensor]) -> None:
     zeroed, padded, scores = asked
     found = dict(replayed_hard(zeroed, padded, scores))
-    assert len(found) == 2 ** len(HARD_CHOICES)
+    assert len(found) == 2 ** len(paper.HARD_CHOICES)
     same(found["as written"], hard_scores(zeroed, scores))
     same(found["empty text, lengths, limits"], hard_scores(padded, scores, ratios=RELEASED_RATIOS, clip=True))
     same(found["lengths"], hard_scores(zeroed, scores, ratios=RELEASED_RATIOS))
@@ -61,7 +54,7 @@ def test_every_subset_of_hard_choices_is_what_it_says(asked: tuple[Perturber, Pe
 def test_every_subset_of_soft_choices_is_what_it_says(asked: tuple[Perturber, Perturber, torch.Tensor]) -> None:
     zeroed, padded, scores = asked
     found = dict(replayed_soft(zeroed, padded, scores, draws=3, seed=5))
-    assert len(found) == 2 ** len(SOFT_CHOICES)
+    assert len(found) == 2 ** len(paper.SOFT_CHOICES)
     common = {"draws": 3, "seed": 5}
     both = ("released_ns", "released_nc")
     same(found["as written"], soft_scores(zeroed, scores, **common))
@@ -70,14 +63,14 @@ def test_every_subset_of_soft_choices_is_what_it_says(asked: tuple[Perturber, Pe
     same(found["empty text, limits"], soft_scores(zeroed, scores, empty=padded.empty, clip=True, **common))
     whole = soft_scores(zeroed, scores, normaliser=both, variant="released", empty=padded.empty, clip=True, **common)
     same(found["empty text, limits, normaliser, mask"], whole)
-    same(found[", ".join(SOFT_CHOICES)], {name: value[:, :1] for name, value in whole.items()})
+    same(found[", ".join(paper.SOFT_CHOICES)], {name: value[:, :1] for name, value in whole.items()})
 
 
 def test_choices_are_named_in_one_order_and_only_where_they_count() -> None:
-    assert replay_name("soft_ns", list(RELEASED)) == ", ".join(SOFT_CHOICES)
+    assert replay_name("soft_ns", list(paper.RELEASED)) == ", ".join(paper.SOFT_CHOICES)
     assert replay_name("ns", ["ties", "draws"]) == "as written"
-    assert set(HARD_CHOICES) | set(SOFT_CHOICES) < set(RELEASED)
-    assert len(list(subsets(list(RELEASED)))) == 256
+    assert set(paper.HARD_CHOICES) | set(paper.SOFT_CHOICES) < set(paper.RELEASED)
+    assert len(list(paper.subsets(list(paper.RELEASED)))) == 256
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -90,7 +83,7 @@ def values(share: dict[str, float], *, n: int, seed: int) -> pd.DataFrame:
     names = [f"i{i}" for i in range(n)]
     frames = []
     for metric in ("ns", "nc", "soft_ns", "soft_nc"):
-        for made in subsets(choices_of(metric)):
+        for made in paper.subsets(paper.choices_of(metric)):
             soft = metric.startswith("soft")
             key = ("inverted" if "mask" in made else "soft") if soft else "padded" if "empty text" in made else "hard"
             won = np.where(ease < round(share[key] * n), 0.8, 0.2)
