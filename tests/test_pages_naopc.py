@@ -120,8 +120,8 @@ def test_the_correlation_of_two_scores_over_models_by_hand() -> None:
     """Two methods: the same order under both scores, and the reverse; -1 and 1 make a mean of 0."""
     rising = np.arange(6.0)
     values = np.concatenate([rising, rising, rising, -rising])
-    assert edin_claims.unlike(values) == pytest.approx(1.0)
-    assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)])).tolist() == pytest.approx([1.0, 0.0])
+    assert edin_claims.unlike(values, 6) == pytest.approx(1.0)
+    assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)]), 6).tolist() == pytest.approx([1.0, 0.0])
 
 
 def test_moved_asks_both_scores_of_every_method_and_model() -> None:

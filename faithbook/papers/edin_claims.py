@@ -21,13 +21,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from faithbook.papers.edin_released import MODELS
-from faithbook.papers.edin_tables import CELL, normalised, printed, released_cells, released_limits, scored_by
+from faithbook.papers.edin_tables import CELL, beyond, normalised, printed, released_cells, released_limits, scored_by
 from faithbook.stats.comparison import Comparison, combined
 
 OFF = 0.02
 APART = 0.05
-MODELS_RANKED = len(MODELS)
 Mean = Callable[..., Comparison]
 COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
 
@@ -75,9 +73,8 @@ def outside(limits: pd.DataFrame) -> pd.DataFrame:
     cells = released_cells().rename(columns={"aopc": "value"})
     cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
     naopc = normalised(cells, by, aopc="value")
-    beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
     keys = ["dataset", "length", "model", "id"]
-    texts = cells.assign(value=beyond).groupby(keys)["value"].mean().reset_index()
+    texts = cells.assign(value=beyond(naopc)).groupby(keys)["value"].mean().reset_index()
     name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
     return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
 
@@ -108,7 +105,7 @@ def between_models(bounds: Sequence[Comparison]) -> Comparison:
     return combined(lambda means: means.std(axis=-1), bounds)
 
 
-def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:
+def unlike(values: np.ndarray, models: int) -> np.ndarray:
     """One minus the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
 
     `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.

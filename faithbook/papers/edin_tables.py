@@ -179,6 +179,11 @@ def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = n
     return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
 
 
+def beyond(naopc: pd.Series) -> pd.Series:
+    """1 where a score lies outside [0, 1]."""
+    return ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
+
+
 def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
     """The limits that the published NAOPC divides by: exact ones of short texts, those of beam 5 of long ones."""
     return limits[(limits.search == "exact") | (limits.length == "long")]
@@ -192,12 +197,11 @@ def score_means(cells: pd.DataFrame, naopc: pd.Series, aopc: str = "aopc") -> pd
     return long.assign(metric=long.score + "_" + long.kind).drop(columns=["score", "kind"])
 
 
-def outside_shares(cells: pd.DataFrame, naopc: pd.Series, *, tolerance: float = 1e-6) -> pd.DataFrame:
+def outside_shares(cells: pd.DataFrame, naopc: pd.Series) -> pd.DataFrame:
     """Share of all cells of a data set and length whose NAOPC lies outside [0, 1], in the published columns; missing
     ones lie inside."""
-    out = ((naopc < -tolerance) | (naopc > 1 + tolerance)).astype(float)
     keys = ["dataset", "length", "kind"]
-    shares = cells[keys].assign(value=out).groupby(keys, observed=True).value.mean().reset_index()
+    shares = cells[keys].assign(value=beyond(naopc)).groupby(keys, observed=True).value.mean().reset_index()
     metric = "share_of_cells_outside_0_1_naopc_" + shares.kind
     return shares.assign(metric=metric, model="all", method="all").drop(columns="kind")
 
@@ -311,10 +315,9 @@ def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     return both.assign(beam_size=both.pop("width").astype(str), comparison="beam_vs_exact")
 
 
-def first_texts(dataset: str, most: int = 99) -> list[int]:
-    """The ids of the first long texts of a data set, in the order of the authors' file."""
-    texts = read_packed("texts").query("length == 'long'")
-    return texts[(texts.dataset == dataset) & (texts.place < most)].id.tolist()
+def first_texts(dataset: str) -> list[int]:
+    """The ids of the first 99 long texts of a data set, in the order of the authors' file."""
+    return read_packed("texts").query("length == 'long' and dataset == @dataset and place < 99").id.tolist()
 
 
 def growing_beams(limits: pd.DataFrame) -> pd.DataFrame:

@@ -42,17 +42,10 @@ from faithlib.perturb import Perturber
 
 
 def gaussian_scores(
-    perturber: Perturber,
-    scores: Tensor,
-    *,
-    variance: float,
-    equation: int,
-    normaliser: str = "minmax",
-    draws: int = 1,
-    seed: int = 0,
+    perturber: Perturber, scores: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0
 ) -> dict[str, Tensor]:
     """With Gaussian noise: sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness to a."""
-    importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
+    importance = normalise(scores, "minmax", perturber.inputs.feature_mask)
 
     def noisy(scale: Tensor) -> Tensor:
         return perturber.gaussian(scale[:, None], variance=variance, equation=equation, draws=draws, seed=seed)[:, 0]
@@ -60,12 +53,12 @@ def gaussian_scores(
     return _divided(perturber, noisy(1 - importance), noisy(importance))
 
 
-def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: str = "minmax") -> dict[str, Tensor]:
+def attention_mask_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
     """With a continuous attention mask: sufficiency weighs attention to a feature by a, comprehensiveness by 1 - a.
 
     Nothing is random: one draw.
     """
-    importance = normalise(scores, normaliser, perturber.inputs.feature_mask)[:, None]
+    importance = normalise(scores, "minmax", perturber.inputs.feature_mask)[:, None]
     return _divided(perturber, perturber.attention_mask(importance), perturber.attention_mask(1 - importance))
 
 
