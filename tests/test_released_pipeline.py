@@ -80,18 +80,21 @@ def values(share: dict[str, float], *, n: int, seed: int) -> pd.DataFrame:
     """Scores of every metric, method and subset in which methods beat random on a share of n inputs: hard ones on
     `hard`, on `padded` with padding as the empty text; soft ones on `soft`, on `inverted` with the mask inverted."""
     ease = np.random.default_rng(seed).random(n).argsort().argsort()
-    names = [f"i{i}" for i in range(n)]
     frames = []
     for metric in ("ns", "nc", "soft_ns", "soft_nc"):
+        empty, plain = ("soft", "soft") if metric.startswith("soft") else ("padded", "hard")
         for made in paper.subsets(paper.choices_of(metric)):
-            soft = metric.startswith("soft")
-            key = ("inverted" if "mask" in made else "soft") if soft else "padded" if "empty text" in made else "hard"
+            key = "inverted" if "mask" in made else empty if "empty text" in made else plain
             won = np.where(ease < round(share[key] * n), 0.8, 0.2)
-            for method in (*METHODS, "random"):
-                value = np.full(n, 0.5) if method == "random" else won
-                frame = pd.DataFrame({"id": names, "cluster": names, "value": value})
-                frames.append(frame.assign(metric=metric, method=method, variant=replay_name(metric, made), seed=0))
-    return pd.concat(frames, ignore_index=True)
+            about = {
+                "id": [f"i{i}" for i in range(n)],
+                "metric": metric,
+                "variant": replay_name(metric, made),
+                "seed": 0,
+            }
+            frames += [pd.DataFrame({**about, "method": name, "value": won}) for name in METHODS]
+            frames.append(pd.DataFrame({**about, "method": "random", "value": 0.5}))
+    return pd.concat(frames, ignore_index=True).assign(cluster=lambda frame: frame.id)
 
 
 def test_each_choice_and_every_combination(store: Store) -> None:
