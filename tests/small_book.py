@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pandas as pd
@@ -58,8 +58,7 @@ BOARD = markdown_table(
 BELOW = "# Below\n\nBelow it all, after {doc}`more`.\n"
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """A built book: the repository it is of, what it was made from, its pages."""
 
     home: Path
@@ -70,18 +69,11 @@ class Built:
 def notebook() -> str:
     """An executed report with a folded cell, a line of text and a picture."""
     picture = (ROOT / "book" / "_static" / "landing.png").read_bytes()
-    outputs = [
-        nb.new_output("display_data", {"text/markdown": BOARD}),
-        nb.new_output("display_data", {"text/markdown": "A number: 42. {download}`data <report/table.csv>`"}),
-        nb.new_output(
-            "display_data",
-            {"image/png": base64.b64encode(picture).decode(), "text/plain": "<Figure>"},
-        ),
-    ]
-    cells = [
-        nb.new_markdown_cell("# A report"),
-        nb.new_code_cell("secret_code = 1", outputs=outputs, metadata={"tags": ["hide-input"]}),
-    ]
+    shown = [{"text/markdown": BOARD}, {"text/markdown": "A number: 42. {download}`data <report/table.csv>`"}]
+    shown += [{"image/png": base64.b64encode(picture).decode(), "text/plain": "<Figure>"}]
+    outputs = [nb.new_output("display_data", one) for one in shown]
+    code = nb.new_code_cell("secret_code = 1", outputs=outputs, metadata={"tags": ["hide-input"]})
+    cells = [nb.new_markdown_cell("# A report"), code]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return nbformat.writes(nb.new_notebook(cells=cells, metadata=kernel))
 
@@ -91,9 +83,8 @@ def built(folder: Path, **environment: str) -> Built:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("REPOSITORY", "GITHUB_REPOSITORY", "GITHUB_REF_NAME", "GITHUB_SHA"):
             patch.delenv(name, raising=False)
-        patch.setenv("FAITHLIB_HOME", str(folder))
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        for name, value in environment.items():
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        for name, value in {"FAITHLIB_HOME": str(folder), "PYTHONPATH": path, **environment}.items():
             patch.setenv(name, value)
         source = make_home(folder) / "book"
         files = {

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,12 @@ class Shown:
     def verdict(self, name: str) -> str:
         """The decision on one id."""
         return str(self.verdicts.loc[name, "decision"])
+
+    def decides(self, names: Iterable[str], decision: str, **others: str) -> None:
+        """These ids have the decision, but for the `others`."""
+        wanted = dict.fromkeys(names, decision) | others
+        verdicts = self.verdicts.loc[list(wanted)]
+        assert verdicts["decision"].to_dict() == wanted, verdicts["part"].to_dict()
 
     def table(self, name: str, *index: str) -> pd.DataFrame:
         """The data of an exhibit, with some of its columns as index."""

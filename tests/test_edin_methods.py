@@ -1,21 +1,35 @@
-"""KernelSHAP against Shapley's definition, AttInGrad against its factors and the released scores."""
+"""Study 4 from texts and models on: KernelSHAP against Shapley's definition, AttInGrad against its factors and the
+released scores, attributions as the authors' code makes them, bounds and searches by hand and against loops, the
+texts of the authors' files, and the page that sets the six models beside the released numbers."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from itertools import combinations
 from math import comb
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import replica_data
 import torch
+from refusals import refused
+from store import Store
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin_released
-from faithbook.papers.edin_methods import attin_grad, kernel_shap
-from faithbook.papers.edin_released import MODELS
+from faithbook.papers import edin, edin_bounds, edin_claims, edin_released
+from faithbook.papers.edin_methods import METHODS, as_coded, attin_grad, kernel_shap
+from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
+from faithbook.papers.edin_tables import released_limits, scored_by
+from faithbook.sources import files
+from faithbook.sources.edin_texts import LENGTHS, edin_texts
 from faithlib.attribution import attribute
+from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
@@ -106,3 +120,254 @@ def test_released_scores_of_attin_grad_are_products_up_to_a_factor_for_each_text
         factors = row.attingrad[product > 0] / product[product > 0]
         shares.append(float(np.isclose(factors, factors.max(), rtol=0.01).mean()))
     assert np.mean(shares) > 0.6
+
+
+# -------------------------------------------------------------------------------------------------- bounds and searches
+ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
+
+
+def rows(values: tuple[float, ...], **labels: Any) -> list[dict[str, Any]]:
+    given = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
+    return [given | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
+
+
+def test_searches_of_short_texts_are_held_against_the_exact_bounds() -> None:
+    short = {"length": "short", "width": 0}
+    units = rows((-0.2, 0.6, -0.2, 0.6, 16.0), **short, method="exact")
+    units += rows((-0.19, 0.55, -0.3, 0.58, 8.0), **(short | {"width": 1}), method="released")
+    units += rows((-0.1, 0.4, -0.15, 0.9, 90.0), length="long", width=3, method="merged")
+    score = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", "length": "long", "method": "lime"}
+    units.append(score | {"metric": "aopc_morf", "value": 0.3})
+    found = edin_bounds.of_models(pd.DataFrame(units))
+    shares = edin_bounds.of_shares(pd.DataFrame(units))
+    value = pd.concat([found, shares]).set_index(["length", "search", "metric"]).value.sort_index()
+    beam = value["short", "released, width 1"]
+    assert beam["error_upper"] == pytest.approx(0.05)
+    assert beam["error_lower"] == pytest.approx(0.01)
+    assert (beam["off_upper"], beam["off_lower"]) == (1, 0)
+    assert (beam["proved_upper"], beam["proved_lower"]) == (0, 1)  # .58 is below the exact .6
+    assert (beam["rows"], beam["rows_exact"]) == (8, 16)
+    assert value["short", ""].to_dict() == pytest.approx({"lower": -0.2, "upper": 0.6, "range": 0.8})
+    long = value["long", ""]
+    assert (long["range"], long["beyond_upper"], long["beyond_lower"]) == pytest.approx((0.5, 0.5, 0.05))
+    assert long["aopc_morf"] == 0.3
+    assert set(found.model) == {"c"}
+    assert set(found.loc[found.metric == "aopc_morf", "method"]) == {"lime"}
+    assert set(shares.search) == {"released, width 1"}
+    assert shares.value.isin([0, 1]).all()
+    assert list(shares.columns) == list(found.columns)
+
+
+def test_searches_are_held_against_the_best_and_against_the_published_one() -> None:
+    options: dict[str, Any] = {"words": 80, "seed": 0}
+    units = rows((-0.1, 0.5, -0.2, 0.7, 1000.0), **options, method="released", width=5, candidates=0)
+    units += rows((-0.12, 0.5, -0.2, 0.6, 500.0), **options, method="merged", width=5, candidates=0)
+    units += rows((-0.08, 0.46, -0.18, 0.76, 100.0), **options, method="merged", width=1, candidates=4)
+    found = edin_bounds.of_searches(pd.DataFrame(units))
+    value = found.set_index(["search", "metric"]).value
+    assert set(found.search) == {"released, width 5", "merged, width 5", "pruned, width 1, 4 words"}
+    assert set(found.loc[found.search == "pruned, width 1, 4 words", "kind"]) == {"pruned"}
+    pruned = value["pruned, width 1, 4 words"]
+    assert pruned["error"] == pytest.approx((0.04 + 0.04) / 2)
+    assert pruned["short"] == pytest.approx((0.04 + 0.02) / 2)
+    assert pruned["unsure"] == pytest.approx((0.3 + 0.1) / 2)
+    assert pruned["fewer"] == 10
+    assert value["merged, width 5"]["short"] == pytest.approx(-0.01)  # better than the published search
+    assert value["released, width 5"]["error"] == pytest.approx(0.01)
+    assert set(found.id) == {"80 words, a"}
+
+
+def test_a_search_is_outdone_by_one_with_fewer_rows_and_a_smaller_error_alone() -> None:
+    rows = [("adaptive", 100, 0.02), ("a", 90, 0.01), ("b", 80, 0.015), ("c", 110, 0.0), ("d", 50, 0.03)]
+    found = pd.DataFrame([*rows, ("e", 90, 0.02 - 1e-7)], columns=["search", "rows", "error"])
+    own, better = edin_bounds.outdone(found, "error") or pytest.fail("nothing found")
+    assert (own["rows"], better["search"]) == (100, "a")
+    for names in (["adaptive", "c", "d", "e"], ["a", "b"]):
+        assert edin_bounds.outdone(found[found.search.isin(names)], "error") is None
+
+
+# ----------------------------------------------------------------------- a search that holds each set once, as a loop
+def slow(answers: list[float], n: int, width: int) -> float:
+    """The smallest sum of answers on the way to the full set, of the sets of each size the cheapest kept."""
+    kept = {0: 0.0}
+    for _ in range(n):
+        reached: dict[int, float] = {}
+        for members, cost in kept.items():
+            for word in range(n):
+                if not members >> word & 1:
+                    larger = members | 1 << word
+                    reached[larger] = min(reached.get(larger, float("inf")), cost + answers[larger])
+        kept = dict(sorted(reached.items(), key=lambda one: one[1])[:width])
+    return kept[2**n - 1]
+
+
+@pytest.fixture(scope="module")
+def table() -> edin.AnswerTable:
+    generator = torch.Generator().manual_seed(0)
+    sizes = [1, 2, 4, 5, 5, 6]
+    values = [torch.rand(2**n, generator=generator, dtype=torch.float64) for n in sizes]
+    return edin.AnswerTable(list(range(len(sizes))), values)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: int) -> None:
+    lower, upper = edin.deduplicated(table, width)
+    for i, n in enumerate(table.feature_mask.sum(dim=1).tolist()):
+        start = int(table._starts[i])
+        answers = table._values[start : start + 2**n].tolist()
+        assert upper[i].item() == pytest.approx(answers[0] - slow(answers, n, width) / n)
+        assert lower[i].item() == pytest.approx(answers[0] + slow([-one for one in answers], n, width) / n)
+
+
+def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(table: edin.AnswerTable) -> None:
+    lower, upper = edin.deduplicated(table, 2)
+    merged = beam_bounds(table, width=2, limits=(0, 1))
+    assert (merged.upper >= upper - 1e-12).all() and (merged.lower <= lower + 1e-12).all()
+    exact = exact_bounds(table)
+    for found, best in zip(edin.deduplicated(table, 64), (exact.lower, exact.upper), strict=True):
+        torch.testing.assert_close(found, best)
+
+
+# ------------------------------------------------------------------------------------------------------- the six models
+THEIRS = Path(__file__).resolve().parents[2] / "shared" / "data" / "naopc" / "data"
+
+
+# --------------------------------------------------------------------------------------------------------- the texts
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """FAITHLIB_DATA with files of ours in their layout, whose digests are not asked for."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(files, "verify", lambda source, path: None)
+    (tmp_path / "edin-texts").mkdir()
+    for one in files.files_of("edin-texts"):
+        one.path.write_text(replica_data.edin_texts(one.file, 7), encoding="utf-8")
+    return tmp_path / "edin-texts"
+
+
+def test_texts_are_read_in_the_order_of_their_file_or_refused(made: Path) -> None:
+    for dataset, length in ((dataset, length) for dataset, lengths in LENGTHS.items() for length in lengths):
+        whole = edin_texts(dataset, length)
+        assert list(whole.columns) == ["id", "text"]
+        assert len(whole) == whole.id.nunique() == 7
+        pd.testing.assert_frame_equal(edin_texts(dataset, length, n=3), whole[:3])
+    refused(UnknownNameError, "'imbd': did you mean 'imdb'", edin_texts, "imbd", "long")
+    refused(UnknownNameError, "known: long", edin_texts, "imdb", "short")
+    refused(InputError, "at least one text", edin_texts, "imdb", "long", n=0)
+    for content, message in (
+        ("word_length,token_length,label,id\n3,5,1,0\n", "lacks the columns text"),
+        ("label,id,text\n1,0,a fine film\n0,1,a dull film\n", "row 2 is of another class than 1"),
+        ("label,id,text\n1,0,a fine film\n1,0,a good film\n", "row 2 has the id of an earlier one"),
+        ("label,id,text\n1,x,a fine film\n", "row 1 has an id that is no number"),
+        ("label,id,text\n1,0,a fine film\n1,1,\n", "row 2 has no text"),
+        ('label,id,text\n1,0,"a film cut sho', "cannot read"),
+        ("", "cannot read"),
+    ):
+        (made / "yelp_test_long.csv").write_text(content)
+        refused(DataError, message, edin_texts, "yelp", "long")
+
+
+def test_the_real_texts_are_those_of_the_released_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not THEIRS.is_dir():
+        pytest.skip("the authors' files are not on this machine")
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    shutil.copytree(THEIRS, tmp_path / "edin-texts")
+    released = read_packed("texts")
+    for dataset, lengths in LENGTHS.items():
+        for length in lengths:
+            ours = edin_texts(dataset, length)
+            theirs = released[(released.dataset == dataset) & (released.length == length)].sort_values("place")
+            assert ours.id.tolist() == theirs.id.tolist()
+            assert ours.text.str.split().map(len).tolist() == theirs.words.tolist()
+    cut = tmp_path / "edin-texts" / "imdb_test_long.csv"
+    cut.chmod(0o644)
+    cut.write_bytes(cut.read_bytes()[:-100])
+    refused(
+        DigestError, r"is not the file expected for source 'edin-texts:imdb_test_long\.csv'", edin_texts, "imdb", "long"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- the scores
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_a_word_has_the_sum_of_its_pieces_scores(family: str) -> None:
+    model = text_model(family)
+    inputs = cut_into_words(text_inputs(model, lengths=(6, 4, 3, 7)))
+    found = as_coded(model, inputs, target=1, ig_steps=8)
+    assert tuple(found) == METHODS
+    for name, scores in found.items():
+        assert scores.shape == inputs.feature_mask.shape
+        assert (scores >= 0).all(), name
+        assert (scores[~inputs.feature_mask] == 0).all()
+        assert torch.isfinite(scores).all()
+    pieces = inputs.by_piece()
+    lengths = attribute("input_x_gradient", model, pieces, target=1, output="logit", aggregation="l2")
+    dropped = attribute("occlusion", model, pieces, target=1, output="logit", erase="mask").abs()
+    weights = attribute("attention", model, pieces)
+    for name, of_pieces in {
+        "input_x_gradient": lengths, "occlusion": dropped, "attention": weights, "attingrad": weights * lengths
+    }.items():  # fmt: skip
+        # The first two pieces of each text are one word.
+        expected = torch.cat([of_pieces[:, :1] + of_pieces[:, 1:2], of_pieces[:, 2:]], dim=1)
+        expected = expected[:, : inputs.feature_mask.shape[1]] * inputs.feature_mask
+        assert torch.allclose(found[name], expected, atol=1e-5), name
+
+
+def test_a_text_is_explained_alike_whatever_stands_beside_it() -> None:
+    model = text_model()
+    inputs = cut_into_words(text_inputs(model, lengths=(6, 4, 7)))
+    together = as_coded(model, inputs, target=1, ig_steps=4)
+    alone = as_coded(model, inputs[[1]], target=1, ig_steps=4)
+    for name in METHODS:
+        size = alone[name].shape[1]
+        assert torch.allclose(together[name][1, :size], alone[name][0], atol=1e-5), name
+
+
+# ------------------------------------------------------------------------------------------------------------ the page
+SEARCHES = {"short": ("exact", "beam"), "long": ("beam", "adaptive")}
+
+
+def units_like_released(dataset: str, model: str, *, off: float, n: int = 12) -> pd.DataFrame:
+    """What `naopc_six` would keep if it found the released values, p and bounds shifted by `off`."""
+    both = scored_by(released_limits())
+    both = both[(both.dataset == dataset) & (both.model == model)].groupby("length").head(n)
+    frames = []
+    for search in ("exact", "beam", "adaptive"):
+        part = both[[search in SEARCHES[length] for length in both.length]]
+        ends = part.assign(lower=part.lower + off, upper=part.upper + off, rows=40, width=5, method=search)
+        frames.append(ends.melt(["id", "length", "method"], ["lower", "upper", "rows", "width"], "metric"))
+    facts = both.assign(p_full=both.p_full + off, method="none")
+    frames.append(facts.melt(["id", "length", "method"], ["p_full", "words"], "metric"))
+    generator = np.random.default_rng(0)
+    for method in METHODS:
+        for metric in ("aopc", "naopc"):
+            for kind in ("comprehensiveness", "sufficiency"):
+                told = {"method": method, "metric": f"{metric}_{kind}", "value": generator.uniform(0, 1, len(both))}
+                frames.append(both[["id", "length"]].assign(**told))
+    found = pd.concat(frames, ignore_index=True).astype({"id": str})
+    return found.assign(cluster=found.id, seed=0)
+
+
+def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, monkeypatch, profile="paper")
+    asked = list(MODELS)[:2]
+    for k, model in enumerate(asked):
+        for dataset in LONG:
+            units = units_like_released(dataset, model, off=0.01 * (k == 0))
+            declared = ("hf:textattack/bert-base-uncased-SST-2",)
+            store.add("naopc_six", {"": units}, declared=declared, dataset=dataset, classifier=model)
+    page = store.report("naopc_six_models")
+    agreed = page.table("naopc_six_agreement")
+    assert len(agreed) == len(asked) * (len(SHORT) + len(LONG))
+    shifted = agreed.model == asked[0]
+    assert agreed.same_p.tolist() == (~shifted).astype(float).tolist() and agreed.same_words.min() == 1
+    assert agreed.upper_apart.to_numpy() == pytest.approx(np.where(shifted, 0.01, 0), abs=1e-3)
+    bounds = page.table("naopc_six_bounds")
+    assert len(bounds) == 3 * len(agreed) and bounds.published.notna().all()
+    scores = page.table("naopc_six_scores")
+    assert len(scores) == len(agreed) * len(METHODS) * 4 and set(scores.method) == set(METHODS)
+    assert len(page.table("naopc_six_searches")) == len(asked) * len(LONG)
+
+
+def test_texts_of_which_nothing_was_released_are_left_out() -> None:
+    units = units_like_released("imdb", "bert_imdb", off=0.0, n=3).assign(dataset="imdb", classifier="bert_imdb")
+    frame = edin_claims.of_six(units.assign(id=units.id.replace({units.id[0]: "999999"})))
+    assert len(edin_claims.beside_released(frame)) == 2

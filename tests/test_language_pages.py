@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,16 @@ import pandas as pd
 import pytest
 import torch
 from families import opened, saved
-from store import Store, run_cells, units_of
+from store import Shown, Store, run_cells, units_of
 
 from faithbook import language
 from faithbook.engine import run as engine_run
 from faithbook.engine.run import load_units
-from faithbook.language import Task, filled_in, language_model, prompts
+from faithbook.language import Task, filled_in, language_model
 from faithbook.paths import root
+from faithbook.show.labels import label
 from faithbook.sources.tokenise import split_words, words_of
+from faithbook.together.prompted import LONGER, ORDERING, ordered_alike, truth_preferred
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
@@ -39,14 +43,14 @@ def films() -> Task:
 
 # ------------------------------------------------------------------------------------------------------------- prompts
 def test_names_to_copy_stand_in_both_places_and_are_marked() -> None:
-    task, more = prompts("copied-name", 6), prompts("copied-name", 20)
+    task, more = language.prompts("copied-name", 6), language.prompts("copied-name", 20)
     assert more.texts[:6] == task.texts and len(set(more.texts)) == 20
     for text, spans, (name, other), marked in zip(task.texts, task.words, task.names, task.marked, strict=True):
         words = words_of(text, spans)
         assert [word for word, mark in zip(words, marked, strict=True) if mark] == [name]
         assert other in words and f"neighbour {name}" in text
     with pytest.raises(UnknownNameError, match="copied-name"):
-        prompts("copied", 2)
+        language.prompts("copied", 2)
     with pytest.raises(UnknownNameError, match="smollm2"):
         language_model("smollm")
 
@@ -145,92 +149,193 @@ def test_win_rates_are_computed_for_every_erasure(computed: Any) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- pages
-METHODS = (
+EXPLAINED = (
     *("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients"),
     *("occlusion", "random"),
 )
-NAMES = {"dataset": "prompted-sst", "model": "smollm2"}
-
-
-def amounts_world(
-    store: Store, *, rewarded: float, dominant: float = 0.0, sink: float = 0.5, gain: float = 0.0
-) -> None:
-    """Values of 40 texts. `rewarded`: how much of the amount a soft metric pays; `dominant`: how far occlusion leads
-    at equal retention; `sink`: the first token's share; `gain`: what protecting it adds."""
-    amount = {name: 0.2 + 0.08 * i for i, name in enumerate(METHODS)}
-    amount |= {"occlusion_more": 0.9, "occlusion_less": 0.1}
-    means = {(name, "amount"): value for name, value in amount.items()}
-    noise = np.random.default_rng(1).normal(0, 0.03, len(amount))
-    for metric in ("soft_ns", "soft_nc"):
-        own = {name: rewarded * value + noise[i] for i, (name, value) in enumerate(amount.items())}
-        means |= {(name, metric): value for name, value in own.items()}
-    for metric in ("pi_soft_ns", "pi_soft_nc"):
-        level = {name: 0.3 + 0.02 * (i % 3) for i, name in enumerate(METHODS)}
-        means |= {(name, metric): value + dominant * (name == "occlusion") for name, value in level.items()}
-    found = {("share", "share", name): sink for name in METHODS if name not in ("occlusion", "random")}
-    found |= {("share", "even_share", name): 0.06 for _, _, name in found}
-    for name in ("attention", "rollout", "input_x_gradient", "occlusion"):
-        for metric in ("ns", "nc", "soft_ns", "soft_nc"):
-            found |= {("open", metric, name): 0.4, ("protected", metric, name): 0.4 + gain}
-    sinks = units_of(found, ("first", "metric", "method"), spread=0.02)
-    sinks.loc[sinks.metric == "even_share", "value"] = 0.06
-    units = units_of(means, ("method", "metric"), spread=0.02)
-    texts = units_of({("right",): 0.7, ("output",): 0.8, ("empty",): 0.5}, ("metric",))
-    store.add("language_amounts", {"": units, "sinks": sinks, "texts": texts}, **NAMES)
 
 
 @pytest.mark.parametrize(
-    ("world", "decision"),
-    [
-        ({"rewarded": 1.0, "sink": 0.5, "gain": 0.2}, "reproduced"),
-        ({"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2}, "not reproduced"),
-    ],
+    ("rewarded", "dominant", "sink", "gain", "decision"),
+    [(1.0, 0.0, 0.5, 0.2, "reproduced"), (-1.0, 0.4, 0.01, -0.2, "not reproduced")],
     ids=["as claimed", "the other way round"],
 )
-def test_amounts_and_sinks_are_judged_as_they_are(store: Store, world: dict[str, float], decision: str) -> None:
-    amounts_world(store, **world)
-    page = store.report("language_measures")
-    names = ("lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6")
-    assert {name: page.verdict(name) for name in names} == dict.fromkeys(names, decision)
+def test_amounts_and_sinks_are_judged_as_they_are(
+    store: Store, rewarded: float, dominant: float, sink: float, gain: float, decision: str
+) -> None:
+    """Values of 40 texts. `rewarded`: how much of the amount a soft metric pays; `dominant`: how far occlusion leads
+    at equal retention; `sink`: the first token's share; `gain`: what protecting it adds."""
+    amount = {name: 0.2 + 0.08 * i for i, name in enumerate(EXPLAINED)}
+    amount |= {"occlusion_more": 0.9, "occlusion_less": 0.1}
+    noise = dict(zip(amount, np.random.default_rng(1).normal(0, 0.03, len(amount)), strict=True))
+    means = {(name, "amount"): value for name, value in amount.items()}
+    for soft in ("soft_ns", "soft_nc"):
+        means |= {(name, soft): rewarded * value + noise[name] for name, value in amount.items()}
+        level = {(name, f"pi_{soft}"): 0.3 + 0.02 * (i % 3) for i, name in enumerate(EXPLAINED)}
+        means |= level | {("occlusion", f"pi_{soft}"): 0.3 + dominant}
+    shares = {"share": sink, "even_share": 0.06}
+    found = {("share", *key): shares[key[0]] for key in product(shares, EXPLAINED[:-2])}
+    some = ("attention", "rollout", "input_x_gradient", "occlusion")
+    first = {"open": 0.4, "protected": 0.4 + gain}
+    found |= {key: first[key[0]] for key in product(first, ("ns", "nc", "soft_ns", "soft_nc"), some)}
+    sinks = units_of(found, ("first", "metric", "method"), spread=0.02)
+    sinks.loc[sinks.metric == "even_share", "value"] = 0.06
+    texts = units_of({("right",): 0.7, ("output",): 0.8, ("empty",): 0.5}, ("metric",))
+    parts = {"": units_of(means, ("method", "metric"), spread=0.02), "sinks": sinks, "texts": texts}
+    store.add("language_amounts", parts, dataset="prompted-sst", model="smollm2")
+    names = ["lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6"]
+    store.report("language_measures").decides(names, decision)
 
 
-def wins_world(store: Store, *, deletion: float, infill: float, plausible: bool = False) -> None:
+@pytest.mark.parametrize(
+    ("deletion", "infill", "plausible", "decided", "decision"),
+    [
+        (0.3, -0.1, False, (1, 2, 3), "reproduced"),  # of the third: pad and zero lose to random words
+        (0.0, 0.0, True, (1, 2, 4), "not reproduced"),  # of the first: no gap is above the smallest effect of interest
+    ],
+)
+def test_erasures_are_judged_as_they_are(
+    store: Store, deletion: float, infill: float, plausible: bool, decided: tuple[int, ...], decision: str
+) -> None:
     """Win rates of 40 texts of either length: deletion and infill differ by these on short texts, on long ones the
     other way round."""
     for dataset, sign in (("prompted-sst", 1), ("prompted-reviews", -1)):
-        means = {
-            (name, erasure, metric): 0.4 + sign * {"delete": deletion, "infill": infill}.get(erasure, 0.0)
-            for name in METHODS
-            for erasure in ("delete", "pad", "zero", "infill")
-            for metric in ("comprehensiveness", "sufficiency")
-        }
+        more = {"delete": deletion, "pad": 0.0, "zero": 0.0, "infill": infill}
+        keys = product(EXPLAINED, more, ("comprehensiveness", "sufficiency"))
+        means = {key: 0.4 + sign * more[key[1]] for key in keys}
         units = units_of(means, ("method", "erasure", "metric"), spread=0.05, bounds=(0, 1))
         marked = units[(units.erasure == "pad") & (units.metric == "comprehensiveness")]
-        generator = np.random.default_rng(3)
-        values = marked.value if plausible else generator.permutation(marked.value)
+        values = marked.value if plausible else np.random.default_rng(3).permutation(marked.value)
         marked = marked.assign(metric="average_precision", erasure="none", value=values)
         texts = units_of({("right",): 0.7, ("words",): 10.0}, ("metric",), erasure="none")
-        store.add(
-            "language_erasures", {"": units, "texts": pd.concat([texts, marked])}, dataset=dataset, model="smollm2"
-        )
+        parts = {"": units, "texts": pd.concat([texts, marked])}
+        store.add("language_erasures", parts, dataset=dataset, model="smollm2")
+    store.report("language_win_rates").decides([f"lm_ice_c0{number}" for number in decided], decision)
 
 
-def test_erasures_are_judged_as_they_are(store: Store) -> None:
-    wins_world(store, deletion=0.3, infill=-0.1)
-    page = store.report("language_win_rates")
-    assert page.verdict("lm_ice_c01") == "reproduced" and page.verdict("lm_ice_c02") == "reproduced"
-    assert page.verdict("lm_ice_c03") == "reproduced"  # pad and zero lose to random words
+# ------------------------------------------------------------------------------------------------ contrasts and bounds
+METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", "shapley_sampling")
+REAL = ("attention", "rollout", "lime", "occlusion")
 
 
-def test_erasures_that_make_no_difference(store: Store) -> None:
-    wins_world(store, deletion=0.0, infill=0.0, plausible=True)
-    page = store.report("language_win_rates")
-    assert page.verdict("lm_ice_c01") == "not reproduced"  # no gap is above the smallest effect of interest
-    assert page.verdict("lm_ice_c02") == "not reproduced" and page.verdict("lm_ice_c04") == "not reproduced"
+def agreement(store: Store, gains: Sequence[float], *, sentences: int = 400, wrong: int = 0) -> Shown:
+    """Under the contrast each method has its gain more subjects first than under log p; of the first `wrong` sentences
+    the model prefers the wrong verb, and no method ever finds the subject there."""
+    draws = np.random.default_rng(0)
+    ids = range(sentences)
+    base = {"id": [str(i) for i in ids], "cluster": [str(i // 4) for i in ids], "seed": 0}
+    base["misleads"] = ["False" if i % 4 in (0, 3) else "True" for i in ids]
+    right = np.arange(sentences) >= wrong
+    frames = []
+    for method, gain in zip(METHODS, gains, strict=True):
+        luck = draws.permuted(np.linspace(0, 1, sentences, endpoint=False))
+        for explained, level in (("contrast", 0.4 + gain), ("log_probability", 0.4)):
+            values = ((luck < level) & right).astype(float)
+            frames.append(pd.DataFrame({**base, "explained": explained, "method": method, "value": values}))
+    for method in ("attention", "random"):
+        values = (draws.random(sentences) < 0.2).astype(float)
+        frames.append(pd.DataFrame({**base, "explained": "no output", "method": method, "value": values}))
+    outputs = pd.DataFrame({**base, "explained": "contrast", "method": "none", "value": np.where(right, 2.0, -1.0)})
+    found = {"language_agreement": pd.concat(frames).assign(metric="subject_first")}
+    found["language_agreement_outputs"] = outputs.assign(metric="output")
+    store.add("language_agreement", found, dataset="agreement")
+    return store.report("language_contrast")
 
 
-def test_pages_without_a_language_model_say_so(store: Store) -> None:
-    for name in ("language_measures", "language_win_rates", "language_contrast", "language_bounds"):
-        page = store.report(name)
-        assert "No numbers in this copy" in page.text
+@pytest.mark.parametrize(
+    ("gains", "word"),
+    [
+        ([0.3, 0.3, 0.3, 0.0, 0.0], "reproduced"),
+        ([0.0, 0.0, 0.0, 0.0, 0.3], "not reproduced"),
+        ([-0.2, -0.2, -0.2, 0.3, 0.3], "not reproduced"),
+    ],
+)
+def test_a_contrast_that_finds_the_subject_for_most_methods_is_said_to(
+    store: Store, gains: list[float], word: str
+) -> None:
+    page = agreement(store, gains)
+    page.decides(["lm_q3"], word)
+    parts = page.table("language_contrast_parts", "part").estimate
+    assert [parts[label(name)] for name in METHODS] == pytest.approx(gains, abs=0.01)
+
+
+@pytest.mark.parametrize(("sentences", "word"), [(440, "reproduced"), (320, "not tested")])
+def test_sentences_that_the_model_gets_wrong_are_not_counted_and_below_three_hundred_nothing_is_judged(
+    store: Store, sentences: int, word: str
+) -> None:
+    page = agreement(store, [0.3] * 5, sentences=sentences, wrong=40)
+    page.decides(["lm_q3"], word)
+    if word == "reproduced":
+        assert page.verdicts.n["lm_q3"] == sentences - 40
+
+
+def prompts(store: Store, *, gain: float, alike: bool, dataset: str = "facts", n: int = 40) -> None:
+    """Every method reaches `gain` more of the best order than random scores; LDS and the top-3 drop order methods as
+    AOPC does, or LDS the other way round."""
+    draws = np.random.default_rng(1)
+    rows = []
+    for i in range(n):
+        order = draws.permutation(len(REAL)) / 10
+        for rank, method in zip(order, REAL, strict=True):
+            values = {"aopc_morf": rank, "lds": rank if alike else -rank, "top_3_drop": rank, "top_1_drop": rank}
+            values |= {"decides_first": 1.0, "naopc_morf": 0.5 + gain + draws.normal(0, 0.05)}
+            rows += [(f"{dataset}{i}", method, metric, value) for metric, value in values.items()]
+        rows += [(f"{dataset}{i}", "random", metric, 0.1) for metric in ("aopc_morf", "lds", "top_3_drop")]
+        rows.append((f"{dataset}{i}", "random", "naopc_morf", 0.5 + draws.normal(0, 0.05)))
+    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(seed=0)
+    ends = units_of({("full",): -1.0, ("empty",): -6.0, ("upper",): 4.0, ("lower",): 1.0}, ("metric",), n=n)
+    parts = {"": units.assign(cluster=units.id), "ends": ends.assign(id=dataset + ends.id.str[1:])}
+    store.add("language_sentences", parts, dataset=dataset)
+
+
+@pytest.mark.parametrize(
+    ("gain", "alike", "others", "parts", "word"),
+    [
+        (0.4, True, {"news": (0.4, True)}, 2, "reproduced"),
+        (0.4, True, {LONGER: (0.0, False)}, 1, "reproduced"),  # longer prompts are shown and judge nothing
+        (0.0, False, {}, 1, "not reproduced"),
+    ],
+)
+def test_methods_that_come_close_to_the_best_order_are_told_from_random(
+    store: Store, gain: float, alike: bool, others: dict[str, tuple[float, bool]], parts: int, word: str
+) -> None:
+    prompts(store, gain=gain, alike=alike)
+    for dataset, (far, same) in others.items():
+        prompts(store, gain=far, alike=same, dataset=dataset)
+    page = store.report("language_bounds")
+    page.decides(["lm_q4", "lm_q7"], word)
+    assert page.verdicts.loc["lm_q4", "parts"] == parts * len(REAL)
+    assert {*others} <= set(page.table("language_bounds_measures").data)
+
+
+def test_rank_correlations_leave_random_scores_and_constant_measures_out() -> None:
+    rows = [("p", method, metric, value) for metric in ORDERING for method, value in zip("abc", (1, 2, 3), strict=True)]
+    rows += [("p", "random", metric, 99.0) for metric in ORDERING]
+    rows += [("q", method, metric, 1.0) for metric in ORDERING for method in "abc"]
+    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
+    found = ordered_alike(units.assign(cluster=units.id))
+    assert set(found.id) == {"p"} and found.value.tolist() == pytest.approx([1, 1, 1])
+
+
+def test_a_measure_prefers_the_truth_as_often_as_pairs_say_so() -> None:
+    """Two methods put the deciding sentence first, two do not: AOPC is higher in three of the four pairs, LDS in all,
+    and the drops are level. On the second prompt no method does, so that there is no pair."""
+    values = {"aopc_morf": (4, 2, 3, 1), "lds": (4, 3, 2, 1), "top_3_drop": (1, 1, 1, 1), "decides_first": (1, 1, 0, 0)}
+    rows = [("p", method, metric, x) for metric, of in values.items() for method, x in zip("abcd", of, strict=True)]
+    rows += [("q", method, metric, 0) for metric in values for method in "abcd"]
+    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
+    found = truth_preferred(units.assign(cluster=units.id)).set_index(["id", "metric"]).value
+    assert found["p"].to_dict() == {"aopc_morf": 0.75, "lds": 1.0, "top_3_drop": 0.5} and found["q"].isna().all()
+
+
+# ------------------------------------------------------------------------------------------------------------- no data
+EMPTY = ("language_measures", "language_win_rates", "language_contrast", "language_bounds")
+
+
+@pytest.mark.parametrize("name", [*EMPTY, "together_tasks", "naopc_six_models"])
+def test_without_models_or_data_a_page_runs_and_shows_no_number(store: Store, name: str) -> None:
+    page = store.report(name)
+    if name in EMPTY:
         assert set(page.verdicts.decision) == {"not tested"}
+    else:
+        assert not [*page.folder.glob("*.svg"), *page.folder.glob("*.csv"), *page.folder.glob("verdicts.parquet")]

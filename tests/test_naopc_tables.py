@@ -1,18 +1,25 @@
 """Everything published about Edin et al.'s released results, computed again from the packed tables: counts of what
-matches, the cause of what does not, and slow loops for what is fast."""
+matches, the cause of what does not, slow loops for what is fast; and the packed
+results against the authors' files where they are."""
 
 from __future__ import annotations
+
+import runpy
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refusals import refused
 
 from faithbook.judge import published
-from faithbook.papers import edin, edin_tables
-from faithbook.papers.edin_released import MODELS, SHORT, attributions, read_packed
+from faithbook.papers import edin, edin_released, edin_tables
+from faithbook.papers.edin_released import MODELS, SHORT, TABLES, attributions, packed_folder, read_packed
+from faithbook.sources.files import data_folder
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.errors import DataError
+from faithlib.errors import DataError, UnknownNameError
 from faithlib.evaluation import aopc_scores
 from faithlib.perturb import SetFunction
 
@@ -53,15 +60,14 @@ def scores(batches) -> pd.DataFrame:
 def beams(batches) -> pd.DataFrame:
     parts = []
     for (model, dataset), table in batches.items():
-        for search in ("released", "merged"):
-            for width in WIDTHS:
-                found = beam_bounds(table, width=width, limits=(0, 1), variant=search)
-                about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
-                ends = {name: getattr(found, name) for name in ("lower", "upper", "rows")}
-                parts.append(pd.DataFrame({**about, **ends}))
-                if search == "merged":
-                    ends |= dict(zip(("lower", "upper"), edin.deduplicated(table, width), strict=True))
-                    parts.append(pd.DataFrame({**about, **ends, "search": "deduplicated"}))
+        for search, width in product(("released", "merged"), WIDTHS):
+            found = beam_bounds(table, width=width, limits=(0, 1), variant=search)
+            about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
+            about |= {name: getattr(found, name) for name in ("lower", "upper", "rows")}
+            parts.append(pd.DataFrame(about))
+            if search == "merged":
+                lower, upper = edin.deduplicated(table, width)
+                parts.append(parts[-1].assign(lower=lower, upper=upper, search="deduplicated"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -160,10 +166,9 @@ def test_what_was_not_released_is_what_ours_says(cells, limits):
     cell = (table.dataset == "yelp") & (table.length == "short") & (table.model == "roberta_imdb")
     printed = table[cell & (table.method == "random")].set_index("metric").value
     part = cells[(cells.dataset == "yelp") & (cells.model == "roberta_imdb") & (cells.method == "random")]
-    for kind, mean in part[part.length == "short"].groupby("kind").aopc.mean().items():
-        assert mean == pytest.approx(printed[f"aopc_{kind}"], abs=5e-5)
-    for kind, mean in part[part.length == "short"].groupby("kind").aopc_files.mean().items():
-        assert abs(mean - printed[f"aopc_{kind}"]) > 1e-3
+    for kind, means in part[part.length == "short"].groupby("kind")[["aopc", "aopc_files"]].mean().iterrows():
+        assert means.aopc == pytest.approx(printed[f"aopc_{kind}"], abs=5e-5)
+        assert abs(means.aopc_files - printed[f"aopc_{kind}"]) > 1e-3
 
 
 def test_of_1210_means_of_scores_973_match_and_every_other_has_its_cause(cells, limits, exact):
@@ -235,18 +240,17 @@ def test_values_stand_beside_the_published_row_they_belong_to():
     found = edin_tables.compared(table, ours=pd.DataFrame({"model": ["b"], "metric": ["m"], "value": [9.0]}))
     assert found.ours.isna().tolist() == [True, False]
     twice = pd.DataFrame({"model": ["b", "b"], "value": [1.0, 2.0]})
-    with pytest.raises(DataError, match="two values for one row of the published table, by model"):
-        edin_tables.compared(table, ours=twice)
+    refused(
+        DataError, "two values for one row of the published table, by model", edin_tables.compared, table, ours=twice
+    )
 
 
 def test_flipped_pairs_and_naopc_by_hand():
     first, second = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     assert edin_tables.flipped_share(first, second) == pytest.approx(1 / 3)
-    keys = {"dataset": "yelp", "length": "short", "model": "bert_imdb"}
-    cells = pd.DataFrame([{**keys, "id": i, "aopc": value} for i, value in ((1, 0.3), (2, 0.5))])
-    limits = pd.DataFrame(
-        [{**keys, "id": 1, "lower": 0.1, "upper": 0.5}, {**keys, "id": 2, "lower": 0.5, "upper": 0.5}]
-    )
+    keys = {"dataset": "yelp", "length": "short", "model": "bert_imdb", "id": [1, 2]}
+    cells = pd.DataFrame(keys | {"aopc": [0.3, 0.5]})
+    limits = pd.DataFrame(keys | {"lower": [0.1, 0.5], "upper": 0.5})
     assert edin_tables.normalised(cells, limits).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
     assert edin_tables.normalised(cells, limits, no_range=0.0).tolist() == pytest.approx([0.5, 0.0])
     assert edin_tables.normalised(cells, limits[:1]).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
@@ -273,3 +277,106 @@ def test_the_first_texts_are_those_of_the_authors_file_and_lengths_count_blanks(
     assert texts[texts.length == "long"].groupby("dataset").words.mean().round(3).to_dict() == {
         "imdb": 142.031, "sst2": 19.405, "yelp": 69.339,
     }  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------- what is packed
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def packed():
+    """Each table whole."""
+    return {name: read_packed(name) for name in TABLES}
+
+
+def test_what_is_packed_is_all_there_small_and_without_texts(packed):
+    assert {name: len(table) for name, table in packed.items()} == {
+        "answers": 709_014, "attributions": 48_300, "scores": 168_247, "limits_exact": 2_430, "limits_beam": 63_000,
+        "texts": 2_805,
+    }  # fmt: skip
+    folder = packed_folder()
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 12e6
+    assert "MIT License" in (folder / "LICENSE").read_text()
+    named = {"dataset", "length", "model", "method", "start"}
+    for name, table in packed.items():
+        for column in table.columns:
+            values = table[column].iloc[:1].item()
+            assert isinstance(values, str) == (column in named), (name, column)
+        for column in named & set(table.columns):
+            assert table[column].nunique() <= 10, (name, column)
+
+
+def test_a_table_is_read_for_one_model_or_for_all(packed):
+    one = read_packed("limits_exact", "bert_yelp")
+    assert len(one) == 405
+    whole = packed["limits_exact"]
+    pd.testing.assert_frame_equal(one, whole[whole.model == "bert_yelp"].drop(columns="model").reset_index(drop=True))
+    assert set(whole.model) == set(MODELS)
+    pd.testing.assert_frame_equal(read_packed("texts", "bert_yelp"), packed["texts"])  # the same for every model
+
+
+def test_every_set_of_words_of_every_short_text_has_an_answer():
+    for dataset, texts in (("sst2", 66), ("yelp", 339)):
+        found = edin.answers("bert_yelp", dataset)
+        assert len(found) == len(set(found.ids)) == texts
+        assert found.n_features == int(found.feature_mask.sum(dim=1).max()) == 10
+    assert len(edin.answers("bert_yelp", "yelp", most=7)) == 7
+
+
+def test_an_answer_table_answers_as_the_packed_rows_do():
+    """Every set of every SST-2 text of a model, against the probability of its own row."""
+    table = read_packed("answers", "roberta_imdb").query("dataset == 'sst2'")
+    batch = edin.answers("roberta_imdb", "sst2")
+    logits = table[["negative_logit", "positive_logit"]].to_numpy(dtype=float)
+    expected = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
+    place = {name: b for b, name in enumerate(batch.ids)}
+    index = edin.torch.tensor([place[name] for name in table.id])
+    removed = (table.removed.to_numpy()[:, None] >> np.arange(batch.n_features) & 1).astype(bool)
+    found = batch.keep_rows(index, edin.torch.from_numpy(~removed)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert table[table.removed == 0].id.tolist() == batch.ids
+    whole, nothing = table.removed == 0, table.groupby("id").removed.transform("max") == table.removed
+    np.testing.assert_allclose(batch.full.numpy(), expected[whole], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(batch.empty.numpy(), expected[nothing], rtol=0, atol=1e-12)
+
+
+def test_an_attribution_that_counts_other_words_is_missing_and_nan_comes_last():
+    batch = edin.answers("bert_sst2", "sst2")
+    scores = edin.scores_of("bert_sst2", "sst2", batch)
+    assert len(scores) == 10
+    given = edin_released.attributions("bert_sst2", "sst2").set_index(["method", "id"]).scores
+    sizes = batch.feature_mask.sum(dim=1).tolist()
+    for method, values in scores.items():
+        for name, n, row in zip(batch.ids, sizes, values.numpy(), strict=True):
+            theirs = given[method, name]
+            assert np.isnan(row).any() == (len(theirs) != n)
+            if len(theirs) == n:
+                order = np.argsort(-theirs, kind="stable")
+                assert np.argsort(-row[:n], kind="stable").tolist() == order.tolist()
+                assert not row[n:].any()
+
+
+def test_names_that_were_not_released_and_damaged_tables_are_refused(tmp_path, monkeypatch):
+    refused(DataError, "answers of yelb, short: not among", edin.answers, "bert_yelp", "yelb")
+    refused(UnknownNameError, "did you mean 'bert_yelp'", edin.answers, "bert_yelb")
+    refused(DataError, "attributions of yelp, long: not among", edin_released.attributions, "bert_yelp", "yelp", "long")
+    monkeypatch.setattr(edin_released, "packed_folder", lambda: tmp_path)
+    scores = (edin_released.rows_of, "scores", "bert_yelp", "yelp", "short")
+    refused(DataError, r"scores_bert_yelp\.parquet cannot be read", *scores)
+    (tmp_path / "scores_bert_yelp.parquet").write_bytes(b"PAR1 cut")
+    refused(DataError, r"scores_bert_yelp\.parquet cannot be read", *scores)
+
+
+# --------------------------------------------------------------------------------------------------- the authors' files
+@pytest.fixture(scope="module")
+def files():
+    """The folder of the released files, Yelp and IMDB too; a skip where they are nowhere."""
+    for folder in (data_folder() / "naopc", ROOT.parent / "shared" / "data" / "naopc"):
+        if (folder / "results" / "aopc_scores_long" / "imdb_roberta-base-imdb.csv").exists():
+            return folder
+    pytest.skip("the files released by Edin et al. are not on this machine")
+
+
+def test_every_released_value_is_packed_and_no_other(files):
+    pack = runpy.run_path(str(packed_folder() / "pack.py"))
+    assert pack["verify"](files, packed_folder())["answers"] == 709_014

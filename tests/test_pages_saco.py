@@ -1,11 +1,9 @@
-"""The pages of study 2 on synthetic results whose truth is known."""
+"""The pages of study 2 on synthetic results whose truth is known, and what they make of values of single pictures."""
 
 from __future__ import annotations
 
 import json
-import math
-import shutil
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,7 +11,12 @@ import pytest
 from store import Shown, Store, units_of
 
 from faithbook.judge import published
+from faithbook.papers import wu
 from faithbook.papers.wu import OF_ANY_NETWORK, SIGN
+from faithbook.stats import needed
+from faithbook.stats.agreement import KENDALL, SPEARMAN
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 
 LAST = "last_layer_attention_with_gradient"
 KS = (5, 10, 20)
@@ -78,18 +81,18 @@ def metric_units(
 def stored(dataset: str, *, channels: int = 1) -> dict[str, pd.DataFrame]:
     """Pixels, maps and groups of one picture of four pixels."""
     picture = {"dataset": dataset, "input": "i0", "model": "base"}
-    about = {"label": "a", "predicted": "b", "p_full": 0.9, "side": 2}
     light = {f"channel{channel}": [0.0, 1.0, 0.5, 0.2] for channel in range(channels)}
-    pixels = pd.DataFrame({"pixel": range(4), **light}).assign(**picture, **about)
+    pixels = pd.DataFrame({"pixel": range(4), **light, "label": "a", "predicted": "b", "p_full": 0.9, "side": 2})
     ten = np.arange(1, 11)
-    maps, steps = [], []
-    for place, method in enumerate(("transformer_attribution", "raw_attention", "random")):
-        scores = np.roll([0.4, -0.1, 0.2, 0.1], place)
-        maps.append(pd.DataFrame({"pixel": range(4), "score": scores, "group": range(4), "method": method}))
-        drops = {"salience": 1 / ten, "alone": 0.1 / ten, "together": 0.9 - 0.5 / ten}
-        steps.append(pd.DataFrame({"group": ten, "method": method, **drops}))
-    frames = {"saco_maps": pd.concat(maps), "saco_steps": pd.concat(steps)}
-    return {"saco_pictures": pixels} | {name: one.assign(**picture) for name, one in frames.items()}
+    drops = {"group": ten, "salience": 1 / ten, "alone": 0.1 / ten, "together": 0.9 - 0.5 / ten}
+    three = ("transformer_attribution", "raw_attention", "random")
+    score = {name: np.roll([0.4, -0.1, 0.2, 0.1], place) for place, name in enumerate(three)}
+    maps = [
+        pd.DataFrame({"pixel": range(4), "score": score[name], "group": range(4), "method": name}) for name in three
+    ]
+    steps = [pd.DataFrame({**drops, "method": name}) for name in three]
+    frames = {"saco_pictures": pixels, "saco_maps": pd.concat(maps), "saco_steps": pd.concat(steps)}
+    return {name: one.assign(**picture) for name, one in frames.items()}
 
 
 def figures(store: Store, *, n: int = 60, **world: float | bool) -> Shown:
@@ -109,10 +112,14 @@ def page(store: Store, means: dict[tuple[str, int], float], *, n: int = 40) -> S
 CLAIMS = ["saco_table1", "saco_table2", "saco_c03", "saco_c04", "saco_c08", "saco_c09", "saco_c10", "saco_c11"]
 
 
+def turned() -> dict[tuple[str, int], float]:
+    """The world the other way round, random scores at zero."""
+    return {key: 0.7 - value if key[0] != "random" else 0.0 for key, value in as_printed().items()}
+
+
 def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store: Store) -> None:
     found = page(store, as_printed())
-    assert {name: found.verdict(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "reproduced")
-    assert found.verdict("saco_text") == "nothing to test"
+    found.decides(CLAIMS, "reproduced", saco_text="nothing to test")
     assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
     assert (found.table("saco_text").agrees == "yes").sum() == 13
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
@@ -121,108 +128,72 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
 
 
 def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
-    printed = as_printed()
-    turned = {(method, k): 0.7 - value if method != "random" else 0.0 for (method, k), value in printed.items()}
-    turned |= {("integrated_gradients", 20): 0.2, ("attcat", 20): 0.1, ("raw_attention", 5): 0.9}
-    found = page(store, turned)
-    for name in ("saco_c03", "saco_c04", "saco_table2", "saco_c08", "saco_c09", "saco_c10", "saco_c11"):
-        assert found.verdict(name) == "not reproduced", (name, found.verdicts.loc[name, "part"])
+    more = {("integrated_gradients", 20): 0.2, ("attcat", 20): 0.1, ("raw_attention", 5): 0.9}
+    page(store, turned() | more).decides(CLAIMS[1:], "not reproduced")
 
 
 def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
-    turned = {key: 0.7 - value for key, value in as_printed().items()}
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)
-    found = page(store, turned, n=24)
-    assert found.verdict("saco_c04") == "reproduced"
+    found = page(store, turned(), n=24)
+    found.decides(["saco_c04"], "reproduced")
     assert found.verdicts.n["saco_c04"] == 40
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 
 
-def photographs(store: Store, parts: dict[str, pd.DataFrame], **more: Any) -> None:
+def photographs(store: Store, parts: dict[str, pd.DataFrame]) -> None:
     """A run on a few pictures of CIFAR-10, with adapters over a pretrained encoder."""
     own = {part: frame.assign(dataset="cifar10", model="lora") for part, frame in parts.items()}
-    models = ("local:photo/cifar10-lora-seed0",)
-    store.add("saco_metrics", own, declared=models, dataset="cifar10-few", **more)
+    store.add("saco_metrics", own, declared=("local:photo/cifar10-lora-seed0",), dataset="cifar10-few")
 
 
 def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_after_them(store: Store) -> None:
-    turned = {key: 0.7 - value for key, value in as_printed().items()}
     photographs(store, saco_units(as_printed(), n=24, seed=3))
-    found = page(store, turned)
-    judged = [name for name in CLAIMS if name != "saco_text"]
-    assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "reproduced")
-    assert set(found.verdicts.loc[judged, "evidence"]) == {"paper's data, our models"}
-    assert set(found.verdicts.loc[judged, "n"]) == {24}
-    listed = found.table("saco_table2_datasets")
-    assert list(listed.dataset.unique()) == ["cifar10", *DATASETS]
+    found = page(store, turned())
+    found.decides(CLAIMS, "reproduced")
+    judged = found.verdicts.loc[CLAIMS]
+    assert (set(judged.evidence), set(judged.n)) == ({"paper's data, our models"}, {24})
+    assert list(found.table("saco_table2_datasets").dataset.unique()) == ["cifar10", *DATASETS]
 
 
-def beside_others(parts: dict[str, pd.DataFrame], *, n: int, seed: int, **world: float) -> dict[str, pd.DataFrame]:
-    """The same, with the four existing metrics of a world (`metric_units`) in the main setting."""
-    others = metric_units(like_saco=False, zero=0.0, n=n, seed=100 + seed, **world)[""]
+def beside_others(means: dict[tuple[str, int], float], *, n: int, seed: int, side: int) -> dict[str, pd.DataFrame]:
+    """`saco_units`, and the four existing metrics (`metric_units`) as the paper says (`side` 1) or not (-1)."""
+    parts = saco_units(means, n=n, seed=seed)
+    world = {"like_saco": False, "zero": 0.0, "compete": 0.19 * side, "leads": 2.0 * side}
+    others = metric_units(n=n, seed=100 + seed, **world)[""]  # type: ignore[arg-type]
     return parts | {"": pd.concat([parts[""], others[others.metric != "saco"]])}
 
 
 def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
-    turned = {key: 0.7 - value if key[0] != "random" else 0.0 for key, value in as_printed().items()}
     for seed, dataset in enumerate(DATASETS):
-        small = beside_others(saco_units(turned, n=40, seed=seed), n=40, seed=seed, compete=-0.19, leads=-2.0)
-        store.add("saco_metrics", small, dataset=dataset)
-    parts = beside_others(saco_units(as_printed(), n=24, seed=3), n=24, seed=3, compete=0.19, leads=2.0)
-    main = parts["settings"].query("setting == 'main'")
-    shifts = {"main": 0.0, "zero": 0.1, "ranks": -0.2}
-    constant = (main.method == "rollout") & (main.id == main.id.iloc[0])  # a map that has no SaCo but with ranks
-    parts["settings"] = pd.concat(
-        [
-            main.assign(setting=name, value=(main.value + by).mask(constant, 0.99 if name == "ranks" else math.nan))
-            for name, by in shifts.items()
-        ]
-    )
-    photographs(store, parts)
-    whole = {
-        part: frame.assign(dataset="cifar100", model="lora") for part, frame in parts.items() if part != "settings"
-    }
-    store.add("saco_metrics", whole, declared=("local:photo/cifar100-lora-seed0",), dataset="cifar100-few")
+        store.add("saco_metrics", beside_others(turned(), n=40, seed=seed, side=-1), dataset=dataset)
+    photographs(store, beside_others(as_printed(), n=24, seed=3, side=1))
     found = store.report("saco_stand_ins")
     claims = found.table("saco_stand_ins_claims", "pictures", "claim").decision
     said = published.column("claim")
-    for name in ("saco_c03", "saco_c04", "saco_c06", "saco_c07", "saco_c11"):
+    for name in ("saco_c02", "saco_c03", "saco_c04", "saco_c05", "saco_c06", "saco_c07", "saco_c11"):
         assert claims["photographs", said[name]] == "replicates on our models"
-        assert claims["small pictures", said[name]] == "does not replicate on our models"
-    for name in ("saco_c02", "saco_c05"):
-        assert claims["photographs", said[name]] == claims["small pictures", said[name]] == "replicates on our models"
-    beside = found.table("saco_stand_ins_table2", "method")
-    assert beside.loc["rollout", "photographs"] == pytest.approx(as_printed()["rollout", 10], abs=1e-3)
-    assert beside.loc["rollout", "difference"] == pytest.approx(2 * as_printed()["rollout", 10] - 0.7, abs=1e-3)
-    changes = found.table("saco_stand_ins_changes")
-    changed = changes.groupby(["pictures", "change"]).estimate.mean()
-    assert changed["photographs", "scores replaced by ranks"] == pytest.approx(-0.2, abs=1e-3)
-    assert changed["photographs", "erased: one fixed colour"] == pytest.approx(0.1, abs=1e-3)
-    assert set(changes[changes.pictures == "photographs"]["data sets"]) == {"CIFAR-10"}  # which alone went through them
-    bars = found.table("saco_stand_ins_figure2").groupby("pictures").size()
-    assert bars.to_dict() == {"photographs": 5, "small pictures": 5}
-    assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
+        does = "replicates" if name in ("saco_c02", "saco_c05") else "does not replicate"
+        assert claims["small pictures", said[name]] == f"{does} on our models"
+    beside = found.table("saco_stand_ins_table2", "method").loc["rollout", ["photographs", "difference"]]
+    printed = as_printed()["rollout", 10]
+    assert beside.tolist() == pytest.approx([printed, 2 * printed - 0.7], abs=1e-3)
 
 
 def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) -> None:
+    """The four existing metrics order images alike, SaCo as chance has it."""
     for seed, dataset in enumerate(DATASETS):
-        parts = beside_others(saco_units(as_printed(), n=40, seed=seed), n=40, seed=seed, compete=0.19, leads=2.0)
-        store.add("saco_metrics", parts, dataset=dataset)
-    assert "No image of ImageNet was measured." in store.report("saco_stand_ins").text
-    # The four existing metrics order images alike, SaCo as chance has it.
+        store.add("saco_metrics", beside_others(as_printed(), n=40, seed=seed, side=1), dataset=dataset)
     n, rng = 40, np.random.default_rng(0)
     rows = []
     for method in (*OF_ANY_NETWORK, "random"):
         common = rng.random(n)
         for metric in SIGN:
             own = rng.uniform(-0.01, 0.01, n) if method == "random" else rng.random(n) if metric == "saco" else common
-            value = SIGN[metric] * own
-            frame = pd.DataFrame({"id": [f"i{i}" for i in range(n)], "value": value})
+            frame = pd.DataFrame({"id": [f"i{i}" for i in range(n)], "value": SIGN[metric] * own})
             rows.append(frame.assign(metric=metric, method=method))
     units = pd.concat(rows).assign(cluster=lambda one: one.id, seed=0, dataset="imagenet", model="lite0", draw=0)
     store.add("saco_imagenet", {"": units}, declared=("local:photo/imagenet-lite0",), dataset="imagenet-few")
-    shutil.rmtree(store.home / "data" / "results" / "laptop" / "runs" / "saco_stand_ins")
     found = store.report("saco_stand_ins")
     said = published.column("claim")
     judged = found.table("saco_stand_ins_network_claims", "claim")
@@ -240,151 +211,157 @@ FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02
 
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
     found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
-    assert found.verdict("saco_figure1") == "nothing to test"
+    found.decides(FIGURES, "reproduced", saco_figure1="nothing to test")
     # Turned otherwise, the existing metrics part.
     assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
     for name in ("saco_c05", "saco_c06"):
-        curve = found.table(f"{name}_curve")
-        assert {"main, first model", "nearest"} & set(curve.setting)
-        assert "ranks" not in set(curve.setting)
+        assert "ranks" not in set(found.table(f"{name}_curve").setting)
 
 
 def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> None:
     found = figures(store, like_saco=True, compete=-0.19, zero=0.5, leads=-2.0)
     # Which metrics are turned decides about c02 here, and the paper does not report it.
-    depends = dict.fromkeys(("saco_c02", "saco_figure2"), "mixed")
-    words = dict.fromkeys(FIGURES, "not reproduced") | depends
-    assert {name: found.verdict(name) for name in FIGURES} == words
+    found.decides(FIGURES, "not reproduced", saco_c02="mixed", saco_figure2="mixed")
     assert found.verdicts.depends_on["saco_c02"].startswith("turned: ")
 
 
-def metrics_of_one(dataset: str) -> pd.DataFrame:
-    """What `saco_metrics` says of the stored picture: Raw Attention is best by SaCo, random scores by nothing."""
-    rows = []
-    for place, method in enumerate(("transformer_attribution", "raw_attention", "random")):
-        metrics = {"saco": (0.4, 0.9, -0.3)[place], "auc": 0.5, "aopc_morf": 0.3, "aopc_lerf": 0.2, "log_odds": -1.0}
-        metrics |= {"auc": (0.2, 0.6, 0.9)[place], "log_odds": (-3.0, -2.0, 0.0)[place]}
-        rows.append({"dataset": dataset, "input": "i0", "model": "base", "method": method, "draw": 0, **metrics})
-    return pd.DataFrame(rows)
-
-
-def test_photographs_are_drawn_with_their_maps_sorted_by_saco(store: Store) -> None:
-    tables = stored("cifar10", channels=3) | {"saco_scores": metrics_of_one("cifar10")}
-    store.add("saco_metrics", tables=tables, dataset="cifar10-few")
-    grey = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
-    store.add("saco_metrics", tables=grey, dataset="fashion")
-    found = store.report("saco_photographs")
-    assert "by their SaCo: Raw Attention 0.90, Transformer Attribution 0.40, random -0.30." in found.text
-    assert "AUC, best: Transformer Attribution 0.20" in found.text  # lower is better
-    assert "LOdds, worst: Raw Attention -2.00" in found.text  # random scores are none of the ten
-    drawn = {path.name for path in found.folder.glob("*.svg")}
-    assert drawn == {f"saco_photographs_{name}.svg" for name in ("1", "ends", "manners", "case")}
-
-
-def test_images_of_imagenet_are_shown_with_maps_of_their_class(store: Store) -> None:
-    tables = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
-    store.add("saco_metrics", tables=tables, dataset="fashion")
+def test_photographs_and_images_of_imagenet_are_drawn_with_their_maps(store: Store) -> None:
+    three = [("transformer_attribution", 0.4, 0.2), ("raw_attention", 0.9, 0.6), ("random", -0.3, 0.9)]
+    scores = pd.DataFrame(three, columns=["method", "saco", "auc"]).assign(aopc_morf=0.3, aopc_lerf=0.2, log_odds=-1.0)
+    for dataset, channels, run in (("cifar10", 3, "cifar10-few"), ("fashion", 1, "fashion")):
+        about = {"dataset": dataset, "input": "i0", "model": "base", "draw": 0}
+        tables = stored(dataset, channels=channels) | {"saco_scores": scores.assign(**about)}
+        store.add("saco_metrics", tables=tables, dataset=run)
     pixels = pd.DataFrame({"pixel": range(16), **dict.fromkeys(("channel0", "channel1", "channel2"), 128)})
     group = pd.DataFrame({"pixel": range(16), "group": [0] * 8 + [9] * 8, "input": "i0"})
     maps = pd.concat([group.assign(method=name) for name in ("grad_cam", "occlusion", "random")])
     seen = pixels.assign(input="i0", label="bull mastiff, a dog", side=4, p_full=0.75)
-    tables = {"imagenet_pictures": seen, "imagenet_maps": maps}
-    store.add("saco_imagenet", tables=tables, dataset="imagenet-few")
-    found = store.report("saco_photographs")
-    assert "Images of ImageNet with the probability of their class (bull mastiff 0.75)" in found.text
-    assert "random" not in found.text.partition("groups of patches over it by ")[2].partition(".")[0]
-    assert {path.name for path in found.folder.glob("*.svg")} == {"saco_photographs_imagenet.svg"}
+    store.add("saco_imagenet", tables={"imagenet_pictures": seen, "imagenet_maps": maps}, dataset="imagenet-few")
+    drawn = {path.stem for path in store.report("saco_photographs").folder.glob("*.svg")}
+    assert drawn == {f"saco_photographs_{name}" for name in ("1", "ends", "manners", "case", "imagenet")}
 
 
-def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
-    world = {"like_saco": False, "compete": 0.6, "zero": 0.0, "leads": 2.0}
-    photographs(store, metric_units(n=60, seed=3, **world), tables=stored("cifar10", channels=3))  # type: ignore[arg-type]
-    found = figures(store, **world)
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
-    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
-    assert set(found.table("saco_figure4").dataset) == {"cifar10"}
+# -------------------------------------------------------------------------------------------- values of single pictures
+PICTURE = {"dataset": "fashion", "model": "base", "id": "a", "cluster": "a"}
 
 
-# ----------------------------------------------------------------------------------------------- random scores, choices
-def standard(n: int, generator: np.random.Generator) -> np.ndarray:
-    """Noise with mean 0 and standard deviation 1 to the last digit."""
-    noise = generator.normal(size=n)
-    return (noise - noise.mean()) / noise.std()
+def unit(metric: str, method: str, value: float, **more: object) -> dict[str, object]:
+    return PICTURE | {"metric": metric, "method": method, "value": value, "draw": 0} | more
 
 
-def test_pictures_needed_follow_from_the_effect(store: Store) -> None:
-    n, generator = 60, np.random.default_rng(0)
-    ids = [f"i{i}" for i in range(n)]
-    frames = []
-    for metric, sign in {"saco": 1, **BETTER}.items():
-        for method, mean in {"rollout": 0.5, "lrp": -0.5}.items():
-            frames.append(pd.DataFrame({"id": ids, "method": method, "value": sign * (mean + standard(n, generator))}))
-            frames[-1] = frames[-1].assign(metric=metric, draw=0)
-        chance = pd.DataFrame({"id": ids, "method": "random", "value": 0.0, "metric": metric})
-        frames += [chance.assign(draw=draw) for draw in (0, 1)]
-    about = {"seed": 0, "model": "base", "metric": "saco", "method": "random"}
-    groups = [
-        pd.DataFrame({"id": ids, "value": standard(n, generator) / np.sqrt(k - 1), "k": k, "draw": 0}) for k in (5, 20)
-    ]
-    main = pd.concat(frames, ignore_index=True).assign(seed=0, model="base", cluster=lambda frame: frame["id"])
-    extra = pd.concat(groups, ignore_index=True).assign(**about, cluster=lambda frame: frame["id"])
-    store.add("saco_metrics", {"": main, "groups": extra}, dataset="fashion")
-    same = {"rank_correlation": 1.0, "moved": 0.0, "answer_moved": 2e-6}
-    still = {(metric, method): mean for metric, mean in same.items() for method in METHODS}
-    noise = {("rank_correlation", "lrp"): 0.4, ("moved", "lrp"): 0.3, ("moved", "rollout"): 0.02}
-    nudged = units_of(still | noise, ("metric", "method"), spread=0.0, dataset="fashion")
-    store.add("saco_nudged", {"": nudged}, dataset="fashion")
-    found = store.report("saco_random")
-    needed = found.table("saco_random_needed", "metric", "against", "method")
-    for metric in ("saco", *EXISTING):
-        ahead, behind = (needed.loc[(metric, "a random map", method)] for method in ("rollout", "lrp"))
-        assert (ahead.effect, ahead.estimate) == (pytest.approx(0.5, abs=1e-6), 32)  # (2.8 / .5)^2
-        assert ahead.low < 32 < ahead.high
-        assert np.isinf(behind.estimate)
-    assert needed.loc[("saco", "zero", "rollout"), "estimate"] == 32
-    noise = found.table("saco_random_noise", "k")
-    assert noise.loc[5, "estimate"] == pytest.approx(0.5)
-    assert noise.loc[20, "estimate"] == pytest.approx(1 / np.sqrt(19))
-    moved = found.table("saco_random_nudged", "method")
-    assert list(moved.index[:2]) == ["lrp", "rollout"]
-    assert moved.loc["lrp", "rank correlation"] == pytest.approx(0.4)
-    assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
+def test_settings_and_numbers_of_groups_are_told_apart_and_ranks_are_no_setting() -> None:
+    settings = [{"k": np.nan, "setting": None}, {"k": 5.0, "setting": None}]
+    settings += [{"k": np.nan, "setting": name} for name in ("main", "nearest", "ranks")]
+    frame = pd.DataFrame([unit("saco", "rollout", i, **more) for i, more in enumerate(settings)])
+    frame = pd.concat([frame, pd.DataFrame([unit("auc", "rollout", 0.3)])])
+    assert wu.by_setting(frame).setting.tolist() == ["main, all models", "5 groups", "main, first model", "nearest"]
+    assert wu.by_groups(frame[:2]).set_index("k").value.to_dict() == {10: 0, 5: 1}
 
 
-def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) -> None:
-    order = {(method,): 0.1 * place for place, method in enumerate([*METHODS, LAST, "random"])}
-    main = units_of(order, ("method",), n=24, metric="saco", model="base", draw=0)
-    moved = {
-        "main": main,
-        "nearest": main.assign(value=main.value + 0.1),
-        "whole patches": main.assign(value=1 - main.value),
-        "nearest, random ties": main.assign(value=main.value + 0.3),
+def test_an_explanation_stands_beside_every_drawing_of_random_scores_on_its_picture() -> None:
+    random = [unit("auc", "random", value, draw=draw) for draw, value in enumerate((0.2, 0.4, 0.6))]
+    other = unit("auc", "rollout", 0.9) | {"id": "b"}
+    found = wu.beside_random(pd.DataFrame([unit("auc", "rollout", 0.4), other, *random]))
+    one = found[found.id == "a"].set_index("draw")
+    assert one.win.tolist() == [0, 0, 1] and one.tie.tolist() == [0, 1, 0]  # a low AUC is the better one
+    assert one.gap.tolist() == pytest.approx([-0.2, 0.0, 0.2])
+    assert found[found.id == "b"].win.isna().all()
+
+
+def test_random_scores_stand_beside_explanations_of_their_own_setting() -> None:
+    rows = [unit("saco", "rollout", 0.3, setting=name) for name in ("main", "blur")]
+    rows += [unit("saco", "random", value, setting=name) for name, value in (("main", 0.1), ("blur", 0.5))]
+    found = wu.beside_random(pd.DataFrame(rows), over=["setting"]).set_index("setting")
+    assert found.win.to_dict() == {"main": 1, "blur": 0}
+    constant = pd.DataFrame([unit("saco", "lrp", value) for value in (np.nan, 0.1)])  # a constant map has no SaCo
+    assert wu.constant_maps(constant, ["method"])[["maps", "constant"]].to_numpy().tolist() == [[2, 1]]
+
+
+def test_settings_are_taken_beside_the_main_one_and_a_constant_map_has_no_saco_with_ranks_either() -> None:
+    levels = {("rollout", "main"): np.nan, ("rollout", "ranks"): 0.9, ("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2}
+    levels |= {("lrp", "zero"): 0.3}
+    rows = [unit("saco", method, value, setting=setting) for (method, setting), value in levels.items()]
+    taken = wu.of_settings(["ranks"])(pd.DataFrame(rows)).set_index(["method", "setting"]).value
+    assert taken.dropna().to_dict() == {("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2} and len(taken) == 4
+
+
+def test_inputs_needed_follow_from_the_effect() -> None:
+    noise = np.random.default_rng(0).normal(size=60)
+    values = 0.5 + (noise - noise.mean()) / noise.std()
+    frame = pd.DataFrame([{"id": i, "power": k, "value": x**k} for i, x in enumerate(values) for k in (1, 2)])
+    cells = Conditions.of(frame, over=["power"], unit="id", n_resamples=199)
+    moments = [Comparison(cells.mean(power=k)) for k in (1, 2)]
+    size, spread = needed.effect(*moments), needed.deviation(*moments)
+    assert (size.ours.point, spread.ours.point) == (pytest.approx(0.5), pytest.approx(1.0))
+    row = needed.needed_row(size)
+    assert row["low"] < row["estimate"] == 32 < row["high"]  # (2.8 / .5)^2
+    assert np.isinf(needed.needed_row(-size)["estimate"])
+
+
+def test_models_are_told_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = {"classifier": "base", "parameters": 9, "train_size": 100, "accuracy": 0.5, "test_size": 50, "other": 1}
+    cards = pd.DataFrame([card | {"dataset": name} for name in ("fashion", "mnist")])
+    monkeypatch.setattr(wu, "cards", lambda kind: cards)
+    (shown,) = wu.transformers(["fashion"]).to_dict("records")
+    assert list(shown) == ["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]
+    assert (shown["model"], shown["n"]) == ("base", 50) and 0.3 < shown["low"] < 0.5 < shown["high"] < 0.7
+    monkeypatch.setattr(wu, "cards", lambda kind: pd.DataFrame())
+    assert wu.transformers(["fashion"]).empty
+
+
+def test_how_often_random_scores_are_ahead_counts_ties_half_or_not() -> None:
+    random = [unit("auc", "random", value, draw=draw) for draw, value in enumerate((0.2, 0.4, 0.4, 0.6))]
+    found = wu.random_ahead(pd.DataFrame([unit("auc", "rollout", 0.4), unit("auc", "unheard of", 0.4), *random]))
+    assert set(found.method) == {"rollout"} and set(found.setting) == {"all models"}
+    assert found.groupby("ties").value.mean().to_dict() == {"half": 0.0, "none": -0.25}
+    named = pd.DataFrame([unit("saco", name, 0.1, setting="main") for name in ("rollout", "random")])
+    assert set(wu.random_ahead(named).setting) == {"main, first model"}
+
+
+@pytest.mark.parametrize(("aopc_of_raw", "ordered"), [(0.2, 1.0), (0.9, 0.0)])
+def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: float, ordered: float) -> None:
+    saco = {wu.TA: 0.6, wu.RAW: 0.4, wu.CHANCE: 0.1}
+    aopc = {wu.TA: 0.3, wu.RAW: aopc_of_raw, wu.CHANCE: 0.1}
+    rows = [unit("saco", name, value) for name, value in saco.items()]
+    rows += [unit("aopc_morf", name, value) for name, value in aopc.items()]
+    rows += [unit("saco", wu.CHANCE, 0.5, draw=1), unit("aopc_morf", wu.CHANCE, 0.0, draw=1)]
+    found = wu.case_study(pd.DataFrame(rows)).set_index(["draw", "quantity"]).value
+    first = "SaCo of Transformer Attribution minus"
+    gaps = {f"{first} Raw Attention": 0.2, f"{first} random": 0.5}
+    orders = {"paper's order under SaCo minus under AOPC": 1 - ordered, "paper's order under SaCo": 1}
+    assert found[0].to_dict() == pytest.approx(gaps | orders)
+    assert found[1]["paper's order under SaCo"] == 0  # this drawing of random scores is above raw attention
+
+
+def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Comparison]:
+    """Every two metrics with the same correlation, SaCo's with each another one; Kendall's half of Spearman's."""
+    values = {
+        (kind, a, b): half * (saco if "saco" in (a, b) else others)
+        for kind, half in ((SPEARMAN, 1), (KENDALL, 0.5))
+        for a, b in combinations(wu.SIGN, 2)
     }
-    # As where the main setting is half precision: that is compared with single precision.
-    moved |= dict.fromkeys(("float32", "bfloat16"), main.assign(value=main.value + 0.05))
-    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur")
-    moved |= dict.fromkeys(others, main)
-    settings = pd.concat([one.assign(setting=name) for name, one in moved.items()])
-    more = pd.concat([settings.assign(metric=metric) for metric in EXISTING])
-    groups = pd.concat([main.assign(k=k) for k in (5, 20)])
-    parts = {"": main, "groups": groups, "settings": pd.concat([settings, more])}
-    tables = {"saco_maps": stored("fashion")["saco_maps"]}
-    store.add("saco_metrics", parts, tables=tables, dataset="fashion")
-    quantities = {"ties": 0.2, "satisfied": 0.5, "half": 0.4, "saco": 0.5, "saco_clamped": 0.3}
-    three = ("transformer_attribution", "raw_attention", "random")
-    means = {(method, metric): mean for method in three for metric, mean in quantities.items()}
-    replayed = units_of(means, ("method", "metric"), n=12, dataset="fashion")
-    signs = replayed[replayed.metric.isin(["saco", "saco_clamped"])]
-    ties = replayed[replayed.metric.isin(["ties", "satisfied", "half"])]
-    store.add("saco_replayed", {"ties": ties, "signs": signs})
-    found = store.report("saco_deviations")
-    s2 = found.table("saco_s2", "setting", "metric")
-    near, whole = s2.loc[("S2 nearest upsampling", "saco")], s2.loc[("S2 whole patches", "saco")]
-    assert (near.estimate, near.tau) == (pytest.approx(0.1), pytest.approx(1.0))
-    assert whole.tau == pytest.approx(-1.0)
-    precise = found.table("saco_precision_rule")
-    assert sorted(precise.method) == sorted(METHODS) and not precise["of the interval"].any()
-    equal = found.table("saco_s6", "quantity")
-    assert equal.loc["change", "estimate"] == pytest.approx(-0.1)
-    assert found.table("saco_s8", "method").loc["random", "clamped"] == pytest.approx(-0.2)
+    frame = pd.DataFrame([{"id": i, "pair": str(key), "value": x} for key, x in values.items() for i in range(8)])
+    cells = Conditions.of(frame, over=["pair"], unit="id", n_resamples=99)
+    return {key: Comparison(cells.mean(pair=str(key))) for key in values}
+
+
+def test_figure_2_has_saco_with_each_metric_and_the_mean_among_the_rest() -> None:
+    pairs = correlated(0.2, 0.6)
+    four, among = wu.bars(pairs)
+    assert {name: pair.ours.point for name, pair in four.items()} == pytest.approx(dict.fromkeys(wu.EXISTING, 0.2))
+    assert among.ours.point == pytest.approx(0.6)
+    (gap,) = wu.more_among_four(pairs).values()
+    assert gap.ours.point == pytest.approx(0.4)
+    turned, among = wu.bars(pairs, KENDALL, back=["aopc_lerf"])  # a metric turned back changes its signs
+    assert turned["aopc_lerf"].ours.point == pytest.approx(-0.1) and turned["auc"].ours.point == pytest.approx(0.1)
+    assert among.ours.point == pytest.approx(0)  # three pairs of .3 and three of -.3
+
+
+def test_every_drawing_of_random_scores_counts_and_a_tie_one_half() -> None:
+    values = {("lime", 0): 0.5, ("random", 0): 0.2, ("random", 1): 0.5}
+    rows = [(method, draw, metric, value) for (method, draw), value in values.items() for metric in ("saco", "auc")]
+    units = pd.DataFrame(rows, columns=["method", "draw", "metric", "value"])
+    units = units.assign(dataset="imagenet", model="lite0", id="a", cluster="a")
+    shares = wu.preferred_to_random(units).groupby("metric").value.mean()
+    assert shares["saco"] == 0.75  # above one drawing, level with the other
+    assert shares["auc"] == 0.25  # of which less is better

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from refusals import refused
 from toy_models import text_model
 
 from faithbook.engine.plan import trainings
@@ -18,7 +19,7 @@ from faithbook.engine.run import load, load_units
 from faithbook.engine.trained import checkpoint_of
 from faithbook.judge import published
 from faithbook.models import load as models
-from faithbook.sources import datasets, nli_sets
+from faithbook.sources import datasets
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -54,34 +55,26 @@ def mnli_lines(*rows):
     return "\n".join(json.dumps(dict(zip(names, row, strict=False)), ensure_ascii=False) for row in rows) + "\n"
 
 
-def test_mnli_is_read_with_both_sentences(folder):
+def test_mnli_is_read_with_both_sentences_or_refused(folder):
     rows = [("neutral", 'He said "no', "a\u2028b", "7n"), ("-", "x", "y", "8e"), ("entailment", 'yes"', "yes", "9e")]
-    for name, split in (("dev_matched", "dev"), ("train", "train")):
-        (folder / "mnli" / f"multinli_1.0_{name}.jsonl").write_text(mnli_lines(*rows), encoding="utf-8")
+    file = folder / "mnli" / "multinli_1.0_train.jsonl"
+    refused(DataError, r"multinli_1\.0_train\.jsonl.*is missing", datasets.load_dataset, "mnli", "train")
+    for path, split in ((file.with_name("multinli_1.0_dev_matched.jsonl"), "dev"), (file, "train")):
+        path.write_text(mnli_lines(*rows), encoding="utf-8")
         mnli = datasets.load_dataset("mnli", split)
         assert (mnli.texts, mnli.pairs) == (('He said "no', 'yes"'), ("a\u2028b", "yes"))
         assert mnli.ids == ("mnli-7n", "mnli-9e")
         assert [mnli.label_names[label] for label in mnli.labels] == ["neutral", "entailment"]
     few = datasets.load_dataset("mnli", "train", n=1)
     assert (few.texts[0], few.pairs[0]) in zip(mnli.texts, mnli.pairs, strict=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, r"multinli_1\.0_train\.jsonl.*is missing"),
+    refused(DataError, "not public; use dev", datasets.load_dataset, "mnli", "test")
+    for text, message in (
         ('{"gold_label": "neu', "damaged"),
         (mnli_lines(("neutral",)), "lacks pairID, sentence1, sentence2"),
         (mnli_lines(("maybe", "a", "b", "1")), "label 'maybe'"),
-    ],
-)
-def test_what_mnli_cannot_give_is_a_clear_error(folder, text, message):
-    if text is not None:
-        (folder / "mnli" / "multinli_1.0_train.jsonl").write_text(text)
-    with pytest.raises(DataError, match=message):
-        datasets.load_dataset("mnli", "train")
-    with pytest.raises(DataError, match="not public; use dev"):
-        datasets.load_dataset("mnli", "test")
+    ):
+        file.write_text(text)
+        refused(DataError, message, datasets.load_dataset, "mnli", "train")
 
 
 # --- XNLI ------------------------------------------------------------------------------------------------------------
@@ -104,44 +97,39 @@ def write_official(path, *, last=2):
 
 @pytest.mark.parametrize("layout", ["lines", "official"])
 def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
+    pairs = {"en": ENGLISH, "de": GERMAN}
     if layout == "lines":
-        for language, rows in (("en", ENGLISH), ("de", GERMAN)):
+        for language, rows in pairs.items():
             write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
     else:
         write_official(folder / "xnli" / "xnli.test.tsv")
     both = datasets.load_parallel("xnli", ("en", "de"))
-    for language, rows in (("en", ENGLISH), ("de", GERMAN)):
-        assert both[language].texts == tuple(row[0] for row in rows)
-        assert both[language].pairs == tuple(row[1] for row in rows)
+    for language, rows in pairs.items():
+        assert [*zip(both[language].texts, both[language].pairs, strict=True)] == [row[:2] for row in rows]
     assert both["en"].ids == both["de"].ids == ("xnli-test-0", "xnli-test-1")
     assert both["en"].labels == both["de"].labels == (0, 2)
     assert datasets.load_dataset("xnli") == both["en"]
     one = datasets.load_parallel("xnli", ("en", "de"), n=1)
-    assert one["en"].ids == one["de"].ids
-    assert set(one["de"].texts) <= set(both["de"].texts)
+    assert one["en"].ids == one["de"].ids and one["de"].texts[0] in both["de"].texts
 
 
-@pytest.mark.parametrize(
-    ("asked", "error", "message"),
-    [
-        ((("en",), "train"), DataError, "trained on mnli"),
-        ((("fr",), "test"), DataError, r"test-fr\.tsv.*is missing"),
-        ((("gr", "en"),), UnknownNameError, "language 'gr'"),
-        ((("en", "de"), "validation"), UnknownNameError, "split 'validation'"),
-        (((),), InputError, "expected at least one"),
-        (("en",), InputError, "expected at least one"),
-        ((("en", "de"),), DataError, "in en and de differ"),
-        ((("bg",),), DataError, "is not premise, hypothesis, label"),
-        ((("de",), "dev"), DataError, "1 pairs are not in both English and de"),
-    ],
-)
-def test_what_xnli_cannot_give_is_a_clear_error(folder, asked, error, message):
+def test_what_xnli_cannot_give_is_a_clear_error(folder):
     write_lines(folder / "xnli" / "test-en.tsv.gz", ENGLISH)
     write_lines(folder / "xnli" / "test-de.tsv.gz", GERMAN[::-1])
     write_lines(folder / "xnli" / "test-bg.tsv.gz", [("a", "b")])
     write_official(folder / "xnli" / "xnli.dev.tsv", last=1)
-    with pytest.raises(error, match=message):
-        datasets.load_parallel("xnli", *asked)
+    for error, message, *asked in (
+        (DataError, "trained on mnli", ("en",), "train"),
+        (DataError, r"test-fr\.tsv.*is missing", ("fr",), "test"),
+        (UnknownNameError, "language 'gr'", ("gr", "en")),
+        (UnknownNameError, "split 'validation'", ("en", "de"), "validation"),
+        (InputError, "expected at least one", ()),
+        (InputError, "expected at least one", "en"),
+        (DataError, "in en and de differ", ("en", "de")),
+        (DataError, "is not premise, hypothesis, label", ("bg",)),
+        (DataError, "1 pairs are not in both English and de", ("de",), "dev"),
+    ):
+        refused(error, message, datasets.load_parallel, "xnli", *asked)
 
 
 # --- highlights ------------------------------------------------------------------------------------------------------
@@ -172,6 +160,9 @@ def test_esnli_takes_the_first_annotator(folder):
     assert (dev.ids, dev.labels) == (("esnli-1.jpg#0r1e",), (0,))
     assert marked(dev) == [["man", "rests."]]
     assert datasets.load_dataset("esnli", "dev", n=1) == dev
+    # A star that is a word marks nothing.
+    write_esnli(folder / "esnli" / "esnli_dev.csv", [["A * ** *man* sleeps.", "He *re*sts."]], sentence="A * ** man")
+    assert marked(datasets.load_dataset("esnli", "dev")) == [["man"]]
 
 
 def test_esnli_training_files_are_put_together(folder):
@@ -180,13 +171,7 @@ def test_esnli_training_files_are_put_together(folder):
     assert marked(datasets.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
     with (folder / "esnli" / "esnli_train_2.csv").open("a") as stream:
         stream.write("2.jpg,entailment,A man sleeps.\n")
-    with pytest.raises(DataError, match="ends before the last of pairID"):
-        datasets.load_dataset("esnli", "train")
-
-
-def test_a_star_that_is_a_word_marks_nothing(folder):
-    write_esnli(folder / "esnli" / "esnli_dev.csv", [["A * ** *man* sleeps.", "He *re*sts."]], sentence="A * ** man")
-    assert marked(datasets.load_dataset("esnli", "dev")) == [["man"]]
+    refused(DataError, "ends before the last of pairID", datasets.load_dataset, "esnli", "train")
 
 
 def test_exnli_has_the_published_words(folder):
@@ -197,16 +182,12 @@ def test_exnli_has_the_published_words(folder):
     ]
     table(folder / "exnli" / "exnli.csv", header, rows, dialect="excel")
     both = datasets.load_parallel("exnli", ("en", "de"))
-    assert both["de"].texts == ("Es regnet .",)
-    assert marked(both["de"]) == [["regnet", "."]]
+    assert (both["de"].texts, marked(both["de"])) == (("Es regnet .",), [["regnet", "."]])
     assert marked(datasets.load_dataset("exnli")) == marked(both["en"]) == [["rains", "No"]]
-    with pytest.raises(DataError, match="only test was published"):
-        datasets.load_dataset("exnli", "dev")
-    with pytest.raises(UnknownNameError, match="language"):
-        datasets.load_parallel("exnli", ("xx",))
+    refused(DataError, "only test was published", datasets.load_dataset, "exnli", "dev")
+    refused(UnknownNameError, "language", datasets.load_parallel, "exnli", ("xx",))
     table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], dialect="excel")
-    with pytest.raises(DataError, match="lacks the columns hypothesis_highlighted"):
-        datasets.load_dataset("exnli")
+    refused(DataError, "lacks the columns hypothesis_highlighted", datasets.load_dataset, "exnli")
 
 
 # --- the real files --------------------------------------------------------------------------------------------------
@@ -261,29 +242,6 @@ def xlmr_tokenizer():
     return transformers.XLMRobertaTokenizer([(piece, -1.0) for piece in pieces])
 
 
-@pytest.mark.parametrize(
-    ("family", "tokenizer", "pieces"),
-    [
-        ("bert", mbert_tokenizer, "[CLS] Ein Mann schlä ##ft . [SEP] Er ru ##ht . [SEP]"),
-        ("xlm-roberta", xlmr_tokenizer, "<s> ▁Ein ▁Mann ▁schlä ft . </s> </s> ▁Er ▁ru ht . </s>"),
-    ],
-)
-def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, tokenizer, pieces, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    model = text_model(family)
-    model.config.id2label = dict(enumerate(nli_sets.LABELS))
-    model.save_pretrained(tmp_path)
-    tokenizer().save_pretrained(tmp_path)
-    classifier = models.load_model(f"hf:{tmp_path}")
-    assert classifier.label_names == nli_sets.LABELS
-    pairs = (["Ein Mann schläft.", "A man sleeps."], ["Er ruht.", "He rests."])
-    encoded = classifier.tokenizer(*pairs, padding=True, return_tensors="pt")
-    assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()
-    with torch.inference_mode():
-        torch.testing.assert_close(classifier.model(**encoded).logits, model(**encoded).logits)
-
-
-# --- the paper profile -----------------------------------------------------------------------------------------------
 CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the data
 
 
@@ -293,8 +251,29 @@ def saved(family, tokenizer, folder):
     model.config.id2label = dict(enumerate(CLASSES))
     model.save_pretrained(folder)
     tokenizer().save_pretrained(folder)
+    return model
 
 
+@pytest.mark.parametrize(
+    ("family", "tokenizer", "pieces"),
+    [
+        ("bert", mbert_tokenizer, "[CLS] Ein Mann schlä ##ft . [SEP] Er ru ##ht . [SEP]"),
+        ("xlm-roberta", xlmr_tokenizer, "<s> ▁Ein ▁Mann ▁schlä ft . </s> </s> ▁Er ▁ru ht . </s>"),
+    ],
+)
+def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, tokenizer, pieces, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model = saved(family, tokenizer, tmp_path)
+    classifier = models.load_model(f"hf:{tmp_path}")
+    assert classifier.label_names == CLASSES
+    pairs = (["Ein Mann schläft.", "A man sleeps."], ["Er ruht.", "He rests."])
+    encoded = classifier.tokenizer(*pairs, padding=True, return_tensors="pt")
+    assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()
+    with torch.inference_mode():
+        torch.testing.assert_close(classifier.model(**encoded).logits, model(**encoded).logits)
+
+
+# --- the paper profile -----------------------------------------------------------------------------------------------
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
     settings = settings_of("crosslingual_plausibility", "paper")
     asked = {settings["models"]["esnli"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}

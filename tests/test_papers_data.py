@@ -1,21 +1,25 @@
-"""The papers' own data of study 1 as it can be had by URL: read, checked, and kept apart from what is measured."""
+"""The papers' own data as it can be had by URL, texts of study 1 and SNLI and XNLI as one data set: read in every
+layout, checked, and kept apart from what is measured."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import shutil
+import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from faithbook.engine.profiles import table
-from faithbook.sources import cifar, datasets, files, partial_sets, zhao_aletras_sets
+from faithbook.sources import cifar, datasets, files, nli_sets, partial_sets, zhao_aletras_sets
 from faithbook.sources.near_duplicates import near_duplicates, words_of
 from faithbook.sources.splits import SPLITS
-from faithlib.errors import DataError, InputError
+from faithlib.errors import DataError, DigestError, InputError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 THEIRS = ("sst", "ag", "evinf", "multirc")
@@ -44,19 +48,16 @@ def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
         assert near_duplicates(texts, others, threshold=threshold) == slow
         assert len(slow) >= 20
 
-
-def test_few_words_must_be_the_same_and_four_fifths_are_enough_of_many() -> None:
-    assert near_duplicates(["one two three", "Three , two ONE"], ["one two three ."]) == [0, 1]
-    assert near_duplicates(["one two", "one two three four"], ["one two three"]) == []
-    assert near_duplicates(["a b c d e"], ["a b c d"]) == [0]
-    assert near_duplicates(["a b c d x y"], ["a b c d"]) == []
-    with pytest.raises(InputError, match="expected a similarity above 0"):
-        near_duplicates([], [], threshold=0)
+    assert near_duplicates(["Three , two ONE"], ["one two three ."]) == [0]  # in any order
+    refused(InputError, "expected a similarity above 0", near_duplicates, [], [], threshold=0)
 
 
 # ---------------------------------------------------------------------------------------------- made files, same layout
-def evidence_row(key: str, document: str, outcome: str = "significantly increased") -> str:
-    return f'{key},{key},{document},{outcome},"x || y || z","[(1, 3)]",2,dev\n'
+EVIDENCE = "annotation_id,doc_id,document,label_id,query,rationale,label,exp_split\n"
+
+
+def evidence_row(key: str, document: str) -> str:
+    return f'{key},{key},{document},significantly increased,"x || y || z","[(1, 3)]",2,dev\n'
 
 
 def multirc_row(name: str, classification: str = "True") -> str:
@@ -70,27 +71,25 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """FAITHLIB_DATA with a few texts of ours in the layout of the files by URL, whose digests are not asked for."""
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     monkeypatch.setattr(files, "verify", lambda source, path: None)
-    for name in ("sst-train", "sst-dev", "sst-test", "ag-test", "ag-part", "evinf-part", "multirc-part"):
-        (tmp_path / name).mkdir()
-    for split, texts in {"train": FOXES, "dev": FOXES[:1], "test": [FOXES[1] + " !"]}.items():
-        rows = "".join(f"{text}\t{i % 2}\n" for i, text in enumerate(texts))
-        (tmp_path / f"sst-{split}" / f"{split}.tsv").write_text(rows)
-    (tmp_path / "ag-test" / "test.csv").write_text('"3","Title here","and a story"\n')
     rows = [f'"{text}",{i % 4}\n' for i, text in enumerate(FOXES)]
-    (tmp_path / "ag-part" / "train.csv").write_text("".join(rows))
-    (tmp_path / "ag-part" / "dev.csv").write_text("text,label\n" + "".join(rows[:2]))
-    header = "annotation_id,doc_id,document,label_id,query,rationale,label,exp_split\n"
     words = ["heart", "lung", "brain", "skin", "bone", "hand", "foot"]
-    found = [evidence_row(f"{i}_{k}", f"on the {word} of {word}") for i, word in enumerate(words) for k in range(2)]
-    (tmp_path / "evinf-part" / "dev.csv").write_text(header + "".join(found))
-    (tmp_path / "evinf-part" / "test.csv").write_text(header + evidence_row("9_0", "aa bb cc dd"))
-    documents = tmp_path / "multirc-docs" / "docs"
-    documents.mkdir(parents=True)
+    twice = [evidence_row(f"{i}_{k}", f"on the {word} of {word}") for i, word in enumerate(words) for k in range(2)]
+    written = {
+        f"sst-{split}/{split}.tsv": "".join(f"{text}\t{i % 2}\n" for i, text in enumerate(texts))
+        for split, texts in {"train": FOXES, "dev": FOXES[:1], "test": [FOXES[1] + " !"]}.items()
+    }
+    written |= {"ag-test/test.csv": '"3","Title here","and a story"\n', "ag-part/train.csv": "".join(rows)}
+    written |= {"ag-part/dev.csv": "text,label\n" + "".join(rows[:2])}
+    written |= {"evinf-part/dev.csv": EVIDENCE + "".join(twice)}
+    written |= {"evinf-part/test.csv": EVIDENCE + evidence_row("9_0", "aa bb cc dd")}
     for split, (file, _) in partial_sets._MULTIRC.items():
-        (tmp_path / "multirc-part" / file).write_text(multirc_row(f"{split}.txt"))
-        (documents / f"{split}.txt").write_text(f"one two {split} .\nthree four .\n")
-        texts = [f"one two {split} . three four ."]
-        monkeypatch.setitem(partial_sets._MULTIRC, split, (file, zhao_aletras_sets.documents_digest(texts)))
+        written[f"multirc-part/{file}"] = multirc_row(f"{split}.txt")
+        written[f"multirc-docs/docs/{split}.txt"] = f"one two {split} .\nthree four .\n"
+        digest = zhao_aletras_sets.documents_digest([f"one two {split} . three four ."])
+        monkeypatch.setitem(partial_sets._MULTIRC, split, (file, digest))
+    for name, text in written.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 
@@ -98,45 +97,39 @@ def test_the_table_of_profiles_names_the_same_parts() -> None:
     pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
     prompted = {"prompted-ag": ("smollm2", *partial_sets._SOURCES["ag"])}  # the same texts, asked of a language model
     assert dict(table().instead) == partial_sets._SOURCES | pictures | prompted
-    assert {name for names in partial_sets._SOURCES.values() for name in names} <= set(files.sources()) | {
-        source.id.partition(":")[0] for source in files.sources().values()
-    }
+    known = {*files.sources(), *(source.id.partition(":")[0] for source in files.sources().values())}
+    assert {name for names in partial_sets._SOURCES.values() for name in names} <= known
 
 
 @pytest.mark.usefixtures("made")
 def test_parts_are_read_and_cut_into_splits() -> None:
-    ag = {split: datasets.load_dataset("ag", split) for split in SPLITS}
+    ag, evinf = ({split: datasets.load_dataset(name, split) for split in SPLITS} for name in ("ag", "evinf"))
     assert ag["test"].texts == ("Title here and a story",)
     assert (ag["dev"].texts, ag["dev"].labels) == (tuple(FOXES[:2]), (0, 1))
     assert ag["train"].texts == tuple(FOXES[2:])  # without those that dev.csv repeats
-    evinf = {split: datasets.load_dataset("evinf", split) for split in SPLITS}
-    assert (len(evinf["train"]), len(evinf["dev"]), len(evinf["test"])) == (12, 2, 1)
+    assert [len(evinf[split]) for split in SPLITS] == [12, 2, 1]
     assert not set(evinf["train"].texts) & set(evinf["dev"].texts)
-    assert evinf["test"].rationales is not None
-    assert [evinf["test"].texts[0][a:b] for a, b in evinf["test"].rationales[0]] == ["bb cc"]
+    (test,) = zip(evinf["test"].texts, evinf["test"].rationales or (), strict=True)
+    assert [test[0][a:b] for a, b in test[1]] == ["bb cc"]
     multirc = datasets.load_dataset("multirc", "train")
-    assert multirc.texts == ("one two train . three four .",)
-    assert multirc.queries == ("who ? || me",)
+    assert (multirc.texts, multirc.queries) == (("one two train . three four .",), ("who ? || me",))
     for splits in (ag, evinf):
         ids = [key for one in splits.values() for key in one.ids]
         assert len(set(ids)) == len(ids)
+    train, dev, left_out = datasets.splits_to_learn("section")  # stand-ins are learnt whole
+    assert (train, dev, left_out) == (*(datasets.load_dataset("section", s) for s in ("train", "dev")), {})
 
 
-def test_what_people_brought_is_read_first(made: Path) -> None:
+def test_what_people_brought_is_read_first_and_without_all_parts_the_whole_is_asked_for(made: Path) -> None:
     assert partial_sets.is_read_in_parts("ag")
-    (made / "ag").mkdir()
-    (made / "ag" / "test.csv").write_text('"1","Brought","by hand"\n')
-    assert not partial_sets.is_read_in_parts("ag")
-    assert datasets.load_dataset("ag").texts == ("Brought by hand",)
-
-
-def test_without_all_parts_the_whole_is_asked_for(made: Path) -> None:
     shutil.rmtree(made / "multirc-docs")
     (made / "ag-part" / "dev.csv").unlink()
     for name in ("multirc", "ag"):
         assert not partial_sets.is_read_in_parts(name)
-        with pytest.raises(DataError, match=rf"{name}.* is missing: see the entry in data/sources\.toml"):
-            datasets.load_dataset(name)
+        refused(DataError, rf"{name}.* is missing: see the entry in data/sources\.toml", datasets.load_dataset, name)
+    (made / "ag").mkdir()
+    (made / "ag" / "test.csv").write_text('"1","Brought","by hand"\n')
+    assert datasets.load_dataset("ag").texts == ("Brought by hand",)
 
 
 def test_what_nearly_repeats_a_later_split_is_not_learnt(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,53 +143,43 @@ def test_what_nearly_repeats_a_later_split_is_not_learnt(made: Path, monkeypatch
     }
     assert (dev.texts, train.texts) == (("a text of no other file at all",), tuple(FOXES[2:3] + FOXES[4:]))
     assert len(train.labels) == len(train.ids) == 5
-    assert train.digest
-    assert train.digest != dev.digest
+    assert train.digest and train.digest != dev.digest
     few = datasets.splits_to_learn("ag", n=3)[0]
-    assert len(few) == 3
-    assert FOXES[3] not in few.texts
+    assert len(few) == 3 and FOXES[3] not in few.texts
     (made / "sst-dev" / "dev.tsv").write_text(f"{FOXES[0]}\t0\n")
-    with pytest.raises(DataError, match=r"sst: all 1 rows of the dev split nearly repeat .*'test split of ag': 1"):
-        datasets.splits_to_learn("sst")
+    message = r"sst: all 1 rows of the dev split nearly repeat .*'test split of ag': 1"
+    refused(DataError, message, datasets.splits_to_learn, "sst")
 
 
-def test_stand_ins_are_learnt_whole() -> None:
-    train, dev, left_out = datasets.splits_to_learn("section")
-    assert (train, dev, left_out) == (*(datasets.load_dataset("section", s) for s in ("train", "dev")), {})
+DAMAGED = [
+    ("sst-test/test.tsv", "a fine film\t2\n", "is not a sentence, a tab and 0 or 1"),
+    ("sst-test/test.tsv", "a fine film\n", "is not a sentence, a tab and 0 or 1"),
+    ("ag-test/test.csv", '"12","a","b"\n', "is not class"),
+    ("ag-part/train.csv", '"a text",4\n', r"is not text, class \(0-3\)"),
+    ("ag-part/train.csv", '"a text cut sho', r"is not text, class \(0-3\)"),
+    ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id"),
+    ("evinf-part/test.csv", "annotation_id,document,label_id,query\n1,a\n", "label_id None is not one of"),
+    ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read test.jsonl"),
+    ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is neither True nor False"),
+    ("multirc-docs/docs/test.txt", "one two test .\n", "are not those of test.jsonl"),
+]
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("sst-test/test.tsv", "a fine film\t2\n", "is not a sentence, a tab and 0 or 1"),
-        ("sst-test/test.tsv", "a fine film\n", "is not a sentence, a tab and 0 or 1"),
-        ("ag-test/test.csv", '"12","a","b"\n', "is not class"),
-        ("ag-part/train.csv", '"a text",4\n', r"is not text, class \(0-3\)"),
-        ("ag-part/train.csv", '"a text cut sho', r"is not text, class \(0-3\)"),
-        ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id"),
-        ("evinf-part/test.csv", "annotation_id,document,label_id,query\n1,a\n", "label_id None is not one of"),
-        ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read test.jsonl"),
-        ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is neither True nor False"),
-        ("multirc-docs/docs/test.txt", "one two test .\n", "are not those of test.jsonl"),
-    ],
-)
-def test_damaged_or_mislabelled_files_are_refused(made: Path, file: str, content: str, message: str) -> None:
-    (made / file).write_text(content)
-    name = file.split("-")[0]
-    with pytest.raises(DataError, match=message):
-        datasets.load_dataset(name, "train" if "train" in file else "test")
-
-
-def test_an_archive_that_is_cut_is_refused(made: Path) -> None:
+def test_damaged_or_mislabelled_files_are_refused(made: Path) -> None:
+    for file, content, message in DAMAGED:
+        whole = (made / file).read_text()
+        (made / file).write_text(content)
+        split = "train" if "train" in file else "test"
+        refused(DataError, message, datasets.load_dataset, file.split("-")[0], split)
+        (made / file).write_text(whole)
     shutil.rmtree(made / "multirc-docs" / "docs")
     (made / "multirc-docs" / "docs.tar.gz").write_bytes(gzip.compress(bytes(range(256)) * 40)[:300])
-    with pytest.raises(DataError, match="get the archive again"):
-        datasets.load_dataset("multirc")
+    refused(DataError, "get the archive again", datasets.load_dataset, "multirc")
 
 
 # ------------------------------------------------------------------------------------------------------ the real files
 @pytest.fixture(scope="module")
-def fetched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The real files as they lie where somebody has fetched them."""
     if not SHARED.is_dir():
         pytest.skip("the papers' real files are not on this machine")
@@ -219,26 +202,18 @@ def fetched(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copyfile(SHARED / "sst2" / f"{split}.tsv", folder / f"sst-{split}" / f"{split}.tsv")
     (folder / "multirc-docs").mkdir()
     shutil.copyfile(SHARED / "multirc" / "docs.tar.gz", folder / "multirc-docs" / "docs.tar.gz")
-    return folder
-
-
-@pytest.fixture
-def real(fetched: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("FAITHLIB_DATA", str(fetched))
-    return fetched
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAITHLIB_DATA", str(folder))
+        yield
 
 
 @pytest.mark.usefixtures("real")
 def test_the_real_parts_have_the_rows_that_are_told() -> None:
     sizes = {name: [len(datasets.load_dataset(name, split)) for split in SPLITS] for name in THEIRS}
-    assert sizes["sst"] == [6920, 872, 1821]
-    assert sizes["ag"] == [4000, 1000, 7600]
-    assert sizes["multirc"] == [4806, 3214, 4848]
-    assert sizes["evinf"][2] == 720
-    assert sum(sizes["evinf"][:2]) == 684
-    test = datasets.load_dataset("evinf")
-    assert test.rationales is not None
-    assert all(test.rationales)
+    *learnt, measured = sizes.pop("evinf")
+    assert sizes == {"sst": [6920, 872, 1821], "ag": [4000, 1000, 7600], "multirc": [4806, 3214, 4848]}
+    assert (measured, sum(learnt)) == (720, 684)
+    assert all(datasets.load_dataset("evinf").rationales or [None])
 
 
 @pytest.mark.usefixtures("real")
@@ -251,3 +226,168 @@ def test_what_is_learnt_of_the_real_files_repeats_nothing_that_is_measured(name:
     for split, data in (("train", train), ("dev", dev)):
         counts = left_out[split].values()
         assert max(counts) <= whole[split] - len(data) <= sum(counts)
+
+
+# -------------------------------------------------------------------------------------------------------- SNLI and XNLI
+NUMBERS = ("0", "1", "2")
+WORDS = "ash birch cedar elm fir gum hazel ivy juniper kauri larch maple".split()
+
+
+def pairs_of(name: str, n: int, language: str = "en") -> list[tuple[str, str, str]]:
+    """`n` premises of ours, each with a hypothesis of every class."""
+    rows = []
+    for i in range(n):
+        premise = " ".join(f"{language}{name}{word}{i}" for word in WORDS[:4])  # no premise has a word of another
+        rows += [(premise, f"{language} {label} of {WORDS[i]}", label) for label in nli_sets.LABELS]
+    return rows
+
+
+def write_snli(path: Path, rows: list[tuple[str, str, str]]) -> None:
+    numbers = {label: number for number, label in nli_sets._SNLI_LABELS.items()}
+    lines = [f"{path.stem}.jpg#{i}\t{numbers[label]}\t{p}\t{h}\tmore" for i, (p, h, label) in enumerate(rows)]
+    path.write_text("\n".join(["unique_key\tlabel\tpremise\thypothesis\texplanation1", *lines]) + "\n")
+
+
+def write_xnli(path: Path, rows: list[tuple[str, str, str]]) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """FAITHLIB_DATA with a few pairs of ours in the layout of the files that people bring, and their digests."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(nli_sets, "_PER_CLASS", {"dev": 8, "test": 4})
+    for name in ("snli", "xnli"):
+        (tmp_path / name).mkdir()
+    for split in ("dev", "test"):
+        write_snli(tmp_path / "snli" / f"{split}.tsv", pairs_of(f"snli{split}", 3))
+        known = nli_sets.pairs_digest(nli_sets.snli(tmp_path / "snli", split))
+        monkeypatch.setitem(nli_sets._DIGESTS, f"snli-{split}", known)
+        for language in ("en", "bg"):
+            rows = pairs_of(split, nli_sets._PER_CLASS[split], language)
+            write_xnli(tmp_path / "xnli" / f"{split}-{language}.tsv", rows)
+            known = nli_sets.pairs_digest(nli_sets.xnli(tmp_path / "xnli", split, language))
+            monkeypatch.setitem(nli_sets._DIGESTS, f"xnli-{split}-{language}", known)
+    return tmp_path
+
+
+@pytest.fixture
+def archives(brought: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same pairs in the layout of the owners' archives, whose digests are not asked for."""
+    monkeypatch.setattr(files, "verify", lambda source, path: None)
+    for name in ("snli", "xnli"):
+        (brought / f"{name}-archive").mkdir()
+    with zipfile.ZipFile(brought / "snli-archive" / "snli_1.0.zip", "w") as archive:
+        for split in ("dev", "test"):
+            rows = [
+                {"sentence1": p, "sentence2": h, "gold_label": label, "pairID": f"{split}.jpg#{i}"}
+                for i, (p, h, label) in enumerate(pairs_of(f"snli{split}", 3))
+            ]
+            rows.insert(1, rows[0] | {"gold_label": "-", "pairID": "none"})
+            archive.writestr(f"snli_1.0/snli_1.0_{split}.jsonl", "\n".join(map(json.dumps, rows)) + "\n")
+    with zipfile.ZipFile(brought / "xnli-archive" / "XNLI-1.0.zip", "w") as archive:
+        for split, n in (("dev", 8), ("test", 4)):
+            lines = ["language\tgold_label\tsentence1\tsentence2\tpairID"]
+            for language in ("bg", "en"):
+                rows = enumerate(pairs_of(split, n, language))
+                lines += [f"{language}\t{label}\t{p}\t{h}\t{i}" for i, (p, h, label) in rows]
+            archive.writestr(f"XNLI-1.0/xnli.{split}.tsv", "\n".join(lines) + "\n")
+    return brought
+
+
+def splits() -> dict[str, datasets.Dataset]:
+    return {split: datasets.load_dataset("nli", split) for split in SPLITS}
+
+
+@pytest.mark.usefixtures("brought")
+def test_english_pairs_are_learnt_and_a_premise_stays_in_one_split() -> None:
+    found = splits()
+    assert [len(found[split]) for split in SPLITS] == [3 * (3 + 3 + 6), 3 * 2, 3 * 4]
+    assert set(found["test"].texts) == {premise for premise, _, _ in pairs_of("test", 4)}
+    assert not set(found["train"].texts) & set(found["dev"].texts)
+    first = found["train"]
+    assert (first.texts[0], first.pairs and first.pairs[0]) == pairs_of("snlidev", 1)[0][:2]
+    assert [nli_sets.LABELS[label] for label in first.labels[:3]] == list(nli_sets.LABELS)
+    assert len({key for one in found.values() for key in one.ids}) == sum(map(len, found.values()))
+    assert found["test"].clusters[found["test"].ids[2]] == found["test"].ids[0]
+    # The test pairs are there in every language, the others in English.
+    both = datasets.load_parallel("nli", ("en", "bg"), "test")
+    assert both["en"] == found["test"]
+    assert both["bg"].labels == both["en"].labels and both["bg"].texts[0].startswith("bgtest")
+    refused(DataError, "its dev split is in English alone", datasets.load_parallel, "nli", ("en", "bg"), "dev")
+    assert table().data["nli"] == datasets._READ_FROM["nli"]
+
+
+@pytest.mark.usefixtures("archives")
+def test_the_owners_archives_are_read_where_they_lie_and_hold_the_same() -> None:
+    assert partial_sets.is_read_in_parts("nli")
+    fetched, test = splits(), datasets.load_parallel("nli", ("bg", "en"), "test")
+    for name in ("snli-archive", "xnli-archive"):
+        shutil.rmtree(files.data_folder() / name)
+    assert not partial_sets.is_read_in_parts("nli")
+    again = splits()
+    assert {split: one.wholes for split, one in fetched.items()} == {s: one.wholes for s, one in again.items()}
+    assert fetched["train"].ids == again["train"].ids
+    assert test == datasets.load_parallel("nli", ("bg", "en"), "test")
+
+
+def test_what_nearly_repeats_a_premise_of_the_test_split_is_not_learnt(brought: Path, monkeypatch) -> None:
+    rows = pairs_of("snlidev", 3)
+    again = [(f"{pairs_of('test', 4)[0][0]} !", hypothesis, label) for _, hypothesis, label in rows[:3]]
+    write_snli(brought / "snli" / "dev.tsv", [*again, *rows[3:]])
+    monkeypatch.delitem(nli_sets._DIGESTS, "snli-dev")
+    train, dev, left_out = datasets.splits_to_learn("nli")
+    assert left_out == {"dev": {"test split": 0}, "train": {"dev split": 0, "test split": 3}}
+    assert (len(train), len(dev)) == (33, 6)
+    assert not near_duplicates(train.texts, datasets.load_dataset("nli").texts)
+
+
+CHANGES = [
+    ("snli/dev.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "labels of snli-dev are not those"),
+    ("snli/dev.tsv", lambda text: text[:-20], r"is not a key, a label \(0-2\)|are not those expected"),
+    ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t2\t"), "pairs and labels of snli-test are not"),
+    ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t3\t"), r"is not a key, a label \(0-2\)"),
+    ("snli/test.tsv", lambda text: text.replace("premise", "first"), "lacks the columns premise"),
+    ("xnli/dev-en.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "has 8 entailment, 8 neutral, 7 contra"),
+    ("xnli/dev-en.tsv", lambda text: text[:-4], "label 'contradic"),
+    ("xnli/dev-en.tsv", lambda text: text.replace("ash", "oak"), "pairs and labels of xnli-dev-en are not those"),
+]
+
+
+def test_files_cut_short_changed_or_mislabelled_are_refused(brought: Path) -> None:
+    for file, change, message in CHANGES:
+        whole = (brought / file).read_text()
+        (brought / file).write_text(change(whole))
+        refused(DataError, message, datasets.load_dataset, "nli", "train")
+        (brought / file).write_text(whole)
+
+
+def test_a_wrong_or_damaged_archive_is_refused(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(archives / "xnli-archive" / "XNLI-1.0.zip", "w") as archive:
+        archive.writestr("XNLI-1.0/xnli.test.tsv", b"\xff\xfe")
+    refused(DataError, r"xnli\.test\.tsv in .* is damaged", datasets.load_dataset, "nli")
+    refused(DataError, r"cannot read XNLI-1\.0/xnli\.dev\.tsv", datasets.load_dataset, "nli", "dev")
+    monkeypatch.undo()
+    monkeypatch.setenv("FAITHLIB_DATA", str(archives))
+    refused(DigestError, "is not the file expected for source", datasets.load_dataset, "nli")
+
+
+# ------------------------------------------------------------------------------------------------------ the real files
+def test_the_real_pairs_are_those_that_are_told_in_english_and_thai(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SNLI unpacked, XNLI as it is packed."""
+    if not SHARED.is_dir():
+        pytest.skip("the papers' real files are not on this machine")
+    (tmp_path / "snli").mkdir()
+    for split in ("dev", "test"):
+        packed = (SHARED / "snli" / f"{split}.tsv.gz").read_bytes()
+        (tmp_path / "snli" / f"{split}.tsv").write_bytes(gzip.decompress(packed))
+    (tmp_path / "xnli").symlink_to(SHARED / "xnli")
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    found = splits()
+    assert [len(found[split]) for split in SPLITS] == [9842 + 9824 + 1866, 624, 5010]
+    assert set(Counter(found["test"].labels).values()) == {1670}
+    assert len(set(found["train"].ids)) == len(found["train"])
+    thai = datasets.load_parallel("nli", ("en", "th"), "test")["th"]
+    assert thai.labels == found["test"].labels and thai.texts != found["test"].texts

@@ -107,7 +107,7 @@ def test_everything_in_the_bibliography_is_cited() -> None:
 
 def test_captum_computes_the_first_studys_deeplift_as_its_pages_say() -> None:
     """The page said that captum computes it; our own rules did, which find other words."""
-    tree = ast.parse((ROOT / "faithbook" / "papers" / "zhao_aletras_asked.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "faithbook" / "papers" / "zhao_aletras_soft.py").read_text(encoding="utf-8"))
     options = [
         ast.literal_eval(value)
         for node in ast.walk(tree)
@@ -118,7 +118,7 @@ def test_captum_computes_the_first_studys_deeplift_as_its_pages_say() -> None:
     assert [one.get("rules") for one in options] == ["captum"]
     for notebook in ("soft_metrics", "soft_variants"):
         text = (ROOT / "notebooks" / "compute" / f"{notebook}.py").read_text(encoding="utf-8")
-        assert "zhao_aletras_asked import Asked" in text and '"deeplift": {' not in text
+        assert "zhao_aletras_soft import Asked" in text and '"deeplift": {' not in text
 
 
 def test_the_glossary_names_the_variants_of_two_words_that_papers_share() -> None:

@@ -13,8 +13,7 @@ from store import Store
 
 from faithbook.engine.profiles import settings_of
 from faithbook.judge import reference
-from faithbook.papers.zhao_aletras import choices_of, replay_name, subsets
-from faithbook.papers.zhao_aletras_sizes import SIZES
+from faithbook.papers.zhao_aletras import SIZES, choices_of, replay_name, subsets
 from faithbook.paths import root
 from faithbook.sources import datasets
 from faithlib.errors import DataError

@@ -1,4 +1,5 @@
-"""Spread taken apart, against slow loops and known worlds."""
+"""Spread taken apart, against slow loops and known worlds; and what a report counts without tensors, against what
+faithlib's metrics do to scores and answers."""
 
 from __future__ import annotations
 
@@ -7,11 +8,14 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from refusals import refused
 
 from faithbook.papers import zaman_belinkov_spread as spread
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import Drawn
-from faithlib.errors import InputError
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.metrics import ERASURE_BINS, erasure_rationales, first_batch_fault
 
 
 def world(*, messages: int = 24, rows: int = 9, signal: float = 1.0, seed: int = 0) -> np.ndarray:
@@ -73,8 +77,9 @@ def test_noise_is_taken_out_of_the_spread() -> None:
 
 
 def test_one_cluster_has_nothing_to_share() -> None:
-    with pytest.raises(InputError, match="3 texts of one cluster"):
-        spread.signal(world(messages=3), np.zeros(3, dtype=np.int64), drawn(1))
+    refused(
+        InputError, "3 texts of one cluster", spread.signal, world(messages=3), np.zeros(3, dtype=np.int64), drawn(1)
+    )
 
 
 def test_a_matrix_has_the_messages_with_all_rows_and_means_over_the_rest() -> None:
@@ -86,8 +91,7 @@ def test_a_matrix_has_the_messages_with_all_rows_and_means_over_the_rest() -> No
     values, cluster = spread.matrix(cells, [{"method": "a"}, {"method": ["b"]}])
     assert values.tolist() == [[2.0, 5.0]]
     assert cluster.tolist() == [0]
-    with pytest.raises(InputError, match="no cell has"):
-        spread.matrix(cells, [{"method": "c"}])
+    refused(InputError, "no cell has", spread.matrix, cells, [{"method": "c"}])
 
 
 def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
@@ -100,3 +104,26 @@ def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
     alike = spread.told_apart_by_size(values, sizes=3, subsets=50)
     assert alike.estimate.max() < 0.12
     assert (alike.low < alike.high).tolist() == [True, True, False]  # all messages are one subset
+
+
+# --------------------------------------------------------------------------------- what is counted without any tensor
+@pytest.mark.parametrize("rounding", ["up", "nearest"])
+def test_sizes_of_bins_are_those_of_the_rationales(rounding: str) -> None:
+    for n in range(1, 301):
+        rationales = erasure_rationales(torch.arange(n, 0, -1.0)[None], rounding=rounding)
+        assert spread.bin_sizes(n, rounding).tolist() == rationales.sum(dim=2)[0].tolist(), n
+
+
+@pytest.mark.parametrize(("inputs", "batch", "window"), [(1, 64, 6), (11, 64, 6), (192, 64, 6), (50, 10, 4), (9, 7, 3)])
+def test_windows_are_those_of_the_fault(inputs: int, batch: int, window: int) -> None:
+    read = first_batch_fault(torch.arange(inputs * window), batch_size=batch, window=window)
+    found = spread.windows_read(inputs, batch_size=batch, window=window)
+    assert found.tolist() == torch.unique(read, dim=0).tolist()
+
+
+def test_as_many_windows_as_the_metric_says() -> None:
+    few = spread.windows_told(3)  # all in one batch: nothing slips
+    assert few["one input from end to end"] == few["different windows"] == few["inputs read"] == 3
+    assert spread.ERASURE_BINS == ERASURE_BINS
+    refused(InputError, "0 words", spread.bin_sizes, 0)
+    refused(UnknownNameError, "down", spread.bin_sizes, 5, "down")

@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,6 +130,7 @@ class _Token(NamedTuple):
     word: bool
 
 
+_VERSE = attrgetter("verse")
 _BIBLE = "data/eng/alignments/BSB/SBLGNT-BSB-manual.json"
 _GREEK, _ENGLISH = "data/sources/SBLGNT.tsv", "data/eng/targets/BSB/nt_BSB.tsv"
 
@@ -171,19 +174,11 @@ def _verses(greek: list[_Token], english: list[_Token], records: list[dict[str, 
             links[verse] += [(source, target) for source in record["source"] for target in record["target"]]
         if len(verses) > 1:
             open_ended |= verses
-    sources, targets = _by_verse(greek), _by_verse(english)
+    by_verse = [{k: [*of] for k, of in groupby(sorted(s, key=_VERSE), _VERSE)} for s in (greek, english)]
     for verse in sorted(links.keys() - open_ended):
-        source, source_words, i = _joined(sources[verse])
-        target, target_words, j = _joined(targets[verse])
+        (source, source_words, i), (target, target_words, j) = (_joined(verses[verse]) for verses in by_verse)
         linked = frozenset((i[a], j[b]) for a, b in links[verse])
         yield Gold(source, source_words, target, target_words, f"bible-{verse}", linked, linked)
-
-
-def _by_verse(tokens: list[_Token]) -> dict[str, list[_Token]]:
-    verses: dict[str, list[_Token]] = defaultdict(list)
-    for token in tokens:
-        verses[token.verse].append(token)
-    return verses
 
 
 def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]]:
@@ -198,29 +193,28 @@ def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]
 
 
 def _rwth() -> tuple[Gold, ...]:
-    require("rwth")
-    folder = data_folder() / "rwth"
-    texts, links = _lines(folder, "test.de-en"), _lines(folder, "deen.talp")
+    texts, links = _lines("rwth", "test.de-en"), _lines("rwth", "deen.talp")
     if len(texts) != len(links):
+        folder = data_folder() / "rwth"
         raise DataError(f"{folder}: test.de-en has {len(texts)} lines and deen.talp {len(links)}; get both again")
-    return tuple(
-        _gold(f"rwth-{i}", f"{folder}, line {i + 1}", text.split(" ||| "), marks.split(), first=1)
-        for i, (text, marks) in enumerate(zip(texts, links, strict=True))
-    )
+    rows = [(text.split(" ||| "), marks.split()) for text, marks in zip(texts, links, strict=True)]
+    return _numbered("rwth", "rwth", rows, first=1)
 
 
 def _xlwa() -> tuple[Gold, ...]:
-    require("xlwa")
-    folder = data_folder() / "xlwa"
-    rows = [line.rstrip("\t").split("\t") for line in _lines(folder, "bg_test.tsv")]
-    return tuple(
-        _gold(f"xlwa-bg-{i}", f"{folder}, line {i + 1}", row[:2], " ".join(row[2:]).split(), first=0)
-        for i, row in enumerate(rows)
-    )
+    rows = [line.rstrip("\t").split("\t") for line in _lines("xlwa", "bg_test.tsv")]
+    return _numbered("xlwa", "xlwa-bg", [(row[:2], " ".join(row[2:]).split()) for row in rows], first=0)
 
 
-def _lines(folder: Path, name: str) -> list[str]:
-    return read_text(folder, name).removesuffix("\n").split("\n")
+def _numbered(source: str, name: str, rows: list[tuple[list[str], list[str]]], *, first: int) -> tuple[Gold, ...]:
+    """Lines of a file, each two texts and their links."""
+    where = data_folder() / source
+    return tuple(_gold(f"{name}-{i}", f"{where}, line {i + 1}", *row, first=first) for i, row in enumerate(rows))
+
+
+def _lines(source: str, name: str) -> list[str]:
+    require(source)
+    return read_text(data_folder() / source, name).removesuffix("\n").split("\n")
 
 
 def _gold(name: str, where: str, texts: list[str], marks: list[str], *, first: int) -> Gold:

@@ -167,7 +167,6 @@ def encoder_links(
     *,
     layers: Sequence[int] | None = None,
     link: Callable[[Tensor, Tensor], Links] = mutual_argmax,
-    batch_size: int = 32,
 ) -> dict[int, tuple[Links, ...]]:
     """For each of the chosen layers (None: all), the links of each pair, by `link` between `word_vectors`."""
     chosen = _layers(model, layers)
@@ -176,7 +175,7 @@ def encoder_links(
         some = pairs[start : start + _PAIRS_AT_A_TIME]
         texts = [pair.source for pair in some] + [pair.target for pair in some]
         words = [pair.source_words for pair in some] + [pair.target_words for pair in some]
-        vectors = word_vectors(model, tokenizer, texts, words, layers=chosen, batch_size=batch_size)
+        vectors = word_vectors(model, tokenizer, texts, words, layers=chosen)
         for source, target in zip(vectors[: len(some)], vectors[len(some) :], strict=True):
             for k, layer in enumerate(chosen):
                 by_layer[layer].append(link(source[k], target[k]))

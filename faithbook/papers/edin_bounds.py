@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from faithbook.papers.edin_claims import OFF
@@ -57,12 +56,12 @@ def of_models(units: pd.DataFrame) -> pd.DataFrame:
     exact, beams, long = _searches(units)
     best = pd.concat([exact, long]).assign(search="")
     best["range"] = best["upper"] - best["lower"]
-    beyond = long.assign(search="", **{f"beyond_{end}": _beyond(long, end) for end in ENDS})
-    errors = beams.assign(**{f"error_{end}": _error(beams, end) for end in ENDS})
+    beyond = long.assign(search="", **{f"beyond_{end}": _apart(long, f"certified_{end}", end) for end in ENDS})
+    errors = beams.assign(**{f"error_{end}": _apart(beams, end, f"{end}_exact") for end in ENDS})
     frames = [
-        _long(best, _KEYS, [*ENDS, "range"]),
-        _long(beyond, _KEYS, [f"beyond_{end}" for end in ENDS]),
-        _long(errors, _KEYS, [*(f"error_{end}" for end in ENDS), "rows", "rows_exact"]),
+        best.melt(_KEYS, [*ENDS, "range"], "metric"),
+        beyond.melt(_KEYS, [f"beyond_{end}" for end in ENDS], "metric"),
+        errors.melt(_KEYS, [*(f"error_{end}" for end in ENDS), "rows", "rows_exact"], "metric"),
     ]
     return pd.concat([scores[[*_KEYS, "metric", "value"]], *frames], ignore_index=True)
 
@@ -70,10 +69,10 @@ def of_models(units: pd.DataFrame) -> pd.DataFrame:
 def of_shares(units: pd.DataFrame) -> pd.DataFrame:
     """The second table, in the same columns."""
     _, beams, _ = _searches(units.rename(columns={"classifier": "model"}))
-    flags = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
+    flags = {f"off_{end}": _apart(beams, end, f"{end}_exact") > OFF for end in ENDS}
     flags["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
     flags["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
-    return _long(beams.assign(**flags).astype(dict.fromkeys(flags, float)), _KEYS, list(flags))
+    return beams.assign(**flags).astype(dict.fromkeys(flags, float)).melt(_KEYS, list(flags), "metric")
 
 
 def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -89,10 +88,6 @@ def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataF
     return searches[short & exact], beams, searches[~short]
 
 
-def _error(beams: pd.DataFrame, end: str) -> pd.Series:
-    return (beams[end] - beams[f"{end}_exact"]).abs()
-
-
 def explained(values: pd.DataFrame) -> dict[str, list[str]]:
     """The methods of every model that the first table has scores of, random left out.
 
@@ -100,9 +95,8 @@ def explained(values: pd.DataFrame) -> dict[str, list[str]]:
     {'a': ['lime'], 'b': ['lime']}
     """
     scored = values[(values["metric"] == "aopc_morf") & (values["method"] != "random")]
-    return {
-        str(model): list(of_model) for model, of_model in scored.groupby("model", sort=False)["method"].unique().items()
-    }
+    of_models = scored.groupby("model", sort=False)["method"].unique()
+    return {str(model): list(of_model) for model, of_model in of_models.items()}
 
 
 def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[str]:
@@ -136,23 +130,22 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     units = units.rename(columns={"classifier": "model"})
     text = ["dataset", "model", "words", "id"]
     searches = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
-    searches["kind"] = np.where(
-        (searches["method"] == "merged") & (searches["candidates"] > 0), "pruned", searches["method"]
-    )
+    pruned = (searches["method"] == "merged") & (searches["candidates"] > 0)
+    searches["kind"] = searches["method"].mask(pruned, "pruned")
     searches["search"] = [_named(*row) for row in searches[["kind", "width", "candidates"]].itertuples(index=False)]
-    searches["unsure"] = (_beyond(searches, "upper") + _beyond(searches, "lower")) / 2
+    beyond = [_apart(searches, f"certified_{end}", end) for end in reversed(ENDS)]
+    searches["unsure"] = (beyond[0] + beyond[1]) / 2
     each = searches.groupby(text)
     upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
     searches["error"] = (upper - searches["upper"] + searches["lower"] - lower) / 2
     theirs = searches.loc[searches["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
     searches = searches.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
     searches["fewer"] = searches["rows_theirs"] / searches["rows"]
-    searches["short"] = (
-        searches["upper_theirs"] - searches["upper"] + searches["lower"] - searches["lower_theirs"]
-    ) / 2
+    less = searches["upper_theirs"] - searches["upper"] + searches["lower"] - searches["lower_theirs"]
+    searches["short"] = less / 2
     searches["id"] = searches["words"].astype(str) + " words, " + searches["id"]
     keys = ["dataset", "model", "words", "kind", "search", "id", "cluster"]
-    return _long(searches.assign(cluster=searches["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
+    return searches.assign(cluster=searches["id"]).melt(keys, ["error", "unsure", "rows", "fewer", "short"], "metric")
 
 
 def outdone(searches: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:
@@ -183,14 +176,10 @@ def _named(kind: str, width: float, candidates: float) -> str:
     return f"{kind}, width {width:.0f}" + (f", {candidates:.0f} words" if kind == "pruned" else "")
 
 
-def _beyond(searches: pd.DataFrame, end: str) -> pd.Series:
-    """How far the certificate reaches beyond a bound."""
-    return (searches[f"certified_{end}"] - searches[end]).abs()
+def _apart(searches: pd.DataFrame, one: str, other: str) -> pd.Series:
+    """How far two columns lie apart: a bound and its certificate or the exact one."""
+    return (searches[one] - searches[other]).abs()
 
 
 def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return units.pivot_table(index=list(keys), columns="metric", values="value", observed=True).reset_index()
-
-
-def _long(wide: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    return wide.melt(list(keys), list(metrics), "metric", "value")

@@ -8,6 +8,8 @@
 | off_lower, off_upper | 1 where the released beam of width 5 ended more than .02 from them |
 | outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
 
+What `naopc_six` kept of the paper's six models (`of_six`) comes here in the terms of the released numbers.
+
 Nothing here needs torch.
 """
 
@@ -19,14 +21,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from faithbook.papers import edin_tables
-from faithbook.papers.edin_released import MODELS
-from faithbook.papers.edin_six import printed_bounds, printed_scores
+from faithbook.papers.edin_tables import CELL, beyond, normalised, printed, released_cells, released_limits, scored_by
 from faithbook.stats.comparison import Comparison, combined
 
 OFF = 0.02
 APART = 0.05
-MODELS_RANKED = len(MODELS)
+Mean = Callable[..., Comparison]
 COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
 
 
@@ -35,7 +35,7 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
     scored = units[units["metric"].isin(["aopc", "naopc"])]
     scored = scored.assign(metric=scored["metric"] + "_" + scored["kind"])
     ends = units[units["metric"].isin(["lower", "upper"])]
-    limits = edin_tables.released_limits()
+    limits = released_limits()
     beam = limits[(limits.search == "beam") & (limits.length == "short")]
     parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam)]
     values = pd.concat(parts, ignore_index=True)
@@ -45,7 +45,7 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
 
 def outside_values(units: pd.DataFrame) -> pd.DataFrame:
     """`outside` for the models of the values that `naopc_released` keeps: apart, for it is of long texts too."""
-    limits = edin_tables.released_limits()
+    limits = released_limits()
     return outside(limits[limits.model.isin(units.model.unique())])
 
 
@@ -69,13 +69,12 @@ def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
 
 def outside(limits: pd.DataFrame) -> pd.DataFrame:
     """Of every text and model the share of released NAOPC outside [0, 1]; long texts have ids of their own."""
-    by = edin_tables.scored_by(limits)
-    cells = edin_tables.released_cells().rename(columns={"aopc": "value"})
+    by = scored_by(limits)
+    cells = released_cells().rename(columns={"aopc": "value"})
     cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
-    naopc = edin_tables.normalised(cells, by, aopc="value")
-    beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
+    naopc = normalised(cells, by, aopc="value")
     keys = ["dataset", "length", "model", "id"]
-    texts = cells.assign(value=beyond).groupby(keys)["value"].mean().reset_index()
+    texts = cells.assign(value=beyond(naopc)).groupby(keys)["value"].mean().reset_index()
     name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
     return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
 
@@ -88,12 +87,7 @@ def published_values() -> pd.DataFrame:
 
 
 def moved(
-    mean: Callable[..., Comparison],
-    kind: str,
-    methods: Sequence[str],
-    models: Sequence[str],
-    naopc: str = "naopc_{}",
-    **labels: object,
+    mean: Mean, kind: str, methods: Sequence[str], models: Sequence[str], naopc: str = "naopc_{}", **labels: object
 ) -> Comparison:
     """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
     `naopc`: which one is the normalised score of a kind."""
@@ -111,7 +105,7 @@ def between_models(bounds: Sequence[Comparison]) -> Comparison:
     return combined(lambda means: means.std(axis=-1), bounds)
 
 
-def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:
+def unlike(values: np.ndarray, models: int) -> np.ndarray:
     """One minus the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
 
     `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.
@@ -120,3 +114,66 @@ def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:
     plain, scaled = (x - x.mean(axis=-1, keepdims=True) for x in (plain, scaled))
     norm = np.sqrt((plain**2).sum(axis=-1) * (scaled**2).sum(axis=-1))
     return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))
+
+
+# ------------------------------------------------------------------------------------------------------- the six models
+_STATISTICS = {"lower_bound_mean": "lower", "upper_bound_mean": "upper", "range_mean": "range"}  # published: ours
+_PRINTED = [*CELL[:3], "method", "metric", "value"]
+NEAR = 1e-3
+"""Two answers to one text are the same where they differ by less: the released ones are rounded to half precision."""
+
+
+def of_six(units: pd.DataFrame) -> pd.DataFrame:
+    """The values of single texts, with `range` beside `lower` and `upper` of every search; classifiers are `model`.
+
+    A text is identified by dataset, length and id.
+    """
+    units = units.rename(columns={"classifier": "model"})
+    units["cluster"] = units["length"] + " " + units["cluster"]  # a short text and a long one may have one id
+    ends = _wide(units, ["lower", "upper"], "method").reset_index()
+    keys = ["cluster", "seed"]
+    labels = units.drop_duplicates(CELL)[[*CELL, *keys]]
+    between = ends.assign(metric="range", value=ends["upper"] - ends["lower"]).merge(labels, on=CELL)
+    return pd.concat([units, between[[*CELL, *keys, "method", "metric", "value"]]], ignore_index=True)
+
+
+def printed_bounds() -> pd.DataFrame:
+    """The published mean bounds over all texts: dataset, length, model, method (the search), metric, value."""
+    table = printed("naopc_released_bounds").query("subset == 'all'")
+    table = table.assign(metric=table["statistic"].map(_STATISTICS), method=table["search"])
+    return table.dropna(subset="metric")[_PRINTED]
+
+
+def printed_scores() -> pd.DataFrame:
+    """The published mean scores in the same columns."""
+    table = printed("naopc_released_scores")
+    return table[table["metric"].str.match("n?aopc_")][_PRINTED]
+
+
+def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per text and model that was released too: p_full, words, lower and upper, and the released ones
+    (`_theirs`).
+
+    Bounds are those that NAOPC is taken with: exact for short texts, a beam's for long ones.
+    """
+    facts = _wide(frame, ["p_full", "words"])
+    used = frame[frame["method"] == frame["length"].map({"short": "exact", "long": "beam"})]
+    ours = facts.join(_wide(used, ["lower", "upper"])).reset_index().astype({"id": int})
+    theirs = scored_by(released_limits())[[*CELL, "p_full", "words", "lower", "upper"]]
+    return ours.merge(theirs, on=CELL, suffixes=("", "_theirs"), validate="one_to_one")
+
+
+def agreement(both: pd.DataFrame) -> pd.DataFrame:
+    """By data set, length and model: how near two runs of one model on the same texts are to each other."""
+    far = {f"{name}_apart": (both[name] - both[f"{name}_theirs"]).abs() for name in ("p_full", "lower", "upper")}
+    same = {"same_p": far["p_full_apart"] < NEAR, "same_words": both["words"] == both["words_theirs"]}
+    cells = both.assign(**far, **same).groupby(CELL[:3], sort=False)
+    means = cells[["same_p", "same_words", "lower_apart", "upper_apart"]].mean()
+    means.insert(0, "n", cells.size())
+    means.insert(2, "p_apart", cells["p_full_apart"].max())
+    return means.reset_index()
+
+
+def _wide(frame: pd.DataFrame, metrics: list[str], *keys: str) -> pd.DataFrame:
+    """The values of some metrics, one column each, by text and model."""
+    return frame[frame["metric"].isin(metrics)].pivot(index=[*CELL, *keys], columns="metric", values="value")

@@ -8,9 +8,12 @@ Shape letters: B inputs, F features, S erased copies, N features of one input.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from captum.attr import KernelShap
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import trange
 
 from faithlib.attribution import attribute
@@ -18,7 +21,7 @@ from faithlib.attribution.texts import pooled
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
-_SEEDS = 2**63
+Answers = Callable[[Tensor], Tensor]
 METHODS = (
     *("attention", "attingrad", "deeplift", "input_x_gradient", "integrated_gradients"),
     *("kernel_shap", "lime", "occlusion", "random"),
@@ -33,25 +36,33 @@ def kernel_shap(perturber: Perturber, *, n_samples: int, seed: int = 0) -> Tenso
     `n_samples` rows per input, the whole and the empty text among them, minus those that were drawn twice. What is
     drawn depends on the seed and the input's content alone.
     """
+
+    def explain(answers: Answers, key: int, n: int) -> Tensor:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed((key + seed) % 2**63)
+            asked = {"n_samples": n_samples, "perturbations_per_eval": n_samples}
+            return KernelShap(answers).attribute(torch.ones(1, n), **asked)[0]
+
+    return one_by_one(perturber, explain, "KernelSHAP")
+
+
+def one_by_one(perturber: Perturber, explain: Callable[[Answers, int, int], Tensor], name: str) -> Tensor:
+    """Scores [B, F] by what explains one input: from its answers to copies [S, N] (above 0: the feature stays), the key
+    of its content and N, to its scores [N]. An input of one feature has nothing to draw: all there is belongs to it."""
     inputs = perturber.inputs
     scores = torch.zeros(inputs.feature_mask.shape)
-    for i in trange(len(scores), desc="KernelSHAP", leave=False):
+    for i in trange(len(scores), desc=name, leave=False):
         n = int(inputs.feature_mask[i].sum())
-        if n < 2:  # nothing to draw: all there is belongs to the one word
-            scores[i, :n] = (perturber.full[i] - perturber.empty[i]).cpu()
-            continue
 
         def answers(copies: Tensor, i: int = i, n: int = n) -> Tensor:
             keep = torch.zeros(len(copies), scores.shape[1], dtype=torch.bool)
             keep[:, :n] = copies > 0
             return perturber.keep_rows(torch.full((len(copies),), i), keep).cpu()
 
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed((inputs.keys()[i] + seed) % _SEEDS)
-            explained = KernelShap(answers).attribute(
-                torch.ones(1, n), n_samples=n_samples, perturbations_per_eval=n_samples
-            )
-        scores[i, :n] = explained[0].float()
+        if n < 2:
+            scores[i, :n] = (perturber.full[i] - perturber.empty[i]).cpu()
+        else:
+            scores[i, :n] = explain(answers, inputs.keys()[i], n).float()
     return scores
 
 
@@ -102,7 +113,8 @@ def as_coded(
         return fitted[0].cpu(), kernel_shap(asked, n_samples=n, seed=seed)[0]
 
     gradient, attention = lengths("input_x_gradient"), attribute("attention", model, pieces)
-    fitted, shapley = (_stacked(rows, pieces) for rows in zip(*map(sampled, range(len(pieces))), strict=True))
+    both = zip(*map(sampled, range(len(pieces))), strict=True)
+    fitted, shapley = (pad_sequence(list(rows), batch_first=True) for rows in both)
     occluded = attribute("occlusion", model, pieces, target=target, output="logit", erase="mask")
     scores = (
         *(attention, attention * gradient, lengths("deeplift", baseline="mask", rules="captum"), gradient),
@@ -110,13 +122,6 @@ def as_coded(
         attribute("random", model, pieces, seed=seed),
     )
     return {name: _of_words(one.abs(), pieces, inputs) for name, one in zip(METHODS, scores, strict=True)}
-
-
-def _stacked(rows: tuple[Tensor, ...], pieces: TextInputs) -> Tensor:
-    scores = torch.zeros(pieces.feature_mask.shape)
-    for place, row in zip(scores, rows, strict=True):
-        place[: len(row)] = row
-    return scores
 
 
 def _of_words(scores: Tensor, pieces: TextInputs, inputs: TextInputs) -> Tensor:

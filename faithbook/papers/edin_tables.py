@@ -83,15 +83,10 @@ def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataF
     """Of how many rows of a compared table ours is another number, and how far at most, by cause; `within`: the
     tolerance of a rule that has another than half of the last printed digit."""
     known = table[table.ours.notna()]
-    gap = _gap(known)
+    gap = (known.ours - known.value).abs()
     off = ~known.match if within is None else gap > within * (1 + 1e-9)
     by_cause = gap[off].groupby(known.cause[off]).agg(["size", "max"]).sort_values("size", ascending=False)
-    by_cause = by_cause.rename(columns={"size": "numbers", "max": "at most apart"})
-    return by_cause.round(4).reset_index()
-
-
-def _gap(table: pd.DataFrame) -> pd.Series:
-    return (table.ours - table.value).abs()
+    return by_cause.set_axis(["numbers", "at most apart"], axis=1).round(4).reset_index()
 
 
 # ----------------------------------------------------------------------------------------------------- released values
@@ -130,7 +125,7 @@ def too_high(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     theirs = theirs.merge(beam.rename(columns={"upper": "upper_beam"}), on=CELL)
     theirs["excess"] = theirs.upper - theirs.upper_ours
     columns = ["dataset", "model", "id", "words", "p_full", "upper_ours", "upper", "upper_beam", "excess"]
-    return theirs.loc[theirs.excess > EXACT, columns].sort_values("excess", ascending=False, ignore_index=True)
+    return theirs[theirs.excess > EXACT][columns].sort_values("excess", ascending=False, ignore_index=True)
 
 
 def limit_means(limits: pd.DataFrame) -> pd.DataFrame:
@@ -141,10 +136,9 @@ def limit_means(limits: pd.DataFrame) -> pd.DataFrame:
         seconds_per_input_mean=limits.seconds,
     ).rename(columns={"lower": "lower_bound_mean", "upper": "upper_bound_mean"})
     names = [column for column in table.columns if column.endswith("_mean")]
-    subsets = {"all": table, "probability_above_0.5": table[table.p_full > 0.5]}
+    both = pd.concat([table.assign(subset="all"), table[table.p_full > 0.5].assign(subset="probability_above_0.5")])
     keys = ["dataset", "length", "model", "search", "subset", "statistic"]
-    parts = [part.assign(subset=name).melt([*keys[:-1], "id"], names, "statistic") for name, part in subsets.items()]
-    cells = pd.concat(parts, ignore_index=True).groupby(keys, observed=True).value
+    cells = both.melt([*keys[:-1], "id"], names, "statistic").groupby(keys, observed=True).value
     return cells.agg(value="mean", spread="std", n="count").reset_index()
 
 
@@ -185,6 +179,11 @@ def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = n
     return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
 
 
+def beyond(naopc: pd.Series) -> pd.Series:
+    """1 where a score lies outside [0, 1]."""
+    return ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
+
+
 def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
     """The limits that the published NAOPC divides by: exact ones of short texts, those of beam 5 of long ones."""
     return limits[(limits.search == "exact") | (limits.length == "long")]
@@ -198,12 +197,11 @@ def score_means(cells: pd.DataFrame, naopc: pd.Series, aopc: str = "aopc") -> pd
     return long.assign(metric=long.score + "_" + long.kind).drop(columns=["score", "kind"])
 
 
-def outside_shares(cells: pd.DataFrame, naopc: pd.Series, *, tolerance: float = 1e-6) -> pd.DataFrame:
+def outside_shares(cells: pd.DataFrame, naopc: pd.Series) -> pd.DataFrame:
     """Share of all cells of a data set and length whose NAOPC lies outside [0, 1], in the published columns; missing
     ones lie inside."""
-    out = ((naopc < -tolerance) | (naopc > 1 + tolerance)).astype(float)
     keys = ["dataset", "length", "kind"]
-    shares = cells[keys].assign(value=out).groupby(keys, observed=True).value.mean().reset_index()
+    shares = cells[keys].assign(value=beyond(naopc)).groupby(keys, observed=True).value.mean().reset_index()
     metric = "share_of_cells_outside_0_1_naopc_" + shares.kind
     return shares.assign(metric=metric, model="all", method="all").drop(columns="kind")
 
@@ -255,12 +253,9 @@ def ranking_taus(means: pd.DataFrame) -> pd.DataFrame:
             names = [(dataset, length, f"{score}_{kind}") for score in ("aopc", "naopc")]
             both = [wide.xs(one, level=[*CELL[:2], "metric"]).to_numpy() for one in names]
             about = {"dataset": dataset, "length": length, "metric": kind}
-            for ranking in RANKINGS:
-                plain, scaled = both if ranking == RANKINGS[0] else (values.T for values in both)
-                taus = tau_b(plain, scaled)
+            for ranking, taus in zip(RANKINGS, (tau_b(*both), tau_b(*(values.T for values in both))), strict=True):
                 rows.append(about | {"ranking": ranking, "value": taus.mean(), "spread": taus.std(ddof=1)})
-            flipped = flipped_share(*both)
-            rows.append(about | {"ranking": "model_pairs_within_method", "value": flipped})
+            rows.append(about | {"ranking": "model_pairs_within_method", "value": flipped_share(*both)})
     return pd.DataFrame(rows)
 
 
@@ -275,11 +270,8 @@ def taus_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -
     exact_own, exact_theirs = scored_by(with_ours(limits, exact)), scored_by(limits)
     beam = limits[limits.search == "beam"]
     by_variant = {}
-    for name, by_exact, no_range in (
-        ("ours", exact_own, np.nan),
-        ("zero", exact_own, 0.0),
-        ("files", exact_theirs, 0.0),
-    ):
+    variants = {"ours": (exact_own, np.nan), "zero": (exact_own, 0.0), "files": (exact_theirs, 0.0)}
+    for name, (by_exact, no_range) in variants.items():
         parts = []
         for bounds, by in (("beam", beam), ("exact", by_exact[by_exact.length == "short"])):
             part = cells[cells.length.isin(by.length)].reset_index(drop=True)
@@ -311,39 +303,29 @@ def beam_errors(limits: pd.DataFrame) -> pd.DataFrame:
 def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     """Of every width: Pearson's r of found and exact limits, mean and largest difference, share within .001, and mean
     seconds (the mean of the twelve means of a model and data set), in the published columns."""
-    rows = []
-    for (width, bound), part in errors.groupby(["width", "bound"]):
-        gap = (part.ended - part.exact).abs()
-        values = {
-            "pearson": np.corrcoef(part.ended, part.exact)[0, 1],
-            "absolute_difference_mean": gap.mean(),
-            "absolute_difference_max": gap.max(),
-            "share_within_0.001": (gap < 1e-3).mean(),
-        }
-        rows += [{"beam_size": str(width), "bound": bound, "statistic": s, "value": v} for s, v in values.items()]
+    gap = (errors.ended - errors.exact).abs()
+    cells = errors.assign(gap=gap, near=gap < 1e-3).groupby(["width", "bound"])
+    found = cells.gap.agg(absolute_difference_mean="mean", absolute_difference_max="max")
+    found = found.assign(**{"share_within_0.001": cells.near.mean()})
+    found["pearson"] = [part.ended.corr(part.exact) for _, part in cells]
     seconds = errors[errors.bound == "upper"].groupby(["width", "dataset", "model"]).seconds.mean()
-    timed = seconds.groupby("width").mean()
-    rows += [
-        {"beam_size": str(w), "bound": "both", "statistic": "seconds_per_input_mean", "value": v}
-        for w, v in timed.items()
-    ]
-    return pd.DataFrame(rows).assign(comparison="beam_vs_exact")
+    timed = seconds.groupby("width").mean().rename("value").reset_index()
+    timed = timed.assign(bound="both", statistic="seconds_per_input_mean")
+    both = pd.concat([found.reset_index().melt(["width", "bound"], var_name="statistic"), timed])
+    return both.assign(beam_size=both.pop("width").astype(str), comparison="beam_vs_exact")
 
 
-def first_texts(dataset: str, most: int = 99) -> list[int]:
-    """The ids of the first long texts of a data set, in the order of the authors' file."""
-    texts = read_packed("texts").query("length == 'long'")
-    return texts[(texts.dataset == dataset) & (texts.place < most)].id.tolist()
+def first_texts(dataset: str) -> list[int]:
+    """The ids of the first 99 long texts of a data set, in the order of the authors' file."""
+    return read_packed("texts").query("length == 'long' and dataset == @dataset and place < 99").id.tolist()
 
 
 def growing_beams(limits: pd.DataFrame) -> pd.DataFrame:
     """Mean limits of the first 99 long texts at width 5, over six models, in the published columns."""
     long = limits[limits.length == "long"]
-    rows = []
-    for dataset in LONG:
-        part = long[(long.dataset == dataset) & long.id.isin(first_texts(dataset))]
-        rows += [{"dataset": dataset, "bound": bound, "value": part[bound].mean()} for bound in ("upper", "lower")]
-    return pd.DataFrame(rows).assign(comparison="increasing_beams", beam_size="5", statistic="bound_mean")
+    first = pd.concat([long[(long.dataset == name) & long.id.isin(first_texts(name))] for name in LONG])
+    means = first.groupby("dataset")[["upper", "lower"]].mean().reset_index().melt("dataset", var_name="bound")
+    return means.assign(comparison="increasing_beams", beam_size="5", statistic="bound_mean")
 
 
 VARIANTS = {
@@ -367,20 +349,15 @@ def variant_means(errors: pd.DataFrame, *, fewest: int = 7) -> pd.DataFrame:
     long = errors[errors.words >= fewest]
     n = len(long.drop_duplicates(["dataset", "model", "id"]))
     shrink = np.sqrt(max(0.0, 1 - 600 / max(n, 1)) / 600)
-    rows = []
-    for (search, width), part in long.groupby(["search", "width"]):
-        named = [name for name, ours in VARIANTS.items() if ours == search]
-        values = {("both", "model_rows_per_input_mean"): part.rows.astype(float)}
-        for bound in ("upper", "lower"):
-            values[bound, "error_mean"] = part[f"{bound}_error"]
-            values[bound, "share_exact"] = (part[f"{bound}_error"] < SINGLE).astype(float)
-        rows += [
-            {"search_variant": name, "beam_size": str(width), "bound": bound, "statistic": statistic}
-            | {"value": each.mean(), "spread": each.std() * shrink}
-            for name in named
-            for (bound, statistic), each in values.items()
-        ]
-    return pd.DataFrame(rows).assign(comparison="beam_variants")
+    columns = {("both", "model_rows_per_input_mean"): long.rows.astype(float)}
+    for bound in ("upper", "lower"):
+        error = long[f"{bound}_error"]
+        columns |= {(bound, "error_mean"): error, (bound, "share_exact"): (error < SINGLE).astype(float)}
+    cells = pd.DataFrame(columns).groupby([long.search, long.width])
+    means, spreads = (each.stack([0, 1], future_stack=True) for each in (cells.mean(), cells.std() * shrink))
+    table = pd.DataFrame({"value": means, "spread": spreads}).rename_axis(["search", "width", "bound", "statistic"])
+    table = table.reset_index().merge(pd.DataFrame(VARIANTS.items(), columns=["search_variant", "search"]))
+    return table.assign(beam_size=table.pop("width").astype(str), comparison="beam_variants").drop(columns="search")
 
 
 def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
@@ -392,16 +369,12 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     variants = variant_means(searched_errors(beams, exact))
     recomputed = [beam_statistics(beam_errors(limits)), growing_beams(limits), variants.drop(columns="spread")]
     table = printed("naopc_released_beam")
-    parts = []
-    for part in recomputed:
-        kind = part.comparison.iloc[0]
-        parts.append(compared(table[table.comparison == kind], ours=part))
-    judged_parts = [judged(part, {}) for part in parts]
-    table = pd.concat(judged_parts, ignore_index=True)
+    parts = [compared(table[table.comparison == part.comparison.iloc[0]], ours=part) for part in recomputed]
+    table = pd.concat([judged(part, {}) for part in parts], ignore_index=True)
     keys = ["search_variant", "beam_size", "bound", "statistic", "comparison"]
     table = table.merge(variants[[*keys, "spread"]].rename(columns={"spread": "sampling"}), on=keys, how="left")
     sampled = table.comparison == "beam_variants"
-    near = _gap(table) <= 2 * table.sampling + table.tolerance
+    near = (table.ours - table.value).abs() <= 2 * table.sampling + table.tolerance
     table["match"] = table.match.where(~sampled, near)
     missing = table.ours.isna()
     length = table.statistic == "length_mean"
@@ -432,5 +405,4 @@ def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
 
 def lengths(length: str = "long") -> pd.DataFrame:
     """Words of each released text, as blanks separate them: dataset, id, words."""
-    texts = read_packed("texts")
-    return texts[texts.length == length][["dataset", "id", "words"]].reset_index(drop=True)
+    return read_packed("texts").query("length == @length")[["dataset", "id", "words"]].reset_index(drop=True)

@@ -134,14 +134,12 @@ def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
         every = [plain for plain, _ in small.orders.values()]
         row = {"model": name, "n (orders)": len(every), "whole text": small.answers[left([])]}
         row |= {"no words": small.answers[left(range(N))]}
-        for end, by_formula, by_search, tried in zip(
-            ("lower", "upper"), formula, small.bounds, (min(every), max(every)), strict=True
-        ):
+        ends = zip(("lower", "upper"), formula, small.bounds, (min(every), max(every)), strict=True)
+        for end, by_formula, by_search, tried in ends:
             _agree(name, end, {"formula and search": (by_formula, by_search), "all orders": (by_search, tried)})
             row |= {f"{end}, formula": by_formula, f"{end}, search": by_search}
         mean = float(small.naopc.mean())
-        if name in CHANCE:
-            _agree(name, "mean NAOPC", {"all orders": (mean, CHANCE[name])})
+        _agree(name, "mean NAOPC", {"all orders": (mean, CHANCE.get(name, mean))})
         rows.append(row | {"mean AOPC": np.mean(every), "mean NAOPC": mean})
     return pd.DataFrame(rows)
 

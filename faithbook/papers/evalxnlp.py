@@ -231,11 +231,8 @@ def released_scores(texts: Sequence[Text], ours: Mapping[str, ArrayLike]) -> pd.
         for number, text in enumerate(texts)
     ]
     undivided = np.asarray(ours["soft_nc"], dtype=float) * [text.room for text in texts]
-    rows += [
-        {"metric": "soft_nc", "change": "not divided by the room", "text": number, "value": value}
-        for number, value in enumerate(undivided)
-    ]
-    return pd.DataFrame(rows)
+    soft = {"metric": "soft_nc", "change": "not divided by the room"}
+    return pd.DataFrame([*rows, *(soft | {"text": i, "value": value} for i, value in enumerate(undivided))])
 
 
 def _padded(scores: Array, longest: int) -> Array:
@@ -256,21 +253,17 @@ def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
 
 def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
     """Mean accuracy at every share, with intervals: cells over curve, method, share as a frame of points."""
-    keys = [(metric, method, share) for metric in shares for method in methods for share in shares[metric]]
-    means = {
-        (curve, method, share): curves.mean(curve=curve, method=method, share=share) for curve, method, share in keys
-    }
+    keys = [(curve, method, share) for curve, those in shares.items() for method in methods for share in those]
+    means = {key: curves.mean(**dict(zip(("curve", "method", "share"), key, strict=True))) for key in keys}
     return listed(means, ["metric", "method", "share"])
 
 
 def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Estimate, Estimate]:
     """ERASER's IOU-F1 over spans, and the share of texts whose IOU is at least one half, for top-k rationales."""
-    rows = []
-    for number, text in enumerate(texts):
-        found = rationale(text.scores, k)
-        rows.append({"text": number, "which": "spans", "value": span_f1(found, text.marks)})
-        rows.append({"text": number, "which": "texts", "value": float(overlap(found, text.marks) >= 0.5)})
-    cells = Conditions.of(pd.DataFrame(rows), over=["which"], unit="text", bounds=(0, 1))
+    both = [(rationale(text.scores, k), text.marks) for text in texts]
+    values = {"spans": [span_f1(*one) for one in both], "texts": [float(overlap(*one) >= 0.5) for one in both]}
+    frame = pd.DataFrame(values).rename_axis("text").reset_index().melt("text", var_name="which")
+    cells = Conditions.of(frame, over=["which"], unit="text", bounds=(0, 1))
     return cells.mean(which="spans"), cells.mean(which="texts")
 
 
@@ -283,15 +276,11 @@ def as_released(
     released code runs (`released_soft` of a text, `released_curves`).
     """
     replaced = [released_soft(p, part) for p, (_, part) in zip(p_full, soft.groupby("text"), strict=True)]
-    drawn = [
-        {"metric": metric, "change": TOGETHER, "text": number, "value": value}
-        for number, pair in enumerate(replaced)
-        for metric, value in zip(("soft_ns", "soft_nc"), pair, strict=True)
-    ]
+    drawn = pd.DataFrame(replaced, columns=["soft_ns", "soft_nc"]).rename_axis("text").reset_index()
+    drawn = drawn.melt("text", var_name="metric").assign(change=TOGETHER).sort_values("text", kind="stable")
     scored = released_scores(texts, {"soft_nc": ours["soft_nc"].to_numpy()})
-    found = pd.concat([scored, pd.DataFrame(drawn), released_curves(curves)], ignore_index=True)
-    asked = zip(found["text"].tolist(), found["metric"].tolist(), strict=True)
-    here = [float(ours[metric].to_dict()[text]) for text, metric in asked]
+    found = pd.concat([scored, drawn, released_curves(curves)], ignore_index=True)
+    here = [float(ours[row.metric].to_dict()[row.text]) for row in found.itertuples()]
     return found.assign(here=here, moved=found["value"] - here)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm.auto import trange
 
+from faithbook.papers.edin_methods import Answers, one_by_one
 from faithlib.errors import InputError, require
 from faithlib.perturb import Perturber
 
@@ -42,26 +42,19 @@ def partition_shap(perturber: Perturber, *, max_evals: int = 500) -> Tensor:
     """
     if max_evals < 2:
         raise InputError(f"max_evals {max_evals}: expected at least 2, the input itself and nothing of it")
-    shap, inputs = require("shap", extra="book"), perturber.inputs
-    scores = torch.zeros(inputs.feature_mask.shape)
-    for i in trange(len(scores), desc="PartitionSHAP", leave=False):
-        n = int(inputs.feature_mask[i].sum())
-        if n < 2:  # no tree: all there is belongs to the one word
-            scores[i, :n] = (perturber.full[i] - perturber.empty[i]).cpu()
-            continue
+    shap = require("shap", extra="book")
 
-        def answers(copies: NDArray[np.float64], i: int = i, n: int = n) -> NDArray[np.float64]:
-            keep = torch.zeros(len(copies), scores.shape[1], dtype=torch.bool)
-            keep[:, :n] = torch.from_numpy(copies > 0)
-            return perturber.keep_rows(torch.full((len(copies),), i), keep).double().cpu().numpy()
+    def explain(answers: Answers, key: int, n: int) -> Tensor:
+        def in_arrays(copies: NDArray[np.float64]) -> NDArray[np.float64]:
+            return answers(torch.from_numpy(copies)).double().numpy()
 
         masker = shap.maskers.Partition(np.zeros((1, n)), clustering=halves(n))
-        with _own_draws(inputs.keys()[i]):
-            explained = shap.PartitionExplainer(answers, masker)(
-                np.ones((1, n)), max_evals=max_evals, batch_size=_TOGETHER, silent=True
-            )
-        scores[i, :n] = torch.from_numpy(explained.values[0]).float()
-    return scores
+        asked = {"max_evals": max_evals, "batch_size": _TOGETHER, "silent": True}
+        with _own_draws(key):
+            explained = shap.PartitionExplainer(in_arrays, masker)(np.ones((1, n)), **asked)
+        return torch.from_numpy(explained.values[0])
+
+    return one_by_one(perturber, explain, "PartitionSHAP")
 
 
 def halves(n: int) -> NDArray[np.float64]:

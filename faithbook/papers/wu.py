@@ -148,9 +148,8 @@ def agreement(*methods: str, datasets: Collection[str] | None = None) -> Callabl
         chosen = frame[frame["method"].isin(methods) & (frame["draw"] == 0)]
         if datasets is not None:
             chosen = chosen[chosen["dataset"].isin(list(datasets))]
-            if chosen.empty:
-                return {}
-        return rank_agreement(chosen, list(SIGN), inside=["model", "method"])
+        none = datasets is not None and chosen.empty
+        return {} if none else rank_agreement(chosen, list(SIGN), inside=["model", "method"])
 
     return of
 
@@ -169,9 +168,9 @@ def transformers(datasets: Collection[str]) -> pd.DataFrame:
         return facts
     facts = facts[facts["dataset"].isin(list(datasets)) & (facts["classifier"] != "lite0")]  # no transformer
     low, high = wilson_ends(facts["accuracy"], facts["test_size"])
-    facts = facts.rename(columns={"classifier": "model", "train_size": "learnt from", "test_size": "n"})
+    names = {"classifier": "model", "train_size": "learnt from", "test_size": "n"}
     columns = ["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]
-    return facts.assign(low=low, high=high)[columns]
+    return facts.rename(columns=names).assign(low=low, high=high)[columns]
 
 
 # --------------------------------------------------------------------------------------------------------------- claims

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -163,7 +164,7 @@ class Rows:
         """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
         has a value. Raises UnknownNameError for a label that the cells do not have.
         """
-        named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1], "output": [output, "none"]}
+        named = {**self.fixed, **labels, **_row(row), "output": [output, "none"]}
         try:
             return self.measured.mean(**named)
         except UnknownNameError:
@@ -219,7 +220,7 @@ class Rows:
             ends = {floor: gap.interval() for floor, gap in gaps.items()}
             over = min(ends, key=lambda floor: ends[floor].estimate)
             enough = min(gap.clusters for gap in gaps.values()) >= FEWEST_CLUSTERS
-            lead = {"method": row[0], "aggregation": row[1], "over": row_label(*over), **vars(ends[over])}
+            lead = {**_row(row), "over": row_label(*over), **vars(ends[over])}
             lead |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
             leads.append(lead | {"below": enough and any(end.high < 0 for end in ends.values())})
         return pd.DataFrame(leads, columns=["method", "aggregation", *_LEADS])
@@ -237,10 +238,10 @@ class Rows:
         models = [] if "model" not in self.printed.columns else list(dict.fromkeys(self.printed["model"]))
         if len(models) != 2:
             return None
-        named = [{**self.fixed, **labels, "output": output, "model": model} for model in models]
+        where = {**self.fixed, **labels, "output": output}
         first, second = (
-            {row_label(*row): self.measured.published(**one, method=row[0], aggregation=row[1]) for row in THIRTEEN}
-            for one in named
+            {row_label(*row): self.measured.published(**(where | _row(row) | {"model": model})) for row in THIRTEEN}
+            for model in models
         )
         return first, second
 
@@ -258,20 +259,18 @@ class Rows:
         """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
         worse than the margin of the claim's rule."""
         parts: dict[str, Comparison] = {}
-        rule = analysis_plan.rule(claim)
+        rule, (first, *_) = analysis_plan.rule(claim), OUTPUT_NAMES
         margin = rule.margin or 0.0
-        for method in AGGREGATED:
-            for output in OUTPUT_NAMES:
-                where = f"{row_label(method, 'none')}, {self._where(output)}"
-                if method in ONE_VALUE:
-                    if output != next(iter(OUTPUT_NAMES)):
-                        continue
-                    where = f"{row_label(method, 'none')}, both outputs"
-                gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
-                if level(method, output):
-                    parts[f"mean minus L2 plus {margin:g}, {where}"] = -gain + (rule.threshold + margin)
-                else:
-                    parts[f"L2 minus mean, {where}"] = gain
+        for method, output in product(AGGREGATED, OUTPUT_NAMES):
+            once = method in ONE_VALUE
+            if once and output != first:
+                continue
+            where = f"{row_label(method, 'none')}, {'both outputs' if once else self._where(output)}"
+            gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
+            if level(method, output):
+                parts[f"mean minus L2 plus {margin:g}, {where}"] = -gain + (rule.threshold + margin)
+            else:
+                parts[f"L2 minus mean, {where}"] = gain
         return parts
 
     def loss_over_top(self, but: Collection[Row | str], **labels: object) -> Parts:
@@ -289,10 +288,10 @@ class Rows:
         return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
 
 
-def leaders(rows: Rows, output: str, of: Callable[[Comparison], float]) -> str:
-    """The rows with the highest value, all that tie; "none" where nothing has one."""
-    values = {row: of(rows(row, output)) for row in THIRTEEN}
-    return ", ".join(row_label(*row) for row, value in values.items() if value == max(values.values())) or "none"
+def leaders(values: Sequence[float]) -> str:
+    """Which of the thirteen have the highest of these values, all that tie; "none" where nothing has one."""
+    best = max(values)
+    return ", ".join(row_label(*row) for row, value in zip(THIRTEEN, values, strict=True) if value == best) or "none"
 
 
 def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
@@ -301,9 +300,11 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     The two are measured on different texts, whose draws are independent: those of the second are taken backwards.
     """
     one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
-    entry: dict[str, object] = {}
-    for whose, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
-        entry |= {f"leads rho, {whose}": leaders(first, output, of), f"leads MAP, {whose}": leaders(second, output, of)}
+    entry: dict[str, object] = {
+        f"leads {name}, {whose}": leaders([of(pair) for pair in side])
+        for whose, of in (("published", attrgetter("published")), ("ours", attrgetter("ours.point")))
+        for name, side in (("rho", one), ("MAP", two))
+    }
     entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
     backwards = [replace(pair.ours, draws=pair.ours.draws[::-1]) for pair in two]
     return entry | row_of(tau_of([pair.ours for pair in one], backwards))
@@ -312,7 +313,12 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
 # -------------------------------------------------------------------------------------------------------- under erasure
 def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str, object]]:
     """The cells of rows with outputs, as labels."""
-    return [{**fixed, "method": m, "aggregation": how, "output": [output, "none"]} for (m, how), output in rows]
+    return [{**fixed, **_row(row), "output": [output, "none"]} for row, output in rows]
+
+
+def _row(row: Row) -> dict[str, str]:
+    """A row as labels."""
+    return dict(zip(KEYS, row, strict=False))
 
 
 def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
@@ -327,15 +333,10 @@ def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: objec
 
 
 def spread_beside(
-    measured: Scores,
-    take: Callable[[Signal], Estimate],
-    rows: Iterable[tuple[Row, str]],
-    *,
-    printed: float,
-    **fixed: object,
+    measured: Scores, take: Callable[[Signal], Estimate], rows: Iterable[tuple[Row, str]], printed: float, **at: object
 ) -> Comparison:
-    """One of the quantities of a spread, beside the printed one."""
-    return Comparison(take(signal_of(measured.cells, rows, **fixed)), printed, measured.evidence())
+    """One of the quantities of a spread, beside the printed one; `at`: labels of its cells."""
+    return Comparison(take(signal_of(measured.cells, rows, **at)), printed, measured.evidence())
 
 
 def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:

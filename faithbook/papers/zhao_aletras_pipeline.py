@@ -7,9 +7,10 @@ and how much of the way from our numbers to the printed ones each step explains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,16 @@ from faithbook.judge import materials
 from faithbook.judge.published import table
 from faithbook.judge.scores import Scores
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras import RELEASED, SQUARED, replay_name, subsets
-from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
-from faithbook.papers.zhao_aletras_sizes import ALL_WEIGHTS, SIZES, of_largest
-from faithbook.show.labels import label
+from faithbook.papers.zhao_aletras import ALL_WEIGHTS, RELEASED, SIZES, SQUARED, of_largest, replay_name, subsets
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, PAIRS, TIE, WIN
+from faithbook.show.figures import OURS, PUBLISHED
+from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ends_of, listed, row_of
+from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 
 METRICS = ("nc", "ns", "soft_nc", "soft_ns")
-PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 OWN = ("sst", "ag", "evinf", "multirc")
 LONG = ("evinf", "multirc", "section", "pair")
 STEPS = tuple(tuple(RELEASED)[:k] for k in range(len(RELEASED) + 1))
@@ -93,28 +94,25 @@ class Replayed:
     def effects(self) -> pd.DataFrame:
         """What each choice changes of each metric: alone, and at the end, when all others are the code's."""
         rows: list[dict[str, Any]] = []
-        for group, datasets in self.groups.items():
-            for name in RELEASED:
-                others = [other for other in RELEASED if other != name]
-                for metric in METRICS:
-                    alone = self.power(metric, [name], datasets) - self.power(metric, [], datasets)
-                    last = self.power(metric, list(RELEASED), datasets) - self.power(metric, others, datasets)
-                    rows.append({"texts": group, "choice": name, "metric": metric, **row_of(alone)})
-                    rows[-1] |= ends_of(last, "at the end", "end low", "end high")
+        for (group, datasets), name, metric in product(self.groups.items(), RELEASED, METRICS):
+            others = [other for other in RELEASED if other != name]
+            alone = self.power(metric, [name], datasets) - self.power(metric, [], datasets)
+            last = self.power(metric, list(RELEASED), datasets) - self.power(metric, others, datasets)
+            rows.append({"texts": group, "choice": name, "metric": metric, **row_of(alone)})
+            rows[-1] |= ends_of(last, "at the end", "end low", "end high")
         return pd.DataFrame(rows)
 
     @cached_property
     def every(self) -> pd.DataFrame:
         """One row per group and combination: the smaller difference of soft minus hard, and all four metrics."""
         rows: list[dict[str, Any]] = []
-        for group, datasets in self.groups.items():
-            for made in subsets(COMBINED):
-                released = [*made, *(PROTOCOL if "protocol" in made else ())]
-                level = {metric: self.power(metric, released, datasets) for metric in METRICS}
-                gains = {soft: level[soft] - level[hard] for hard, soft in PAIRS.items()}
-                least = min(gains, key=lambda soft: gains[soft].ours.point)
-                rows.append({"texts": group, "released": ", ".join(made) or "none", "part": label(least)})
-                rows[-1] |= row_of(gains[least]) | {metric: level[metric].ours.point for metric in METRICS}
+        for (group, datasets), made in product(self.groups.items(), subsets(COMBINED)):
+            released = [*made, *(PROTOCOL if "protocol" in made else ())]
+            level = {metric: self.power(metric, released, datasets) for metric in METRICS}
+            gains = {soft: level[soft] - level[hard] for hard, soft in PAIRS.items()}
+            least = min(gains, key=lambda soft: gains[soft].ours.point)
+            rows.append({"texts": group, "released": ", ".join(made) or "none", "part": label(least)})
+            rows[-1] |= row_of(gains[least]) | {metric: level[metric].ours.point for metric in METRICS}
         return pd.DataFrame(rows)
 
 
@@ -152,3 +150,38 @@ def explained(
                 changes[metric, step] = level[after, metric] - level[before, metric]
         changes[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
     return changes
+
+
+# -------------------------------------------------------------------------------------------------------------- figures
+def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:
+    """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: one panel per
+    metric (metric, method, and of either side its value, low and high, under "min-max" and "ranks")."""
+    looks = {"min-max": (PUBLISHED, "D"), "ranks": (OURS, "o")}
+    kept = orders[orders.method.isin([*methods, "average"])]
+    ends = {side: [side, f"{side} low", f"{side} high"] for side in looks}
+    tidy = pd.concat([stacked(kept[kept.metric == one], ["metric", "method"], ends, "amounts") for one in metrics])
+    layout = Layout(panel="metric", series="amounts", names=labels(), looks=looks, mark=0.5)
+    return dot_plot(tidy, "diagnosticity", row="method", layout=layout)
+
+
+def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], order: Sequence[str]) -> Drawn:
+    """From the published value of each metric (`theirs`, by data set and metric) to ours, one panel per data set, one
+    row per step in this order (dataset, step, metric, and the estimate with its ends)."""
+    published = [{"dataset": data, "metric": m, "step": "published", "estimate": x} for (data, m), x in theirs.items()]
+    tidy = pd.concat([pd.DataFrame(published), path])
+    tidy = tidy.sort_values("step", key=lambda steps: steps.map(["published", *order].index), kind="stable")
+    layout = Layout(panel="dataset", series="metric", names=labels(), mark=0.5)
+    return dot_plot(tidy, "diagnosticity", row="step", layout=layout)
+
+
+def effects(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]) -> Drawn:
+    """What each variant (of `names`, with its words) changes of the mean score and of diagnosticity, up to four metrics
+    a row (variant, choice, metric, score, change, and their ends)."""
+    panels = {
+        "change of the mean score": ["score", "score low", "score high"],
+        "change of diagnosticity": ["change", "low", "high"],
+    }
+    ordered = pd.concat([changes[(changes.variant == name) & changes.metric.isin(metrics)] for name in names])
+    tidy = stacked(ordered, ["variant", "metric"], panels, "panel")
+    layout = Layout(panel="panel", series="metric", names=labels() | names, mark=0.0, shared=False)
+    return dot_plot(tidy, "other choice minus ours", row="variant", layout=layout)

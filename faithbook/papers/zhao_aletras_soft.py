@@ -1,7 +1,10 @@
 """Soft-NS and Soft-NC with what Zhao & Aletras (2023) try instead of dropout, in their Appendix C; and both kinds of
 score as their released code has them, each of its choices made or not.
 
-Values and divisors are those of `faithlib.evaluation.soft_scores`: {"soft_ns": [B, R], "soft_nc": [B, R]}, R draws.
+`Asked` is what the computations ask: the texts of a task, its classifier, and the paper's attributions with a random
+one. Values and divisors are those of `faithlib.evaluation.soft_scores`: {"soft_ns": [B, R], "soft_nc": [B, R]}.
+
+Shape letters: B inputs, F features, R draws.
 
 >>> import torch
 >>> from faithlib.inputs import TextInputs
@@ -20,29 +23,29 @@ torch.Size([1, 1])
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import torch
 from torch import Tensor
 
+from faithbook.engine.profiles import own_of
+from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import HARD_CHOICES, SOFT_CHOICES, replay_name, subsets
+from faithbook.sources.datasets import Dataset, load_dataset
+from faithlib.attribution import attribute
 from faithlib.evaluation import PAPER_RATIOS, RELEASED_RATIOS, hard_scores
+from faithlib.inputs import TextInputs
 from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.perturb import Perturber
 
 
 def gaussian_scores(
-    perturber: Perturber,
-    scores: Tensor,
-    *,
-    variance: float,
-    equation: int,
-    normaliser: str = "minmax",
-    draws: int = 1,
-    seed: int = 0,
+    perturber: Perturber, scores: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0
 ) -> dict[str, Tensor]:
     """With Gaussian noise: sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness to a."""
-    importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
+    importance = normalise(scores, "minmax", perturber.inputs.feature_mask)
 
     def noisy(scale: Tensor) -> Tensor:
         return perturber.gaussian(scale[:, None], variance=variance, equation=equation, draws=draws, seed=seed)[:, 0]
@@ -50,12 +53,12 @@ def gaussian_scores(
     return _divided(perturber, noisy(1 - importance), noisy(importance))
 
 
-def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: str = "minmax") -> dict[str, Tensor]:
+def attention_mask_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
     """With a continuous attention mask: sufficiency weighs attention to a feature by a, comprehensiveness by 1 - a.
 
     Nothing is random: one draw.
     """
-    importance = normalise(scores, normaliser, perturber.inputs.feature_mask)[:, None]
+    importance = normalise(scores, "minmax", perturber.inputs.feature_mask)[:, None]
     return _divided(perturber, perturber.attention_mask(importance), perturber.attention_mask(1 - importance))
 
 
@@ -98,3 +101,38 @@ def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Te
     """Both from the answers [B, R] to inputs of which the important features were kept, and erased."""
     full, floor = perturber.full[:, None], perturber.soft_empty[:, None]
     return {"soft_ns": soft_ns(full, kept, floor), "soft_nc": soft_nc(full, erased, floor)}
+
+
+# -------------------------------------------------------------------------------------------- what the computations ask
+class Asked:
+    """A fixed sample of a task's test split, the same for every seed, and the classifier of a seed on this machine's
+    accelerator. `classifier`: mpnet, mpnet-tuned; nothing: the data set's own."""
+
+    def __init__(self, settings: Mapping[str, Any], dataset: str, classifier: str, seed: int) -> None:
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
+        named = settings["models_of"].get(classifier, settings["models"])[dataset]
+        self.loaded = load_model(named.format(seed=seed))
+        self.model = self.loaded.model.to(self.device)
+        self.dtype = getattr(torch, settings["dtype"])
+        self.methods: dict[str, dict[str, Any]] = {
+            "attention": {},
+            "scaled_attention": {},
+            "input_x_gradient": {"aggregation": "abs_sum"},
+            "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
+            "deeplift": {"aggregation": "sum", "rules": "captum"},
+            "random": {"seed": seed},
+        }
+
+    def inputs_of(self, texts: Dataset) -> TextInputs:
+        """The model's inputs of some of the texts."""
+        window = self.loaded.window(texts)
+        return TextInputs.from_texts(texts.texts, self.loaded.tokenizer, queries=texts.queries, max_length=window)
+
+    def attribute(self, method: str, inputs: TextInputs, **options: Any) -> Tensor:
+        """Scores [B, F] of one method, of the logit of the predicted class."""
+        return attribute(method, self.model, inputs, output="logit", **options)
+
+    def explained(self, inputs: TextInputs) -> dict[str, Tensor]:
+        """Scores [B, F] of every method, by name."""
+        return {name: self.attribute(name, inputs, **options) for name, options in self.methods.items()}

@@ -20,7 +20,7 @@ from faithbook.judge.materials import stands_for
 from faithbook.judge.published import table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
-from faithbook.papers.zhao_aletras_sizes import SIZES
+from faithbook.papers.zhao_aletras import SIZES
 from faithbook.sources import datasets
 from faithbook.timing import of_reference
 from faithlib.errors import DataError, InputError
@@ -85,9 +85,8 @@ def _split(name: str, split: str) -> datasets.Dataset | None:
 def _told_size(of_set: pd.DataFrame, split: str) -> float:
     """A split's size as cards tell it: older ones, from whose data nothing was left out, only how much was read."""
     whole = of_set.get("split_sizes", pd.Series(dtype=object)).dropna()
-    if not whole.empty:
-        return float(whole.iloc[0][split])
-    return np.nan if of_set.empty else float(of_set[f"{split}_size"].iloc[0])
+    told = [sizes[split] for sizes in whole] or of_set.get(f"{split}_size", whole).tolist() or [np.nan]
+    return float(told[0])
 
 
 def _of_texts(test: datasets.Dataset | None, of_set: pd.DataFrame, with_printed: Callable[..., str]) -> dict[str, Any]:
@@ -97,10 +96,8 @@ def _of_texts(test: datasets.Dataset | None, of_set: pd.DataFrame, with_printed:
     queries = test.queries or [""] * len(test.texts)
     words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
     facts = {"words per text": with_printed(f"{np.mean(words):.0f}", "avg_length")}
-    return facts | {
-        "classes": with_printed(len(test.label_names), "classes"),
-        "cut at": f"{test.max_length} wordpieces",
-    }
+    facts["classes"] = with_printed(len(test.label_names), "classes")
+    return facts | {"cut at": f"{test.max_length} wordpieces"}
 
 
 def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:

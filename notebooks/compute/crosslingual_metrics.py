@@ -34,8 +34,7 @@ from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
-from faithbook.papers.zaman_belinkov_rows import thirteen_rows
-from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
+from faithbook.papers.zaman_belinkov_rows import EmbeddedTwice, thirteen_rows
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import Pair, split_words

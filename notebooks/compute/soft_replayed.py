@@ -26,8 +26,7 @@ import pandas as pd
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.zhao_aletras import SQUARED
-from faithbook.papers.zhao_aletras_asked import Asked
-from faithbook.papers.zhao_aletras_soft import replayed_hard, replayed_soft
+from faithbook.papers.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run(

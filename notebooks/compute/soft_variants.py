@@ -25,8 +25,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.zhao_aletras_asked import Asked
-from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores
+from faithbook.papers.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
 from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.perturb import Perturber, asked_together, costs
 

@@ -24,8 +24,8 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov_spread import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
 from faithbook.show.labels import label, row_label
 from faithbook.show.numbers import row_of, spoken
@@ -148,7 +148,7 @@ Markdown(
 #   token types are added, and LayerNorm applied, a second time. Those five methods explain a different function from
 #   the trained model; input × gradient, integrated gradients and activation do not.
 # - *Here:* every method explains the model itself. Measured: the other function
-#   (`faithbook.papers.zaman_belinkov_twice`). For
+#   (`faithbook.papers.zaman_belinkov_rows`). For
 #   input × gradient this is a what-if.
 
 # %%

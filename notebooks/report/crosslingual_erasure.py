@@ -36,9 +36,8 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers import zaman_belinkov_tables as beside
-from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_spread import matrix, told_apart_by_size
+from faithbook.papers.zaman_belinkov_spread import ERASURE_BINS, matrix, told_apart_by_size, windows_told
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.show.numbers import ends_of
 from faithbook.stats.agreement import tau_b

@@ -23,7 +23,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
-from faithbook.papers.zaman_belinkov_pair import crossings, most_crossed, ranked, rho
+from faithbook.papers.zaman_belinkov_alignment import crossings, most_crossed, ranked, rho
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label
 

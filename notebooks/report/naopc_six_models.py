@@ -25,7 +25,7 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_six
+from faithbook.papers import edin_claims
 from faithbook.show.numbers import row_of, spoken
 
 page = start_page("naopc_six_models", profile, paper="edin_2025")
@@ -34,7 +34,7 @@ CELL = ["dataset", "length", "model"]
 if ran:
     over = [*CELL, "method", "metric"]
     unit = ["dataset", "length", "id"]
-    measured = page.measure("naopc_six", prepare=edin_six.of_six, over=over, unit=unit, n_resamples=1999)
+    measured = page.measure("naopc_six", prepare=edin_claims.of_six, over=over, unit=unit, n_resamples=1999)
     cells = measured.frame[CELL].drop_duplicates()
     display(page.speaks())
 else:
@@ -68,7 +68,7 @@ def apart(table):
 
 # %%
 if ran:
-    agreed = edin_six.agreement(edin_six.beside_released(measured.frame))
+    agreed = edin_claims.agreement(edin_claims.beside_released(measured.frame))
     note = "None of these texts was released."
     caption = "Texts with released values: how near ours are to them"
     display(page.listing(agreed, "naopc_six_agreement", caption=caption, empty=note))
@@ -78,7 +78,7 @@ if ran:
 
 # %%
 if ran:
-    bounds = beside(edin_six.printed_bounds())
+    bounds = beside(edin_claims.printed_bounds())
     caption = "Mean bounds of AOPC and the mean distance of the two, published and ours, with 95 % intervals over texts"
     display(page.listing(bounds, "naopc_six_bounds", caption=caption))
     display(apart(bounds))
@@ -91,7 +91,7 @@ if ran:
 
 # %%
 if ran:
-    scores = beside(edin_six.printed_scores().query("method != 'decompx'"))
+    scores = beside(edin_claims.printed_scores().query("method != 'decompx'"))
     caption = "Mean AOPC and NAOPC of nine methods, published and ours, with 95 % intervals over texts"
     display(page.listing(scores, "naopc_six_scores", caption=caption))
     display(apart(scores))

@@ -21,7 +21,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.papers.zhao_aletras_sizes import of_largest
+from faithbook.papers.zhao_aletras import of_largest
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import row_of

@@ -29,9 +29,9 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_figures
+from faithbook.papers import zhao_aletras_pipeline
+from faithbook.papers.zhao_aletras import of_largest
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
-from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
@@ -152,7 +152,7 @@ page.listing(
 )
 
 # %%
-fig, alt = zhao_aletras_figures.with_and_without_amounts(orders, SOFT, methods)
+fig, alt = zhao_aletras_pipeline.with_and_without_amounts(orders, SOFT, methods)
 caption = (
     f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
     "the most peaked to the flattest in the table above. Dotted: one half."
@@ -244,7 +244,7 @@ def shown(name, caption, *chosen):
 # ## All effects at a glance
 
 # %%
-fig, alt = zhao_aletras_figures.effects(effects, METRICS, {name: NAMES[name] for name in asked})
+fig, alt = zhao_aletras_pipeline.effects(effects, METRICS, {name: NAMES[name] for name in asked})
 caption = (
     f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
     "change."

@@ -23,7 +23,7 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
-from faithbook.papers.zhao_aletras_sizes import of_largest
+from faithbook.papers.zhao_aletras import of_largest
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label

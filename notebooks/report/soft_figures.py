@@ -27,9 +27,19 @@ from faithbook.engine.profiles import settings_of
 from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras_claims import SCORE, limited, rises, slope
-from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
-from faithbook.papers.zhao_aletras_sizes import of_each, shared
+from faithbook.papers.zhao_aletras import of_each, shared
+from faithbook.papers.zhao_aletras_diagnosticity import (
+    AS_OURS,
+    LIMIT,
+    METHODS,
+    SCORE,
+    TIE,
+    WIN,
+    at_length,
+    limited,
+    rises,
+    slope,
+)
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed

@@ -26,11 +26,18 @@ from faithbook.engine.profiles import settings_of
 from faithbook.judge import decide, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras_claims import claims, limited, rises
-from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
-from faithbook.papers.zhao_aletras_figures import from_theirs
-from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed, wins_and_ties
-from faithbook.papers.zhao_aletras_sizes import SIZES, of_each, shared
+from faithbook.papers.zhao_aletras import SIZES, of_each, shared
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises
+from faithbook.papers.zhao_aletras_pipeline import (
+    METRICS,
+    OWN,
+    Replayed,
+    explained,
+    from_theirs,
+    levels,
+    printed,
+    wins_and_ties,
+)
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.tables import in_words

@@ -36,9 +36,19 @@ from faithbook.judge import materials, published
 from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
-from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
-from faithbook.papers.zhao_aletras_sizes import of_each, shared
+from faithbook.papers.zhao_aletras import of_each, shared
+from faithbook.papers.zhao_aletras_diagnosticity import (
+    LIMIT,
+    METHODS,
+    METRICS,
+    PAIRS,
+    TIE,
+    WIN,
+    Reading,
+    claims,
+    eighteen,
+    variance,
+)
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of

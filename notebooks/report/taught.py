@@ -24,8 +24,8 @@ from faithbook.judge import lessons, published, scoreboard, summary
 from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results, values
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers.zhao_aletras import SIZES, of_each
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, WIN
-from faithbook.papers.zhao_aletras_sizes import SIZES, of_each
 
 page = start_page("taught", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.profiles import settings_of
-from faithbook.papers.zhao_aletras_asked import Asked
+from faithbook.papers.zhao_aletras_soft import Asked
 from faithbook.paths import reference_dir
 from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.perturb import Perturber, asked_together
