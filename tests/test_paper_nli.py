@@ -71,7 +71,7 @@ def test_mnli_is_read_with_both_sentences(folder):
     [
         (None, r"multinli_1\.0_train\.jsonl.*is missing"),
         ('{"gold_label": "neu', "damaged"),
-        (mnli_lines(("neutral",)), "lacks pairID, sentence1, sentence2"),
+        (mnli_lines(("neutral",)), "lacks the columns pairID, sentence1, sentence2"),
         (mnli_lines(("maybe", "a", "b", "1")), "label 'maybe'"),
     ],
 )

@@ -139,9 +139,9 @@ def test_what_nearly_repeats_a_premise_of_the_test_split_is_not_learnt(made: Pat
     ("file", "change", "message"),
     [
         ("snli/dev.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "labels of snli-dev are not those"),
-        ("snli/dev.tsv", lambda text: text[:-20], r"is not a key, a label \(0-2\)|are not those expected"),
+        ("snli/dev.tsv", lambda text: text[:-20], "ends before the last of unique_key|are not those expected"),
         ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t2\t"), "pairs and labels of snli-test are not"),
-        ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t3\t"), r"is not a key, a label \(0-2\)"),
+        ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t3\t"), "label '3' is not one of 0, 1, 2"),
         ("snli/test.tsv", lambda text: text.replace("premise", "first"), "lacks the columns premise"),
         ("xnli/dev-en.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "has 8 entailment, 8 neutral, 7 contra"),
         ("xnli/dev-en.tsv", lambda text: text[:-4], "label 'contradic"),
@@ -157,7 +157,7 @@ def test_files_cut_short_changed_or_mislabelled_are_refused(made: Path, file: st
 def test_a_wrong_or_damaged_archive_is_refused(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(archives / "xnli-archive" / "XNLI-1.0.zip", "w") as archive:
         archive.writestr("XNLI-1.0/xnli.test.tsv", b"\xff\xfe")
-    with pytest.raises(DataError, match=r"xnli\.test\.tsv in .* is damaged"):
+    with pytest.raises(DataError, match=r"cannot read xnli\.test\.tsv in "):
         datasets.load_dataset("nli")
     with pytest.raises(DataError, match=r"cannot read XNLI-1\.0/xnli\.dev\.tsv"):
         datasets.load_dataset("nli", "dev")
