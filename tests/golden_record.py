@@ -66,33 +66,30 @@ def _table_differences(one: Path, two: Path, tolerance: float) -> list[str]:
         return [f"columns {sorted(set(old.columns) ^ set(new.columns)) or 'in another order'}"]
     if len(old) != len(new):
         return [f"{len(old)} rows before, {len(new)} after"]
-    differences = []
+    unlike = old != new
     for column in old.columns:
-        numbers = [pd.to_numeric(frame[column], errors="coerce").to_numpy(float) for frame in (old, new)]
-        close = np.isclose(*numbers, rtol=tolerance, atol=tolerance)
-        unlike = np.flatnonzero(~close & (old[column] != new[column]).to_numpy())
-        if len(unlike):
-            row = int(unlike[0])
-            change = f"{old[column][row]!r} -> {new[column][row]!r}"
-            differences.append(f"{column}: {len(unlike)} of {len(old)} cells, first row {row}: {change}")
-    return differences
+        before, after = (pd.to_numeric(frame[column], errors="coerce") for frame in (old, new))
+        unlike[column] &= ~np.isclose(before, after, rtol=tolerance, atol=tolerance)
+    rows = unlike.idxmax() if len(old) else {}
+    return [
+        f"{column}: {count} of {len(old)} cells, first row {rows[column]}: "
+        f"{old[column][rows[column]]!r} -> {new[column][rows[column]]!r}"
+        for column, count in unlike.sum().items()
+        if count
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    kept = verbs.add_parser("keep")
-    kept.add_argument("folder", type=Path)
-    kept.add_argument("--profile", default="laptop")
-    compared = verbs.add_parser("compare")
-    compared.add_argument("before", type=Path)
-    compared.add_argument("after", type=Path)
-    compared.add_argument("--tolerance", type=float, default=1e-6)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("verb", choices=("keep", "compare"))
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--profile", default="laptop")
+    parser.add_argument("--tolerance", type=float, default=1e-6)
     given = parser.parse_args()
     if given.verb == "keep":
-        keep(given.folder, given.profile)
+        keep(given.folders[0], given.profile)
         return 0
-    differences = compare(given.before, given.after, given.tolerance)
+    differences = compare(*given.folders, given.tolerance)
     print("\n".join(differences) or "no difference")
     return 1 if differences else 0
 

@@ -8,7 +8,6 @@ forms (`replica_data`). All that runs is `python -m faithbook …`.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -17,12 +16,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -39,39 +35,21 @@ PROFILE = "paper"
 LEFT_OUT = ("data/raw", "data/results", "book/_build", "book/executed")
 
 SMALL: dict[str, int] = {
-    "epochs": 1,
-    "ig_steps": 3,
-    "ig_steps_of": 3,
-    "attack_steps": 1,
-    "draws": 2,
-    "noise_draws": 1,
-    "random_draws": 2,
-    "cka_draws": 1,
-    "lime_samples": 6,
-    "samples": 6,
-    "permutations": 1,
-    "inputs": 4,
-    "controlled": 2,
-    "searched": 1,
-    "priced": 1,
-    "checked": 12,
-    "attacked": 4,
-    "texts": 6,
-    "pictures": 4,
-    "varied_pictures": 1,
-    "grouped_pictures": 1,
-    "examples": 2,
-    "messages": 6,
-    "erased": 6,
-    "gold_sentences": 8,
-    "learnt_from": 60,
-    "compared_messages": 12,
-    "represented": 24,
-    "excerpts": 6,
-    "articles": 30,
-    "lengths": 1,
-    "read": 24,
-}
+    name: size
+    for size, names in {
+        1: "epochs attack_steps noise_draws cka_draws permutations searched priced lengths",
+        2: "draws random_draws controlled examples",
+        3: "ig_steps ig_steps_of",
+        4: "inputs attacked pictures",
+        6: "lime_samples samples texts messages erased excerpts",
+        8: "gold_sentences",
+        12: "checked compared_messages",
+        24: "represented read",
+        30: "articles",
+        60: "learnt_from",
+    }.items()
+    for name in names.split()
+} | {"varied_pictures": 1, "grouped_pictures": 1}
 """What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
 ZERO_IS_ALL = ("read",)
 """Sizes of which zero says that everything is taken."""
@@ -81,8 +59,6 @@ LONGEST, SPAN = 8, 2
 """Words of the shortest texts of a kind (`words`) at most; how many more than these the longest have."""
 LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
-ALWAYS = ("cifar100-folder",)
-"""What is brought without being asked for: in another form the same would be downloaded from its owners."""
 PARTS, WHOLE = 2, ("naopc_models", "naopc_six")
 """In how many parts a computation is cut that the profile cuts at all; which stay whole, as they are many already."""
 
@@ -162,10 +138,9 @@ class Rehearsal:
             assert status == 0, told
 
 
-@contextlib.contextmanager
-def prepared(folder: Path) -> Iterator[Rehearsal]:
+def prepared(folder: Path) -> Rehearsal:
     """Clone the repository, shrink its profile, put every model that the table of profiles names into a cache, and
-    serve the files that have an address."""
+    files of ours in the place of those that have an address."""
     home, data, hub = folder / "home", folder / "data", folder / "hub"
     shutil.copytree(REPOSITORY, home, ignore=_made_here, symlinks=True)
     path = home / "notebooks" / "profiles.yaml"
@@ -177,18 +152,11 @@ def prepared(folder: Path) -> Iterator[Rehearsal]:
     if raw_dir().is_dir():
         for there in raw_dir().iterdir():
             (data / there.name).symlink_to(there.resolve())
-    for source in ALWAYS:
-        if not source_lies(source):
-            replica_data.BY_HAND[source](data / source)
+    if not source_lies("cifar100-folder"):  # or the same would be downloaded in another form from its owners
+        replica_data.BY_HAND["cifar100-folder"](data / "cifar100-folder")
     _cache_models(table["hub"], folder / "models", hub / "hub")
-    served = folder / "served"
-    served.mkdir()
-    handler = partial(SimpleHTTPRequestHandler, directory=served)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        _list_served(home / "data" / "sources.toml", served, f"http://127.0.0.1:{server.server_port}")
-        yield Rehearsal(home, data, hub)
-        server.shutdown()
+    _put_listed(home / "data" / "sources.toml", data)
+    return Rehearsal(home, data, hub)
 
 
 def _made_here(folder: str, names: list[str]) -> set[str]:
@@ -198,26 +166,18 @@ def _made_here(folder: str, names: list[str]) -> set[str]:
     return hidden | {name for name in names if name == "__pycache__" or str(place / name) in LEFT_OUT}
 
 
-def _list_served(listed: Path, folder: Path, address: str) -> None:
-    """What has an address comes from the folder, unless the real file lies on this machine; its digest is its own."""
+def _put_listed(listed: Path, data: Path) -> None:
+    """What has an address lies there, unless the real file does; its digest is its own."""
     text = listed.read_text(encoding="utf-8")
     for source, make in replica_data.BY_ADDRESS.items():
-        if source_lies(source):
+        if (data / source).exists():
             continue
-        entry = re.search(rf"^\[{source}\]\n(?:.+\n)+", text, flags=re.MULTILINE)
-        assert entry is not None, source
         asked = listed_source(source)
-        ours = entry[0].replace(asked["url"], f"{address}/{source}{'-{file}' if 'files' in asked else ''}")
-        for file, digest in asked.get("files", {"": asked.get("sha256")}).items():
-            place = folder / (f"{source}-{file}" if file else source)
-            make(place)
-            ours = ours.replace(digest, _sha256(place))
-        text = text.replace(entry[0], ours)
+        for file, digest in (asked.get("files") or {asked["file"]: asked["sha256"]}).items():
+            (data / source).mkdir(exist_ok=True)
+            make(data / source / file)
+            text = text.replace(digest, hashlib.sha256((data / source / file).read_bytes()).hexdigest())
     listed.write_text(text, encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _cache_models(named: Mapping[str, Mapping[str, str]], folder: Path, cache: Path) -> None:

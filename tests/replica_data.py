@@ -15,7 +15,7 @@ import io
 import json
 import random
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -42,7 +42,6 @@ def _says() -> Iterator[tuple[str, tuple[str, list[str], list[str]]]]:
 
 SAYS = dict(_says())
 """By language what joins who and what, who, and what."""
-GENRES = ("fiction", "travel", "telephone")
 
 
 def texts(number: int, words: tuple[int, int], seed: str) -> list[str]:
@@ -92,14 +91,10 @@ def ag(split: str, number: int) -> str:
 def evinf(split: str, number: int) -> str:
     """Evidence Inference as Chrysostomou & Aletras hand it out: a document and its query, evidence as token ranges."""
     outcomes = ("no significant difference", "significantly decreased", "significantly increased")
-    rows: list[Sequence[object]] = [
-        ("annotation_id", "doc_id", "document", "label_id", "query", "rationale", "label", "exp_split")
-    ]
+    rows: list[Sequence[object]] = [("annotation_id", "document", "label_id", "query", "rationale")]
     for i, document in enumerate(texts(number, (25, 45), f"evinf {split}")):
-        query = "|".join(texts(3, (2, 3), f"query {split} {i}"))
-        start = 5 + i % 9
-        about = (f"{i}_{split}", i, f"TITLE : {document}", outcomes[i % 3], query, f"[({start}, {start + 9})]")
-        rows.append((*about, i % 3, split))
+        query, start = "|".join(texts(3, (2, 3), f"query {split} {i}")), 5 + i % 9
+        rows.append((f"{i}_{split}", f"TITLE : {document}", outcomes[i % 3], query, f"[({start}, {start + 9})]"))
     return _csv(rows)
 
 
@@ -110,21 +105,36 @@ def multirc(split: str, number: int) -> tuple[str, dict[str, str]]:
     rows = []
     for i in range(number):
         name = f"{split}-{i // 3}.txt"
-        question, answer = texts(2, (3, 6), f"question {split} {i}")
-        evidence = {"docid": name, "start_token": 3, "end_token": 11, "start_sentence": 0, "end_sentence": 1}
-        about = {"annotation_id": f"{name}:{i % 3}:0", "classification": ("True", "False")[i % 2], "docids": None}
-        rows.append({**about, "query": f"{question} || {answer}", "evidences": [[{**evidence, "text": ""}]]})
-    return "".join(json.dumps(row) + "\n" for row in rows), documents
+        evidence = [[{"start_token": 3, "end_token": 11, "text": ""}]]
+        asked = " || ".join(texts(2, (3, 6), f"question {split} {i}"))
+        about = {"annotation_id": f"{name}:{i % 3}:0", "classification": ("True", "False")[i % 2], "query": asked}
+        rows.append(json.dumps(about | {"evidences": evidence}) + "\n")
+    return "".join(rows), documents
+
+
+PRAISE, BLAME = ("a warm , funny and moving film", "wonderful"), ("a dull , stupid and tedious mess", "awful")
+
+
+def reviews(folder: Path, file: str = "test.jsonl") -> None:
+    """Eight film reviews in ERASER's layout, in each of which people marked how its film was found."""
+    rows, documents = [], {}
+    for number in range(8):
+        kind, (long, short) = ("POS", PRAISE) if number % 2 else ("NEG", BLAME)
+        name, end = f"{kind.lower()}R_{number}.txt", 2 + len(long.split())
+        documents[f"docs/{name}"] = f"this is {long} .\nthe plot of number {number} is {short} !\n".encode()
+        marked = [(2, end, long), (end + 7, end + 8, short), (1, 1, "")]
+        spans = [[{"start_token": a, "end_token": b, "text": text}] for a, b, text in marked]
+        rows.append({"annotation_id": name, "classification": kind, "query": "?", "evidences": spans})
+    _put(folder / file, "".join(json.dumps(row) + "\n" for row in rows))
+    tarred(folder / "docs.tar.gz", documents)
 
 
 # ---------------------------------------------------------------------------------------------------- study 4's texts
 def edin_texts(file: str, number: int) -> str:
     """A file of Edin et al.'s: texts of the positive class with the words and pieces that they counted, in no order."""
     told = texts(number, (4, 8) if "short" in file else (9, 12), file)
-    counts = [len(text.split()) + 2 for text in told]
     ids = random.Random(file).sample(range(number), number)
-    rows = [(n, n, 1, i, text) for n, i, text in zip(counts, ids, told, strict=True)]
-    return _csv([("word_length", "token_length", "label", "id", "text"), *rows])
+    return _csv([("label", "id", "text"), *((1, i, text) for i, text in zip(ids, told, strict=True))])
 
 
 # ---------------------------------------------------------------------------------------------------- study 3's texts
@@ -132,31 +142,17 @@ def mnli(split: str, number: int) -> str:
     """MultiNLI as JSON lines, with a pair here and there on which the annotators found no majority."""
     rows = []
     for i, (premise, hypothesis, label) in enumerate(pairs("en", number, f"mnli {split}")):
-        told = {
-            "annotator_labels": [label],
-            "genre": GENRES[i % len(GENRES)],
-            "gold_label": "-" if i % 17 == 16 else label,
-        }
-        told |= {"pairID": f"{i}{label[0]}", "promptID": str(i), "sentence1": premise, "sentence2": hypothesis}
-        rows.append(told | {f"sentence{k}_{form}": "" for k in (1, 2) for form in ("parse", "binary_parse")})
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-_XNLI = (
-    "language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse sentence1 "
-    "sentence2 promptID pairID genre label1 label2 label3 label4 label5 sentence1_tokenized sentence2_tokenized match"
-).split()
+        told = {"gold_label": "-" if i % 17 == 16 else label, "pairID": f"{i}{label[0]}"}
+        rows.append(json.dumps(told | {"sentence1": premise, "sentence2": hypothesis}) + "\n")
+    return "".join(rows)
 
 
 def xnli(split: str, number: int) -> str:
     """XNLI: all languages one below the other, in a table with a header."""
-    rows: list[Sequence[object]] = [_XNLI]
+    rows: list[Sequence[object]] = [("language", "gold_label", "sentence1", "sentence2", "pairID", "match")]
     for language in sorted(SAYS):
         for i, (premise, hypothesis, label) in enumerate(pairs(language, number, f"xnli {split}")):
-            about = {"language": language, "gold_label": label, "sentence1": premise, "sentence2": hypothesis}
-            about |= {"pairID": str(i), "promptID": str(i), "genre": GENRES[i % len(GENRES)], "match": "True"}
-            about |= {"sentence1_tokenized": premise, "sentence2_tokenized": hypothesis}
-            rows.append([about.get(name, label if name.startswith("label") else "") for name in _XNLI])
+            rows.append((language, label, premise, hypothesis, i, "True"))
     return _tsv(rows)
 
 
@@ -166,39 +162,40 @@ def _starred(text: str, draw: random.Random) -> str:
     return " ".join(f"*{word}*" if i in stars else word for i, word in enumerate(words))
 
 
-_MARKED = ("Explanation", "Sentence1_marked", "Sentence2_marked", "Sentence1_Highlighted", "Sentence2_Highlighted")
-
-
 def esnli(split: str, number: int) -> str:
     """e-SNLI: one annotator in training, three elsewhere, whose words are starred."""
     annotators = (1,) if split.startswith("train") else (1, 2, 3)
-    header = ["pairID", "gold_label", "Sentence1", "Sentence2"]
-    for i in annotators:
-        header += [f"{what}_{i}" for what in _MARKED]
-    rows: list[Sequence[object]] = [header]
+    marked = [f"Sentence{side}_marked_{i}" for i in annotators for side in (1, 2)]
+    rows: list[Sequence[object]] = [("pairID", "gold_label", *marked)]
     draw = random.Random(f"esnli {split}")
     for i, (premise, hypothesis, label) in enumerate(pairs("en", number, f"esnli {split}")):
-        marked = [
-            ("They say so .", _starred(premise, draw), _starred(hypothesis, draw), "{}", "{}") for _ in annotators
-        ]
-        rows.append([f"{i}.jpg#0r1{label[0]}", label, premise, hypothesis, *(one for each in marked for one in each)])
+        starred = [_starred(text, draw) for _ in annotators for text in (premise, hypothesis)]
+        rows.append([f"{i}.jpg#0r1{label[0]}", label, *starred])
     return _csv(rows)
 
 
 def exnli(number: int) -> str:
     """e-XNLI: XNLI's test pairs with starred words; Chinese and Thai characters stand apart."""
-    rows: list[Sequence[object]] = [
-        ("language", "label", "premise", "hypothesis", "premise_highlighted", "hypothesis_highlighted")
-    ]
+    rows: list[Sequence[object]] = [("language", "label", "premise_highlighted", "hypothesis_highlighted")]
     for language in sorted(SAYS):
         draw = random.Random("exnli")
         for premise, hypothesis, label in pairs(language, number, "xnli test"):
             apart = [" ".join(text) if not SAYS[language][0] else text for text in (premise, hypothesis)]
-            rows.append([language, label, premise, hypothesis, *(_starred(text, draw) for text in apart)])
+            rows.append([language, label, *(_starred(text, draw) for text in apart)])
     return _csv(rows)
 
 
 # ------------------------------------------------------------------------------------------------------------ pictures
+def tarred(path: Path, members: Mapping[str, bytes]) -> Path:
+    """A packed archive of these files."""
+    with tarfile.open(path, "w:gz") as opened:
+        for name, content in members.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            opened.addfile(about, io.BytesIO(content))
+    return path
+
+
 def pictures(number: int, seed: int) -> np.ndarray:
     """Pictures [N, 32, 32, 3], flat but for one bright square, no two alike."""
     generator = np.random.default_rng(seed)
@@ -208,16 +205,12 @@ def pictures(number: int, seed: int) -> np.ndarray:
 
 def cifar10_archive(path: Path, training: int, test: int) -> None:
     """CIFAR-10's official archive in binary form."""
-    names = [f"data_batch_{i}.bin" for i in range(1, 6)]
     members = {"batches.meta.txt": "\n".join(NAMES["cifar10"]).encode() + b"\n"}
-    for i, (file, number) in enumerate([*((name, training // 5) for name in names), ("test_batch.bin", test)]):
+    sizes = {f"data_batch_{i}.bin": training // 5 for i in range(1, 6)} | {"test_batch.bin": test}
+    for i, (file, number) in enumerate(sizes.items()):
         planes = pictures(number, i).transpose(0, 3, 1, 2).reshape(number, -1)
         members[file] = b"".join(bytes([k % 10]) + plane.tobytes() for k, plane in enumerate(planes))
-    with tarfile.open(path, "w:gz") as opened:
-        for name, content in members.items():
-            about = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
-            about.size = len(content)
-            opened.addfile(about, io.BytesIO(content))
+    tarred(path, {f"cifar-10-batches-bin/{name}": content for name, content in members.items()})
 
 
 def cifar_folder(folder: Path, name: str, sizes: dict[str, int]) -> None:
@@ -266,11 +259,7 @@ def _multirc(folder: Path) -> None:
         rows, documents = multirc(split, number)
         _put(folder / f"{split}.jsonl", rows)
         every |= documents
-    with tarfile.open(folder / "docs.tar.gz", "w:gz") as opened:
-        for name, text in every.items():
-            about = tarfile.TarInfo(f"docs/{name}")
-            about.size = len(text.encode())
-            opened.addfile(about, io.BytesIO(text.encode()))
+    tarred(folder / "docs.tar.gz", {f"docs/{name}": text.encode() for name, text in every.items()})
 
 
 def _mnli(folder: Path) -> None:

@@ -3,7 +3,7 @@
     make("bert-base-uncased", folder, characters)      # config, tokenizer, weights, as its owner uploaded them
 
 A name tells the family (`FAMILIES`) and how many classes its head has (`HEADS`). What was uploaded as pickles alone
-is pickled here too; weights that are old keep the old names of layer normalisation; XLM-R comes in shards.
+is pickled here too.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import safetensors.torch
 import timm
@@ -22,7 +21,6 @@ import tokenizers
 import torch
 import transformers
 from narrow.sitecustomize import NARROW
-from torch import Tensor
 
 SMALL = {"hidden_size": 24, "num_attention_heads": 4, "intermediate_size": 48, "initializer_range": 0.6}
 """Sizes; and weights so large, those of new heads too, that one text is answered otherwise than another."""
@@ -30,32 +28,30 @@ _WIDTHS = 600
 _SPREAD = 0.3
 
 
-@dataclass(frozen=True)
-class Family:
-    """What a repository holds: `kind` of model and tokenizer, layers, whether capitals count, how weights lie there;
-    `plain`: layers add so little that the state of a word is its own, and few words of a translation are near it."""
+class Family(NamedTuple):
+    """What a repository holds: `kind` of model and tokenizer, layers, whether capitals count, whether its weights are a
+    pickle alone; `plain`: layers add so little that the state of a word is its own, and few words of a translation are
+    near it."""
 
     kind: str
     layers: int = 2
     cased: bool = False
     pickled: bool = False
-    sharded: bool = False
-    old_names: bool = False
     plain: bool = False
 
 
 FAMILIES: tuple[tuple[str, Family], ...] = (
     ("timm/", Family("timm")),
-    ("xlm-roberta", Family("xlm-roberta", layers=12, sharded=True)),
+    ("xlm-roberta", Family("xlm-roberta", layers=12)),
     ("textattack/roberta", Family("roberta", pickled=True)),
     ("VictorSanh/roberta", Family("roberta", pickled=True)),
     ("roberta", Family("roberta")),
     ("awesome-align", Family("bert", layers=12, cased=True, pickled=True, plain=True)),
-    ("multilingual-cased", Family("bert", layers=12, cased=True, old_names=True)),
+    ("multilingual-cased", Family("bert", layers=12, cased=True)),
     ("turkish", Family("bert", layers=12, cased=True)),
     ("scibert", Family("bert", pickled=True)),
     ("textattack/", Family("bert", layers=12, pickled=True)),
-    ("bert", Family("bert", old_names=True)),
+    ("bert", Family("bert")),
 )
 """The first whose name is part of a repository's."""
 HEADS = (("snli", 3), ("mnli", 3), ("sst", 2), ("yelp", 2), ("imdb", 2))
@@ -80,13 +76,11 @@ def make(name: str, folder: Path, said: Iterable[str]) -> None:
     tokenizer.save_pretrained(folder)
     classes = next((n for part, n in HEADS if part in name.casefold()), 0)
     model = _model(one, len(tokenizer), classes)
-    _write(model, one, folder)
-    if one.kind == "bert":
-        pieces = sorted(tokenizer.get_vocab().items(), key=lambda piece: piece[1])
-        (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
-        if one.pickled:  # as they were uploaded before there were tokenizer.json files
-            (folder / "tokenizer.json").unlink()
-    (folder / "README.md").write_text("---\nlicense: mit\n---\nA tiny model with random weights.\n")
+    model.save_pretrained(folder)
+    weights = folder / "model.safetensors"
+    torch.save(safetensors.torch.load_file(weights), folder / "pytorch_model.bin")
+    if one.pickled:
+        weights.unlink()
 
 
 def put_in_cache(cache: Path, name: str, files: Path, commit: str, *, newest: bool = True) -> None:
@@ -156,29 +150,7 @@ def _model(one: Family, pieces: int, classes: int) -> Any:
     return model.eval()
 
 
-def _write(model: Any, one: Family, folder: Path) -> None:
-    """Configuration and weights, in the form in which they are there."""
-    model.save_pretrained(folder, max_shard_size="60KB" if one.sharded else "1GB")
-    if one.sharded:
-        assert (folder / "model.safetensors.index.json").is_file()
-        return
-    weights = safetensors.torch.load_file(folder / "model.safetensors")
-    if one.old_names:
-        weights = dict(_as_it_was(weights))
-        safetensors.torch.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    torch.save(weights, folder / "pytorch_model.bin")
-    if one.pickled:
-        (folder / "model.safetensors").unlink()
-
-
-def _as_it_was(weights: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    for name, value in weights.items():
-        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-        yield old, value.contiguous()
-
-
 def _timm(name: str, folder: Path) -> None:
-    architecture = name.partition(".")[0]
     model = timm.create_model(name, pretrained=False, **NARROW)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -187,8 +159,4 @@ def _timm(name: str, folder: Path) -> None:
     safetensors.torch.save_file(
         {k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors"
     )
-    told = {"architecture": architecture, "num_classes": model.num_classes, "num_features": model.num_features}
-    about = {
-        key: value for key, value in model.pretrained_cfg.items() if isinstance(value, str | int | float | tuple | list)
-    }
-    (folder / "config.json").write_text(json.dumps(told | {"pretrained_cfg": about}, indent=1) + "\n")
+    (folder / "config.json").write_text(json.dumps({"architecture": name.partition(".")[0]}))

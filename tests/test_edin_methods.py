@@ -255,7 +255,7 @@ def test_texts_are_read_in_the_order_of_their_file_or_refused(made: Path) -> Non
     refused(InputError, "at least one text", edin_texts, "imdb", "long", n=0)
     for content, message in (
         ("word_length,token_length,label,id\n3,5,1,0\n", "lacks the columns text"),
-        ("label,id,text\n1,0,a fine film\n0,1,a dull film\n", "row 2 is of another class than 1"),
+        ("label,id,text\n1,0,a fine film\n0,1,a dull film\n", "label '0' is not one of 1"),
         ("label,id,text\n1,0,a fine film\n1,0,a good film\n", "row 2 has the id of an earlier one"),
         ("label,id,text\n1,x,a fine film\n", "row 1 has an id that is no number"),
         ("label,id,text\n1,0,a fine film\n1,1,\n", "row 2 has no text"),

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from browser import Browser
-from test_book import ASK
 from test_games import TOLD, linked, number, of_cell
 
 from faithbook.games import show as games
@@ -62,16 +61,6 @@ def test_no_order_leaves_the_bounds_and_ends_have_them(kept: dict[str, np.ndarra
         for order, value in zip(kept["order"][b], kept["aopc"][b], strict=True):
             assert sorted(order.tolist()) == list(range(N))
             assert aopc(answers, order.tolist()) == pytest.approx(value, abs=1e-6)
-
-
-def test_no_exchange_of_neighbours_beats_the_best_or_the_worst(kept: dict[str, np.ndarray]) -> None:
-    """Bounds are the ends of all orders, so no two neighbours of either can be exchanged for the better."""
-    for b, answers in enumerate(kept["p"]):
-        for end, sign in (("best", 1), ("worst", -1)):
-            order = kept[end][b].tolist()
-            for i in range(N - 1):
-                other = [*order[:i], order[i + 1], order[i], *order[i + 2 :]]
-                assert sign * aopc(answers, other) <= sign * aopc(answers, order) + 1e-9
 
 
 def test_the_page_carries_the_answers_as_they_are_kept(kept: dict[str, np.ndarray]) -> None:
@@ -138,16 +127,3 @@ def test_cells_are_reached_by_arrows(window: Browser, page: str) -> None:
     window.page.keyboard.press("Space")
     assert window.evaluate(f"{CELLS}.map(one => one.getAttribute('aria-pressed'))") == "false true false false".split()
     assert window.evaluate("document.querySelector('#game-patches label').textContent").startswith("Image")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
-def test_pictures_fit_a_telephone_and_can_be_read(window: Browser, page: str, width: int, dark: bool) -> None:
-    window.open(page, width=width, dark=dark)
-    for cell in (2, 0, 3, 1):
-        window.evaluate(f"{CELLS}[{cell}].click()")
-    facts = window.evaluate(ASK.replace('"p, li,', '"button, label, small, b, strong, p, li,'))
-    assert facts["theme"] == ("dark" if dark else "light")
-    assert (facts["overflow"] <= 0, facts["wide"], facts["faint"]) == (True, [], [])
-    box = window.evaluate(f"(({{width, height}}) => [width, height])({CELLS}[0].getBoundingClientRect())")
-    assert min(box) >= 44  # a finger finds it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 import replica_models
 from hub_replica import COMMIT, Replica
+from refusals import no_file_above, refused
 
 from faithbook import hub
 from faithbook.engine.inputs import commit_of
@@ -21,6 +21,7 @@ from faithbook.preflight import COMES, HERE, MISSING, _need
 from faithlib.errors import DataError
 
 WEIGHTS = "model.safetensors"
+NOT_GIVEN = r"the hub does not give hf:lab/one: .*the same command goes on from here"
 
 
 @pytest.fixture(scope="module")
@@ -59,37 +60,24 @@ def read_by_the_tiny_study(home: Path, *models: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------- what the hub would give
-def test_the_hub_says_what_it_would_give(replica: Replica, files: Path) -> None:
-    found = _need("hf:lab/one", {})
-    assert (found.state, found.licence, found.revision) == (COMES, "mit", f"newest, {COMMIT}")
-    assert found.bytes == (files / WEIGHTS).stat().st_size
-
-
-def test_pickled_weights_alone_are_named_with_the_command_that_converts_them(
-    replica: Replica, files: Path, tmp_path: Path
+def test_the_hub_says_what_it_would_give_and_what_not_in_a_sentence_each(
+    replica: Replica, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replica.models["lab/old"] = tmp_path / "old"
     shutil.copytree(files, tmp_path / "old")
     (tmp_path / "old" / WEIGHTS).unlink()
-    found = _need("hf:lab/old", {})
-    assert found.state == MISSING
-    assert "no safetensors weights" in found.note and "but pytorch_model.bin" in found.note
-    assert found.note.endswith("python -m faithbook.models.convert lab/old")
-
-
-def test_what_is_gated_unknown_or_out_of_reach_is_a_sentence_each(
-    replica: Replica, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replica.models["lab/gated"] = files
+    replica.models |= {"lab/old": tmp_path / "old", "lab/gated": files}
     replica.gated.add("lab/gated")
-    gated, unknown = (_need(f"hf:lab/{name}", {}) for name in ("gated", "unknown"))
-    assert gated.state == unknown.state == MISSING
+    one, old, gated, unknown = (_need(f"hf:lab/{name}", {}) for name in ("one", "old", "gated", "unknown"))
+    assert (one.state, one.licence, one.revision) == (COMES, "mit", f"newest, {COMMIT}")
+    assert one.bytes == (files / WEIGHTS).stat().st_size
+    assert old.state == gated.state == unknown.state == MISSING
+    assert "no safetensors weights" in old.note and "but pytorch_model.bin" in old.note
+    assert old.note.endswith("python -m faithbook.models.convert lab/old")
     assert "does not give lab/gated to everybody" in gated.note and "hf auth login" in gated.note
     assert "not in the cache, and the hub does not give it: RepositoryNotFoundError" in unknown.note
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert "the hub does not give it: ConnectError" in _need("hf:lab/one", {}).note
-    with pytest.raises(DataError, match=r"the hub does not give hf:lab/one: .*the same command goes on from here"):
-        hub.fetch("hf:lab/one")
+    refused(DataError, NOT_GIVEN, hub.fetch, "hf:lab/one")
 
 
 # -------------------------------------------------------------------------------------------------- what is downloaded
@@ -112,8 +100,7 @@ def test_a_transfer_that_is_cut_off_is_told_and_gone_on_with(
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)  # the client waits a second before it tries again
     replica.cut_after = 100
-    with pytest.raises(DataError, match=r"the hub does not give hf:lab/one: .*the same command goes on from here"):
-        hub.fetch("hf:lab/one")
+    refused(DataError, NOT_GIVEN, hub.fetch, "hf:lab/one")
     assert _need("hf:lab/one", {}).state == COMES  # what has come is not taken for the whole
     replica.cut_after = None
     hub.fetch("hf:lab/one")
@@ -122,13 +109,8 @@ def test_a_transfer_that_is_cut_off_is_told_and_gone_on_with(
 
 
 def test_a_full_disk_is_told_and_gone_on_with(replica: Replica, cache: Path, files: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ((files / WEIGHTS).stat().st_size - 1, before[1]))
-    try:
-        with pytest.raises(DataError, match=rf"hf:lab/one does not fit into {cache}: .*make room and call it again"):
-            hub.fetch("hf:lab/one")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with no_file_above((files / WEIGHTS).stat().st_size - 1):
+        refused(DataError, rf"one does not fit into {cache}: .*make room and call it again", hub.fetch, "hf:lab/one")
     hub.fetch("hf:lab/one")
     assert _need("hf:lab/one", {}).state == HERE
 
@@ -140,7 +122,6 @@ def test_a_run_reads_the_cache_alone_and_notes_the_commit(cache: Path, home: Pat
     read_by_the_tiny_study(home, "hf:lab/one", "hf:lab/other")
     run = start_run("count", profile="smoke", dataset="movie", seed=0)
     assert load_model("hf:lab/one").label_names
-    with pytest.raises(DataError, match=r"(?s)cannot load lab/other: .* come by `make preflight"):
-        load_model("hf:lab/other")
+    refused(DataError, r"(?s)cannot load lab/other: .* come by `make preflight", load_model, "hf:lab/other")
     run.finish()
     assert json.loads((run.folder / "manifest.json").read_text())["commits"] == {"hf:lab/one": "a" * 40}

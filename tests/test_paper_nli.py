@@ -70,7 +70,7 @@ def test_mnli_is_read_with_both_sentences_or_refused(folder):
     refused(DataError, "not public; use dev", datasets.load_dataset, "mnli", "test")
     for text, message in (
         ('{"gold_label": "neu', "damaged"),
-        (mnli_lines(("neutral",)), "lacks pairID, sentence1, sentence2"),
+        (mnli_lines(("neutral",)), "lacks the columns pairID, sentence1, sentence2"),
         (mnli_lines(("maybe", "a", "b", "1")), "label 'maybe'"),
     ):
         file.write_text(text)

@@ -79,7 +79,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for split, texts in {"train": FOXES, "dev": FOXES[:1], "test": [FOXES[1] + " !"]}.items()
     }
     written |= {"ag-test/test.csv": '"3","Title here","and a story"\n', "ag-part/train.csv": "".join(rows)}
-    written |= {"ag-part/dev.csv": "text,label\n" + "".join(rows[:2])}
+    written |= {"ag-part/dev.csv": "".join(rows[:2])}
     written |= {"evinf-part/dev.csv": EVIDENCE + "".join(twice)}
     written |= {"evinf-part/test.csv": EVIDENCE + evidence_row("9_0", "aa bb cc dd")}
     for split, (file, _) in partial_sets._MULTIRC.items():
@@ -152,15 +152,15 @@ def test_what_nearly_repeats_a_later_split_is_not_learnt(made: Path, monkeypatch
 
 
 DAMAGED = [
-    ("sst-test/test.tsv", "a fine film\t2\n", "is not a sentence, a tab and 0 or 1"),
-    ("sst-test/test.tsv", "a fine film\n", "is not a sentence, a tab and 0 or 1"),
-    ("ag-test/test.csv", '"12","a","b"\n', "is not class"),
-    ("ag-part/train.csv", '"a text",4\n', r"is not text, class \(0-3\)"),
-    ("ag-part/train.csv", '"a text cut sho', r"is not text, class \(0-3\)"),
-    ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id"),
-    ("evinf-part/test.csv", "annotation_id,document,label_id,query\n1,a\n", "label_id None is not one of"),
-    ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read test.jsonl"),
-    ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is neither True nor False"),
+    ("sst-test/test.tsv", "a fine film\t2\n", "label '2' is not one of 0, 1"),
+    ("sst-test/test.tsv", "a fine film\n", "a row is not sentence, label"),
+    ("ag-test/test.csv", '"12","a","b"\n', "class '12' is not one of 1, 2"),
+    ("ag-part/train.csv", '"a text",4\n', "label '4' is not one of 0, 1"),
+    ("ag-part/train.csv", '"a text cut sho', "is empty or damaged"),
+    ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id, rationale"),
+    ("evinf-part/test.csv", "annotation_id,document,label_id,query,rationale\n1,a\n", "lacks the columns label_id"),
+    ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read .*test.jsonl"),
+    ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is not one of False, True"),
     ("multirc-docs/docs/test.txt", "one two test .\n", "are not those of test.jsonl"),
 ]
 
@@ -344,9 +344,9 @@ def test_what_nearly_repeats_a_premise_of_the_test_split_is_not_learnt(brought: 
 
 CHANGES = [
     ("snli/dev.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "labels of snli-dev are not those"),
-    ("snli/dev.tsv", lambda text: text[:-20], r"is not a key, a label \(0-2\)|are not those expected"),
+    ("snli/dev.tsv", lambda text: text[:-20], "ends before the last of unique_key|are not those expected"),
     ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t2\t"), "pairs and labels of snli-test are not"),
-    ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t3\t"), r"is not a key, a label \(0-2\)"),
+    ("snli/test.tsv", lambda text: text.replace("#0\t1\t", "#0\t3\t"), "label '3' is not one of 0, 1, 2"),
     ("snli/test.tsv", lambda text: text.replace("premise", "first"), "lacks the columns premise"),
     ("xnli/dev-en.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "has 8 entailment, 8 neutral, 7 contra"),
     ("xnli/dev-en.tsv", lambda text: text[:-4], "label 'contradic"),
@@ -365,7 +365,7 @@ def test_files_cut_short_changed_or_mislabelled_are_refused(brought: Path) -> No
 def test_a_wrong_or_damaged_archive_is_refused(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(archives / "xnli-archive" / "XNLI-1.0.zip", "w") as archive:
         archive.writestr("XNLI-1.0/xnli.test.tsv", b"\xff\xfe")
-    refused(DataError, r"xnli\.test\.tsv in .* is damaged", datasets.load_dataset, "nli")
+    refused(DataError, r"cannot read xnli\.test\.tsv in ", datasets.load_dataset, "nli")
     refused(DataError, r"cannot read XNLI-1\.0/xnli\.dev\.tsv", datasets.load_dataset, "nli", "dev")
     monkeypatch.undo()
     monkeypatch.setenv("FAITHLIB_DATA", str(archives))

@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,15 +14,15 @@ import torch
 import yaml
 from onnx.reference import ReferenceEvaluator
 from PIL import Image
+from refusals import refused
+from replica_data import tarred
 from safetensors.torch import load_file, save_file
-from store import run_cells
-from test_pictures import _tar
+from store import Store, run_cells
 from timm.layers import resample_abs_pos_embed
 
 from faithbook.engine.units import read_units
-from faithbook.models import adapted, vit_s14
-from faithbook.models.adapted import HEAD, load_classifier
-from faithbook.models.load import load_model, local_checkpoints
+from faithbook.models import vit_s14
+from faithbook.models.load import HEAD, load_model, local_checkpoints
 from faithbook.models.vit_s14 import encoder_file
 from faithbook.models.vit_s14 import vit_s14 as encoder
 from faithbook.paths import checkpoints_dir, root
@@ -54,12 +53,9 @@ def test_the_encoder_fills_timms_model_and_positions_are_resampled_as_timm_does(
     assert model.pretrained_cfg["input_size"] == (3, side, side)
     assert not model.training
     assert tuple(encoder(side=side, classes=7)(torch.zeros(1, 3, side, side)).shape) == (1, 7)
-
-
-@pytest.mark.parametrize("side", [0, 100, 13, -14])
-def test_a_side_that_is_no_whole_number_of_patches_is_refused(side):
-    with pytest.raises(InputError, match=rf"side {side}: expected a multiple of 14"):
-        encoder(side=side)
+    refused(InputError, f"side {side - 1}: expected a multiple of 14", encoder, side=side - 1)
+    empty = onnx.helper.make_model(onnx.helper.make_graph([], "nothing", [], []))
+    refused(DataError, "it is no export of the encoder", vit_s14.weights_of_onnx, empty.SerializeToString())
 
 
 def test_the_blocks_answer_as_the_exported_graph_does():
@@ -97,42 +93,24 @@ def _between(graph, before, after):
     return [node for node in graph.node if wanted & set(node.output)]
 
 
-def test_something_else_than_the_export_is_refused():
-    empty = onnx.helper.make_model(onnx.helper.make_graph([], "nothing", [], []))
-    with pytest.raises(DataError, match="it is no export of the encoder"):
-        vit_s14.weights_of_onnx(empty.SerializeToString())
-
-
 # --- CIFAR -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
-    [("cifar10", ("cat", "ship", "ship", "airplane")), ("cifar100", ("mountain", "forest", "seal", "mushroom"))],
+    ("name", "shown", "n_classes", "elsewhere"),
+    [
+        ("cifar10-few", ("cat", "ship", "ship", "airplane"), 10, "test images and nothing else.*train on cifar10"),
+        ("cifar100-few", ("mountain", "forest", "seal", "mushroom"), 100, "train on cifar100"),
+        ("imagenet-few", ("bull mastiff", "folding chair"), 1000, "test images and nothing else.*to look at"),
+    ],
 )
-def test_twenty_test_pictures_come_with_a_package(name, shown):
-    few = load_pictures(f"{name}-few")
-    assert (few.name, len(few), len(set(few.ids))) == (f"{name}-few", 20, 20)
-    assert tuple(few.label_names[label] for label in few.labels[:4]) == shown
-    assert all(image.shape == (32, 32, 3) for image in few.images)
-    assert few.ids[0].startswith(f"{name}-")  # as the same picture is called in the archive
-    with pytest.raises(DataError, match=f"test images and nothing else.*train on {name}"):
-        load_pictures(f"{name}-few", "train")
-
-
-def test_twenty_pictures_of_imagenet_come_in_their_own_sizes():
-    few = load_pictures("imagenet-few")
-    assert (len(few), len(set(few.ids)), len(few.label_names)) == (20, 20, 1000)
-    assert [few.label_names[label].partition(",")[0] for label in few.labels[:2]] == ["bull mastiff", "folding chair"]
-    assert all(min(image.shape[:2]) >= 512 and image.shape[2] == 3 for image in few.images)
-    with pytest.raises(DataError, match="twenty images to look at and nothing else"):
-        load_pictures("imagenet-few", "train")
-
-
-def test_classes_are_in_the_order_of_their_numbers():
-    for name, n in (("cifar10", 10), ("cifar100", 100)):
-        assert len(cifar.NAMES[name]) == n
-        assert list(cifar.NAMES[name]) == sorted(cifar.NAMES[name])
+def test_twenty_test_pictures_come_with_a_package(name, shown, n_classes, elsewhere):
+    few = load_pictures(name)
+    assert (few.name, len(few), len(set(few.ids)), len(few.label_names)) == (name, 20, 20, n_classes)
+    assert tuple(few.label_names[label].partition(",")[0] for label in few.labels[: len(shown)]) == shown
+    assert all(image.shape[2] == 3 and (image.shape[0] == 32) == (n_classes < 1000) for image in few.images)
+    assert few.ids[0].startswith(f"{name.removesuffix('-few')}-")  # as the same picture is called in the archive
+    refused(DataError, elsewhere, load_pictures, name, "train")
 
 
 def lay_out(folder, *, train=4, others=2):
@@ -163,72 +141,64 @@ def test_a_folder_of_pictures_is_read_by_the_names_of_its_classes(own):
     assert sorted(test.label_names[label] for label in test.labels) == ["cat", "cat", "ship", "ship"]
     first = np.asarray(Image.open(own / "test" / "cat" / "0.png"))
     assert any(np.array_equal(first, image) for image in test.images)
-
-
-def test_who_has_all_training_pictures_has_them_cut(own):
     shutil.rmtree(own / "dev")
-    assert len(load_pictures("cifar10", "dev")) == 12  # the first 5,000 by hash
+    images._SETS["cifar10"].cache_clear()
+    assert len(load_pictures("cifar10", "dev")) == 12  # who has all training pictures has them cut: the first 5,000
     assert len(load_pictures("cifar10", "train")) == 0
-
-
-def _corrupt(folder):
-    file = folder / "test" / "cat" / "1.png"
-    file.write_bytes(file.read_bytes()[:200])
-
-
-def _of_another_size(folder):
-    Image.new("RGB", (28, 30)).save(folder / "test" / "cat" / "1.png")
-
-
-def _strange_class(folder):
-    (folder / "test" / "cat").rename(folder / "test" / "kitten")
-
-
-def _empty(folder):
-    shutil.rmtree(folder / "test")
-    (folder / "test").mkdir()
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (_corrupt, r"cat/1\.png cannot be read as an image.*get it again"),
-        (_of_another_size, r"cat/1\.png has 28 x 30 pixels: expected the 32 x 32 of CIFAR"),
-        (_strange_class, "kitten is no class of cifar10; its classes are airplane, automobile"),
-        (_empty, "no images; expected a folder of PNG files for each class of cifar10"),
+        (lambda cat: (cat / "1.png").write_bytes(b"PNG"), r"cat/1\.png cannot be read as an image.*get it again"),
+        (lambda cat: Image.new("RGB", (28, 30)).save(cat / "1.png"), r"cat/1\.png has 28 x 30 pixels: expected the 32"),
+        (lambda cat: cat.rename(cat.with_name("kitten")), "kitten is no class of cifar10; its classes are airplane, a"),
+        (
+            lambda cat: [shutil.rmtree(one) for one in [*cat.parent.iterdir()]],
+            "no images; expected a folder of PNG files for each class of cifar10",
+        ),
     ],
 )
 def test_a_damaged_folder_is_refused_with_a_sentence(damage, told, own):
-    damage(own)
-    with pytest.raises(DataError, match=told):
-        load_pictures("cifar10")
+    damage(own / "test" / "cat")
+    refused(DataError, told, load_pictures, "cifar10")
 
 
-def _archive(path, *, names=cifar.NAMES["cifar10"], label=3, records=4):
-    one = bytes([label]) + bytes(range(256)) * 12
-    members = {"test_batch.bin": one * records, "batches.meta.txt": ("\n".join(names) + "\n").encode()}
-    return _tar(path, {f"cifar-10-batches-bin/{name}": content for name, content in members.items()})
+LAID = {
+    "cifar10": ("cifar-10-batches-bin", "test_batch.bin", "batches.meta.txt", b""),
+    "cifar100": ("cifar-100-binary", "test.bin", "fine_label_names.txt", b"\7"),
+}
+"""By set the archive's folder, file of test images, file of names, and what stands before an image's label."""
+PIXELS = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
 
 
-def test_an_archive_is_refused_for_what_is_wrong_in_it(tmp_path, monkeypatch):
-    archive = tmp_path / "a.tar.gz"
-    monkeypatch.setattr(cifar, "fetch", lambda source: archive)
-    pixels, labels = cifar.read_archive("cifar10", "test") if _archive(archive) else ((), ())
-    assert pixels.shape == (4, 32, 32, 3)
-    assert labels.tolist() == [3] * 4
-    _archive(archive, names=("cat", *cifar.NAMES["cifar10"][1:]))
-    with pytest.raises(DataError, match=r"its classes are cat, automobile.*expected the 10 of cifar10 in their order"):
-        cifar.read_archive("cifar10", "test")
-    _archive(archive, label=10)
-    with pytest.raises(DataError, match="label 10 in cifar10, whose 10 classes are counted from 0"):
-        cifar.read_archive("cifar10", "test")
-    _archive(archive, records=0)
-    with pytest.raises(DataError, match="no whole number of 3073-byte records; delete it and fetch it again"):
-        cifar.read_archive("cifar10", "test")
-    whole = _archive(archive, records=400).read_bytes()
-    archive.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"cannot read .*fetch it again"):
-        cifar.read_archive("cifar10", "test")
+def archive(path, name="cifar10", *, first="", label=3, records=4):
+    folder, test, named, coarse = LAID[name]
+    rows = [coarse + bytes([label]) + image.transpose(2, 0, 1).tobytes() for image in PIXELS]
+    names = [first or cifar.NAMES[name][0], *cifar.NAMES[name][1:]]
+    content = {test: b"".join((rows * 100)[:records]), named: "\n".join(names).encode() + b"\n"}
+    return tarred(path, {f"{folder}/{file}": one for file, one in content.items()})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"first": "cat"}, r"its classes are cat, automobile.*expected the 10 of cifar10 in their order"),
+        ({"label": 10}, "label 10 in cifar10, whose 10 classes are counted from 0"),
+        ({"records": 0}, "no whole number of 3073-byte records; delete it and fetch it again"),
+        ({"records": 400}, r"cannot read .*fetch it again"),  # cut
+    ],
+)
+def test_an_archive_is_read_or_refused_for_what_is_wrong_in_it(given, message, tmp_path, monkeypatch):
+    file = tmp_path / "a.tar.gz"
+    monkeypatch.setattr(cifar, "fetch", lambda source: file)
+    for name in LAID:
+        archive(file, name)
+        pixels, labels = cifar.read_archive(name, "test")
+        assert np.array_equal(pixels, PIXELS) and labels.tolist() == [3] * 4
+    whole = archive(file, **given).read_bytes()
+    file.write_bytes(whole if given.get("records") != 400 else whole[: len(whole) // 2])
+    refused(DataError, message, cifar.read_archive, "cifar10", "test")
 
 
 # --- classifiers -----------------------------------------------------------------------------------------------------
@@ -263,20 +233,16 @@ def test_training_leaves_a_small_file_and_a_classifier_that_loads(model, trained
     assert card["adapter_of"] == "vit-s14"
     assert sum(file.stat().st_size for file in folder.iterdir()) < 3e6
     assert not list(trained.glob("*.training.*"))
-    loaded = load_classifier(f"local:{folder}")
+    loaded = load_model(f"local:{folder}")
     assert loaded.label_names == cifar.NAMES["cifar10"]
     assert loaded.card == card
-    changed = {name for name, value in loaded.model.state_dict().items() if name in PLAIN and not same(value, name)}
+    changed = {
+        name
+        for name, value in loaded.model.state_dict().items()
+        if name in PLAIN and not torch.equal(value, PLAIN[name])
+    }
     blocks = {name for name in PLAIN if name.endswith(("qkv.weight", "proj.weight", "fc1.weight", "fc2.weight"))}
     assert changed == (set() if model == "head" else blocks - {"patch_embed.proj.weight"})
-
-
-def same(value, name):
-    return torch.equal(value, PLAIN[name])
-
-
-def shipped(model):
-    return checkpoints_dir() / "photo" / f"cifar10-{model}-seed0"
 
 
 PLAIN = load_file(encoder_file()) if files.is_here("vit-s14") else {}
@@ -289,22 +255,16 @@ PLAIN.pop("pos_embed", None)
     [("lora", "adapter_model.safetensors"), ("head", HEAD), ("lora", "config.json"), ("head", "card.json")],
 )
 def test_a_damaged_classifier_is_refused_with_its_file(model, file, tmp_path):
-    shutil.copytree(shipped(model), tmp_path / "copied")
     path = tmp_path / "copied" / file
+    shutil.copytree(checkpoints_dir() / "photo" / f"cifar10-{model}-seed0", path.parent)
+    if path.suffix == ".safetensors":
+        weights = load_file(path)
+        weights.pop(min(weights))
+        save_file(weights, path)
+        refused(DataError, "does not hold", load_model, f"local:{path.parent}")
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(DataError, match=rf"{file} (is missing, damaged|cannot be read).*get it again"):
-        load_classifier(f"local:{tmp_path / 'copied'}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("model", "file"), [("lora", "adapter_model.safetensors"), ("head", HEAD)])
-def test_a_classifier_that_lacks_a_weight_is_refused(model, file, tmp_path):
-    shutil.copytree(shipped(model), tmp_path / "copied")
-    weights = load_file(tmp_path / "copied" / file)
-    weights.pop(sorted(weights)[0])
-    save_file(weights, tmp_path / "copied" / file)
-    with pytest.raises(DataError, match="does not hold"):
-        load_classifier(f"local:{tmp_path / 'copied'}")
+    told = rf"{file} (is missing, damaged|cannot be read).*get it again"
+    refused(DataError, told, load_model, f"local:{path.parent}")
 
 
 @pytest.mark.long
@@ -333,15 +293,9 @@ def test_training_that_was_stopped_ends_as_if_it_had_not_been(model, line, stopp
         torch.testing.assert_close(one[name], other[name], atol=1e-4, rtol=0)
 
 
-def test_other_names_are_those_of_load_model():
-    assert load_classifier("local:vision/mnist-deit-seed0").label_names == tuple("0123456789")
-    with pytest.raises(DataError, match="is missing"):
-        load_classifier("timm:" + str(Path(adapted.__file__).parent))
-
-
 @pytest.mark.parametrize("name", PHOTO)
 def test_shipped_classifiers_of_photographs_are_what_their_cards_say(name):
-    loaded = load_classifier(f"local:{name}")
+    loaded = load_model(f"local:{name}")
     assert loaded.label_names == cifar.NAMES[loaded.card["dataset"]]
     assert loaded.card["test_size"] == 2000
     assert sum(file.stat().st_size for file in (checkpoints_dir() / name).iterdir()) < 3e6
@@ -351,45 +305,31 @@ def test_shipped_classifiers_of_photographs_are_what_their_cards_say(name):
     # Five standard deviations of a share of 20.
     share = loaded.card["accuracy"]
     assert abs(right / 20 - share) < 5 * (share * (1 - share) / 20) ** 0.5
-    with pytest.raises(DataError, match=r"model\.safetensors is missing"):
-        load_model(f"local:{name}")  # says so in a sentence: adapters of pictures have a loader of their own
 
 
 # --- SaCo on photographs ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A home whose table of profiles a test may write; everything else is this repository's."""
-    home = tmp_path / "home"
-    for place in ("notebooks", "data"):
-        (home / place).mkdir(parents=True)
-        for path in (root() / place).iterdir():
-            if path.name not in ("profiles.yaml", "results"):
-                (home / place / path.name).symlink_to(path)
-    for name in ("faithlib", "faithbook", "requirements.lock"):
-        (home / name).symlink_to(root() / name)
-    shutil.copy(root() / "notebooks" / "profiles.yaml", home / "notebooks")
-    monkeypatch.setenv("FAITHLIB_HOME", str(home))
-    return home
-
-
-def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_model_is_right(home):
+def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_model_is_right(tmp_path, monkeypatch):
     """As scenes of cut-out objects are, whose photographs are not on every machine: pictures with planted cells."""
-    told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
+    theirs = root() / "notebooks"
+    home = Store(tmp_path, monkeypatch, profile="smoke").home
+    told = yaml.safe_load((theirs / "profiles.yaml").read_text())
     told["data"]["planted"] = told["data"]["vision:planted"]
     block = told["profiles"]["smoke"]["settings"]["together_matrix"]
     block |= {"datasets": ["planted"], "models": {"planted": "local:vision/planted-base-seed0"}}
     block |= {"inputs": {"planted": 3}, "controlled": {"planted": 1}}
+    (home / "notebooks").unlink()
+    (home / "notebooks").mkdir()
+    (home / "notebooks" / "compute").symlink_to(theirs / "compute")
     (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
-    source = root() / "notebooks" / "compute" / "together_matrix.py"
-    run_cells(source, {"profile": "smoke", "dataset": "planted"}, [])
+    run_cells(theirs / "compute" / "together_matrix.py", {"profile": "smoke", "dataset": "planted"}, [])
     (folder,) = (home / "data" / "results" / "smoke" / "by-hand" / "together_matrix").glob("*")
     values = read_units(folder / "units.parquet").rename(columns={"id": "input"})
     values = values.set_index(["input", "method", "metric"]).value
     assert set(values.index.unique("metric")) == set(METRICS)
     data = load_pictures("planted", "test")
-    network = load_classifier("local:vision/planted-base-seed0").model
+    network = load_model("local:vision/planted-base-seed0").model
     inputs = as_inputs(data.at(range(20)), network, patch=4)
     with torch.inference_mode():
         right = [i for i, found in enumerate(network(inputs.pixels).argmax(1).tolist()) if found == data.labels[i]]

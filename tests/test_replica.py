@@ -93,17 +93,6 @@ def test_nothing_of_a_model_changes_while_it_is_explained_or_when_it_fails(kind:
             watch.before = before
 
 
-@pytest.mark.parametrize("erase", ["zero", "pad", "delete"])
-def test_nothing_of_a_model_changes_while_it_is_perturbed(erase: str) -> None:
-    model = text_model("bert")
-    watch = Watch(model, model.classifier)
-    inputs = text_inputs(model)
-    perturber = Perturber(model, inputs, erase=erase)
-    perturber.soft(torch.full((3, 1, 7), 0.5))
-    assert torch.isfinite(perturber.empty).all()
-    watch.done()
-
-
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_two_threads_ask_one_model(family: str) -> None:
     model = text_model(family)
@@ -125,22 +114,14 @@ def test_two_threads_ask_one_model(family: str) -> None:
                 assert all(torch.allclose(logits[b, s], expected, atol=1e-5) for logits in found)
 
 
-def test_two_threads_ask_one_backend() -> None:
+@pytest.mark.parametrize("erase", ["zero", "pad", "delete"])
+def test_nothing_of_a_model_changes_while_it_is_perturbed(erase: str) -> None:
     model = text_model("bert")
-    inputs = text_inputs(model)
-    backend = TextBackend(model, inputs)
-    embedded = [backend.embeddings() * scale for scale in (1.0, 0.5)]
-    with torch.no_grad():
-        alone = [backend.logits(one) for one in embedded]
-    start = Barrier(2)
-
-    def ask(which: int) -> bool:
-        start.wait()
-        with torch.no_grad():
-            return all(torch.equal(backend.logits(embedded[which]), alone[which]) for _ in range(50))
-
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(ask, range(2))) == [True, True]
+    watch = Watch(model, model.classifier)
+    perturber = Perturber(model, text_inputs(model), erase=erase)
+    perturber.soft(torch.full((3, 1, 7), 0.5))
+    assert torch.isfinite(perturber.empty).all()
+    watch.done()
 
 
 def test_weights_are_shared_and_only_inputs_get_gradients() -> None:

@@ -16,6 +16,7 @@ from faithbook.judge import reference
 from faithbook.papers.zhao_aletras import SIZES, choices_of, replay_name, subsets
 from faithbook.paths import root
 from faithbook.sources import datasets
+from faithbook.sources.files import files_of
 from faithlib.errors import DataError
 
 METHODS = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
@@ -128,9 +129,6 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
     amounts = found.table("soft_pipeline_amounts", "method", "metric", "what").estimate
     assert amounts["attention", "soft_nc", "ranks"] == pytest.approx(0.9)
     assert amounts["attention", "soft_nc", "min-max, less confident half"] > LARGE["soft_nc"]  # the first of 100 win
-    assert (
-        "It is the amounts" not in found.text
-    )  # here the less confident inputs are above chance: saturation is not ruled out
 
 
 def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> None:
@@ -151,8 +149,6 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
 def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from faithbook.sources.files import files_of
-
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     for name in ("sst-train", "sst-dev", "sst-test"):
         (source,) = files_of(name)

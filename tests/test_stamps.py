@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from refusals import refused
 
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources import files, images, object_scenes
-from faithbook.sources.object_scenes import mask_of, where_it_points
+from faithbook.sources.object_scenes import where_it_points
 from faithlib.errors import DataError, InputError
 
 HERE = files.is_here("stamps")
@@ -54,12 +55,16 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return archive
 
 
-def test_a_photograph_is_in_one_split_and_drawings_are_in_none(made: Path) -> None:
+def test_a_photograph_is_in_one_split_drawings_are_in_none_and_scenes_are_the_same_every_time(made: Path) -> None:
     names = {split: {one.name for one in object_scenes.stamps(split)} for split in ("train", "dev", "test")}
     assert [len(names[split]) for split in ("test", "dev", "train")] == [12, 8, 12]
     everything = set.union(*names.values())
-    assert len(everything) == 32 == sum(map(len, names.values()))
+    assert len(everything) == 32
     assert not any("cartoon" in name or "house" in name for name in everything)
+    once, again = object_scenes.scenes("train", 1), object_scenes.scenes("train", 1)
+    assert all(np.array_equal(a.pixels, b.pixels) and a.cells == b.cells for a, b in zip(once, again, strict=True))
+    assert len({scene.pixels.tobytes() for scene in once}) == len(once) == 12 * object_scenes.COPIES["train"]
+    assert len({scene.id_of(0) for scene in once}) == len(once)
 
 
 @pytest.mark.parametrize("objects", [1, 2])
@@ -76,13 +81,6 @@ def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int)
         assert len({one.label for one in scene.stamps}) == objects
 
 
-def test_scenes_are_the_same_every_time_and_copies_differ(made: Path) -> None:
-    once, again = object_scenes.scenes("train", 1), object_scenes.scenes("train", 1)
-    assert all(np.array_equal(a.pixels, b.pixels) and a.cells == b.cells for a, b in zip(once, again, strict=True))
-    assert len({scene.pixels.tobytes() for scene in once}) == len(once) == 12 * object_scenes.COPIES["train"]
-    assert len({scene.id_of(0) for scene in once}) == len(once)
-
-
 def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
     data = images._stamps("test", objects=2)
     assert data.beside is not None and len(set(data.ids)) == len(data) == 24
@@ -97,17 +95,12 @@ def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
 
 
 def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = packed_stamps(tmp_path, classes=5)
-    monkeypatch.setattr(object_scenes, "fetch", lambda _: few)
-    with pytest.raises(DataError, match="lacks photographs of some classes"):
-        object_scenes.stamps("test")
-    cut = tmp_path / "cut.deb"
+    few, cut = packed_stamps(tmp_path, classes=5), tmp_path / "cut.deb"
     cut.write_bytes(few.read_bytes()[:2000])
-    monkeypatch.setattr(object_scenes, "fetch", lambda _: cut)
-    with pytest.raises(DataError, match="dpkg-deb cannot read"):
-        object_scenes.stamps("test")
-    with pytest.raises(DataError, match="has no file"):
-        files.package_member(few, "./nowhere")
+    for archive, told in ((few, "lacks photographs of some classes"), (cut, "dpkg-deb cannot read")):
+        monkeypatch.setattr(object_scenes, "fetch", lambda _, archive=archive: archive)
+        refused(DataError, told, object_scenes.stamps, "test")
+    refused(DataError, "has no file", files.package_member, few, "./nowhere")
 
 
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
@@ -121,7 +114,7 @@ def test_the_real_package_has_eight_classes_in_every_split() -> None:
 
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
 def test_the_shipped_model_is_what_its_card_says() -> None:
-    loaded, data = load_classifier("local:photo/stamps-lora-seed0"), images.load_pictures("stamps", "test")
+    loaded, data = load_model("local:photo/stamps-lora-seed0"), images.load_pictures("stamps", "test")
     assert loaded.label_names == data.label_names and loaded.card["test_size"] == len(data)
     assert loaded.card["data_digest"] == images.digest_of_ids(images.load_pictures("stamps", "train").ids)
     with torch.inference_mode():
@@ -144,20 +137,6 @@ def test_values_are_those_of_a_loop() -> None:
         assert found["pointing_game"][b] == (first in marked)
         assert found["astray"][b] == bool(other[b, first])
         assert found["iou"][b].item() == pytest.approx(len(best & marked) / len(best | marked))
-
-
-def test_the_masks_own_map_is_perfect_and_the_others_is_astray() -> None:
-    own, other = mask_of([(0, 1), (5,)], 9), mask_of([(7, 8), (2, 3)], 9)
-    right, wrong = where_it_points(own.float(), own, other), where_it_points(other.float(), own, other)
-    assert all(right[name].tolist() == [1, 1] for name in ("pointing_game", "iou", "auprc"))
-    assert right["astray"].tolist() == [0, 0] and wrong["astray"].tolist() == [1, 1]
-    assert wrong["pointing_game"].tolist() == [0, 0] == wrong["iou"].tolist()
-
-
-def test_masks_that_say_nothing_or_too_much_are_refused() -> None:
-    scores, own = torch.rand(2, 4), mask_of([(0,), ()], 4)
-    with pytest.raises(InputError, match="image 1 has no cell"):
-        where_it_points(scores, own, ~own)
-    own = mask_of([(0,), (1,)], 4)
-    with pytest.raises(InputError, match="of both objects"):
-        where_it_points(scores, own, own)
+    own[:2], own[1, 0] = False, True
+    refused(InputError, "image 0 has no cell", where_it_points, scores, own, other)
+    refused(InputError, "of both objects", where_it_points, scores[1:], own[1:], own[1:])

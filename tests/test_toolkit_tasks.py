@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import replica_data
 from store import Store, run_cells
 
 from faithbook.engine.profiles import settings_of
 from faithbook.paths import raw_dir, root
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "movies"
-PRAISE, BLAME = ["a warm , funny and moving film", "wonderful"], ["a dull , stupid and tedious mess", "awful"]
 METHODS = {"saliency", "input_x_gradient", "integrated_gradients", "deeplift", "guided_backprop", "lime", "random"}
-
-
-def write_reviews(folder: Path) -> None:
-    """Eight reviews, in each of which people marked how its film was found."""
-    (folder / "docs").mkdir(parents=True)
-    rows = []
-    for number in range(8):
-        kind, (long, short) = ("POS", PRAISE) if number % 2 else ("NEG", BLAME)
-        name = f"{kind.lower()}R_{number}.txt"
-        (folder / "docs" / name).write_text(f"this is {long} .\nthe plot of number {number} is {short} !\n")
-        end = 2 + len(long.split())
-        marked = [(2, end, long), (end + 7, end + 8, short)]
-        spans = [[{"start_token": a, "end_token": b, "text": text}] for a, b, text in marked]
-        rows.append({"annotation_id": name, "classification": kind, "query": "?", "evidences": spans})
-    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.mark.filterwarnings("ignore:.*were cut off at their end")  # real reviews are long
@@ -40,7 +24,7 @@ def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.Mon
     data.mkdir()
     (data / "minilm").symlink_to(raw_dir() / "minilm")
     if files == "made":
-        write_reviews(data / "movies")
+        replica_data.reviews(data / "movies")
     elif SHARED.is_dir():
         (data / "movies").symlink_to(SHARED)
     else:

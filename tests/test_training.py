@@ -8,6 +8,7 @@ import jupytext
 import papermill
 import pytest
 import torch
+from refusals import refused
 from safetensors.torch import load_file
 from store import run_cells
 from toy_models import text_model, tokenizer
@@ -27,12 +28,8 @@ def ag(tmp_path, monkeypatch):
     tokenizer().save_pretrained(tmp_path / "encoder")
     # A text that is in two splits would be left out of what the classifier learns from.
     for split, word in {"train": "fine", "dev": "bad", "test": "unfunny"}.items():
-        rows = [
-            f'"1","a {word} film","{word}"',
-            f'"2","who is {word}","at all"',
-            f'"3","{word}","film"',
-            f'"4","it is {word}","film"',
-        ]
+        told = (f"a {word} film", f"who is {word}", f"{word} film", f"it is {word}")
+        rows = [f'"{label}","{text}","at all"' for label, text in enumerate(told, start=1)]
         (tmp_path / "ag").mkdir(exist_ok=True)
         (tmp_path / "ag" / f"{split}.csv").write_text("\n".join(rows * 3) + "\n")
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
@@ -48,19 +45,7 @@ def fine_tune(folder, made, text=None):
 
 
 @pytest.mark.long
-def test_full_fine_tuning_makes_a_classifier_that_loads(ag):
-    fine_tune(ag, "made")
-    card = json.loads((ag / "made" / "card.json").read_text())
-    assert card["test_size"] == 12
-    assert 0 <= card["accuracy"] <= 1
-    assert card["hyperparameters"]["learning_rate"] == 1e-5
-    assert card["hyperparameters"]["learning_rate_linear"] == 1e-4
-    assert len(card["dev_loss"]) == 3
-    assert load_model(f"hf:{ag / 'made'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
-
-
-@pytest.mark.long
-def test_fine_tuning_that_was_stopped_ends_as_if_it_had_not_been(ag):
+def test_fine_tuning_makes_a_classifier_and_ends_as_if_it_had_not_been_stopped(ag):
     text, line = TEXTS.read_text(), "            seconds=spent + time.time() - started,\n        )\n"
     assert text.count(line) == 1
     with pytest.raises(papermill.PapermillExecutionError):
@@ -73,8 +58,12 @@ def test_fine_tuning_that_was_stopped_ends_as_if_it_had_not_been(ag):
     assert set(one) == set(other)
     for name in one:
         torch.testing.assert_close(one[name], other[name], atol=1e-6, rtol=0)
-    losses = [json.loads((ag / made / "card.json").read_text())["dev_loss"] for made in ("stopped", "whole")]
-    assert losses[0] == pytest.approx(losses[1])
+    cards = [json.loads((ag / made / "card.json").read_text()) for made in ("stopped", "whole")]
+    assert cards[0]["dev_loss"] == pytest.approx(cards[1]["dev_loss"]) and len(cards[0]["dev_loss"]) == 3
+    assert cards[0]["test_size"] == 12 and 0 <= cards[0]["accuracy"] <= 1
+    used = cards[0]["hyperparameters"]
+    assert (used["learning_rate"], used["learning_rate_linear"]) == (1e-5, 1e-4)
+    assert load_model(f"hf:{ag / 'whole'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
 
 
 def test_a_state_is_taken_up_by_the_training_that_kept_it_alone(tmp_path):
@@ -101,5 +90,4 @@ def test_a_state_is_taken_up_by_the_training_that_kept_it_alone(tmp_path):
     ],
 )
 def test_unknown_names_are_answered_with_the_known_ones(notebook, given, message):
-    with pytest.raises(UnknownNameError, match=message):
-        run_cells(root() / "notebooks" / "train" / f"{notebook}.py", given, [])
+    refused(UnknownNameError, message, run_cells, root() / "notebooks" / "train" / f"{notebook}.py", given, [])

@@ -94,13 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for place in parser.parse_args(arguments).model:
         try:
             print(f"{place} is in {convert(place.removeprefix('hf:'))}")
-        except DataError as error:
-            print(f"faithlib: {error}", file=sys.stderr)
-            return 1
-        except OSError as error:
-            if not disk.is_full(error):
+        except OSError as error:  # as DataError is one
+            if not isinstance(error, DataError) and not disk.is_full(error):
                 raise
-            print(f"faithlib: {place} was not converted: {error}; {disk.WHAT_TO_DO}", file=sys.stderr)
+            told = f"{error}; {disk.WHAT_TO_DO}" if disk.is_full(error) else error
+            print(f"faithlib: {place} was not converted: {told}", file=sys.stderr)
             return 1
     return 0
 

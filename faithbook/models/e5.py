@@ -19,6 +19,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import safetensors.torch
@@ -42,6 +43,15 @@ PREFIX = "query: "
 
 Pieces = Callable[[], Sequence[int]]  # says which are kept
 
+# The header's sizes, and what config.json says, each in its order.
+_SIZES = (
+    "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size max_position_embeddings "
+    "type_vocab_size layer_norm_eps"
+).split()
+_CONFIG = (
+    "architectures model_type _name_or_path hidden_size num_hidden_layers num_attention_heads intermediate_size "
+    "hidden_act layer_norm_eps max_position_embeddings type_vocab_size vocab_size pad_token_id"
+).split()
 _BLOCK = 32  # weights that share one scale
 # The package's names and BertModel's, in a layer and around them.
 _LAYER = {
@@ -58,16 +68,11 @@ _LAYER = {
 
 @dataclass(frozen=True)
 class E5File:
-    """The package's model file: sizes from its header, and where each tensor lies (offset, elements, bytes)."""
+    """The package's model file: sizes from its header, as BertConfig calls them, and where each tensor lies (offset,
+    elements, bytes)."""
 
     raw: bytes
-    hidden: int
-    heads: int
-    intermediate: int
-    vocabulary: int
-    positions: int
-    types: int
-    epsilon: float
+    sizes: dict[str, Any]
     tensors: dict[str, tuple[int, int, int]]
 
     def tensor(self, name: str, width: int, rows: Sequence[int] | None = None) -> Tensor:
@@ -88,7 +93,7 @@ def read_e5(raw: bytes) -> E5File:
     tensors, and for each: uint16 length of its name, the name, uint8 type, uint32 elements, uint64 offset, uint64
     bytes.
     """
-    hidden, _, heads, intermediate, vocabulary, positions, types, epsilon = struct.unpack_from("<7if", raw, 8)
+    sizes = dict(zip(_SIZES, struct.unpack_from("<7if", raw, 8), strict=True))
     pieces, text = struct.unpack_from("<i16xQ", raw, 44)
     at = 72 + 4 * (2 * pieces + 1) + text
     (normaliser,) = struct.unpack_from("<I", raw, at + 4)
@@ -102,7 +107,7 @@ def read_e5(raw: bytes) -> E5File:
         elements, offset, size = struct.unpack_from("<xIQQ", raw, at + 2 + length)
         tensors[name] = (offset, elements, size)
         at += 2 + length + 21
-    return E5File(raw, hidden, heads, intermediate, vocabulary, positions, types, epsilon, tensors)
+    return E5File(raw, sizes, tensors)
 
 
 def dequantised(stored: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -178,24 +183,10 @@ def _file() -> E5File:
 
 def config(layers: int, pieces: Pieces = kept_pieces) -> bytes:
     """config.json of a BertModel with the first `layers` layers and these pieces."""
-    file = _file()
-    return _json(
-        {
-            "architectures": ["BertModel"],
-            "model_type": "bert",
-            "_name_or_path": "multilingual-e5-small, 4-bit dequantised",
-            "hidden_size": file.hidden,
-            "num_hidden_layers": layers,
-            "num_attention_heads": file.heads,
-            "intermediate_size": file.intermediate,
-            "hidden_act": "gelu",
-            "layer_norm_eps": file.epsilon,
-            "max_position_embeddings": file.positions,
-            "type_vocab_size": file.types,
-            "vocab_size": len(pieces()),
-            "pad_token_id": SPECIAL.index("<pad>"),
-        }
-    )
+    sizes = _file().sizes | {"num_hidden_layers": layers, "vocab_size": len(pieces())}
+    told = {"architectures": ["BertModel"], "model_type": "bert"}
+    told |= {"_name_or_path": "multilingual-e5-small, 4-bit dequantised", "hidden_act": "gelu"}
+    return _json({name: (told | sizes).get(name, SPECIAL.index("<pad>")) for name in _CONFIG})
 
 
 def weights(layers: int, pieces: Pieces = kept_pieces) -> bytes:
@@ -205,10 +196,11 @@ def weights(layers: int, pieces: Pieces = kept_pieces) -> bytes:
 
 def bert_weights(file: E5File, pieces: Sequence[int], layers: int) -> dict[str, Tensor]:
     """The state of a BertModel with these rows of the word embeddings and the first `layers` layers."""
+    hidden = file.sizes["hidden_size"]
     state = {
-        "embeddings.word_embeddings.weight": file.tensor("emb.word", file.hidden, pieces),
-        "embeddings.position_embeddings.weight": file.tensor("emb.pos", file.hidden),
-        "embeddings.token_type_embeddings.weight": file.tensor("emb.type", file.hidden),
+        "embeddings.word_embeddings.weight": file.tensor("emb.word", hidden, pieces),
+        "embeddings.position_embeddings.weight": file.tensor("emb.pos", hidden),
+        "embeddings.token_type_embeddings.weight": file.tensor("emb.type", hidden),
     }
     named = {"emb.ln": "embeddings.LayerNorm"}
     named |= {f"l{i}.{theirs}": f"encoder.layer.{i}.{ours}" for i in range(layers) for theirs, ours in _LAYER.items()}

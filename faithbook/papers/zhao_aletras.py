@@ -79,8 +79,8 @@ def shared(frame: pd.DataFrame, datasets: Sequence[str]) -> list[str]:
     >>> shared(pd.DataFrame({"dataset": ["sst", "sst", "ag"], "model": [*SIZES.values(), SIZES[""]]}), ["sst", "ag"])
     ['MiniLM, 6 layers, 23 M']
     """
-    have = [set(frame.loc[frame["dataset"] == name, "model"]) for name in datasets]
-    return [model for model in SIZES.values() if have and all(model in of for of in have)]
+    pairs = set(frame[["dataset", "model"]].drop_duplicates().itertuples(index=False, name=None))
+    return [model for model in SIZES.values() if datasets and all((name, model) in pairs for name in datasets)]
 
 
 def of_largest(units: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +47,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 PHOTOGRAPHS = (*NAMES, "stamps", "stamps-two")
 """The sets of photographs that the larger substitute sees: pages keep them apart from small grey images."""
 
-# By set: bytes of labels before an image, the archive's folder, its files of each part, its file of names.
-_ARCHIVES: dict[str, tuple[int, str, dict[str, tuple[str, ...]], str]] = {
-    "cifar10": (
-        1,
-        "cifar-10-batches-bin",
-        {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)},
-        "batches.meta.txt",
-    ),
-    "cifar100": (2, "cifar-100-binary", {"train": ("train.bin",), "test": ("test.bin",)}, "fine_label_names.txt"),
+# By set: bytes of labels before an image, the archive's folder, its files of training and test images and of names.
+_BATCHES = [f"data_batch_{i}.bin" for i in range(1, 6)]
+_ARCHIVES = {
+    "cifar10": (1, "cifar-10-batches-bin", _BATCHES, "test_batch.bin", "batches.meta.txt"),
+    "cifar100": (2, "cifar-100-binary", ["train.bin"], "test.bin", "fine_label_names.txt"),
 }
 
 
@@ -66,10 +61,12 @@ def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
     Raises DataError for an archive that is damaged or cut short, that names other classes, or in which a label is none.
     """
     archive = fetch(name)
-    label_bytes, folder, files, named = _ARCHIVES[name]
-    _check_names(name, read_member(archive, f"{folder}/{named}").decode(errors="replace").split(), archive)
+    label_bytes, folder, train, test, named = _ARCHIVES[name]
+    if (told := tuple(read_member(archive, f"{folder}/{named}").decode(errors="replace").split())) != NAMES[name]:
+        order = f"expected the {len(NAMES[name])} of {name} in their order: {some(NAMES[name])}"
+        raise DataError(f"{archive}: its classes are {some(told) or 'none'}; {order}")
     record = label_bytes + 3 * SIDE * SIDE
-    raw = b"".join(read_member(archive, f"{folder}/{file}") for file in files[part])
+    raw = b"".join(read_member(archive, f"{folder}/{file}") for file in (train if part == "train" else [test]))
     if not raw or len(raw) % record:
         raise DataError(
             f"{archive}: {len(raw)} bytes are no whole number of {record}-byte records; delete it and fetch it again"
@@ -93,27 +90,19 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
     files = [(file, one.name) for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
     if not files:
         raise DataError(f"{place}: no images; expected a folder of PNG files for each class of {name}, by its name")
-    _check_names(name, [one.name for one in classes], place, all_of_them=False)
-    numbers = {label: number for number, label in enumerate(NAMES[name])}
+    if strange := [one.name for one in classes if one.name not in NAMES[name]]:
+        raise DataError(f"{place}: {some(strange)} is no class of {name}; its classes are {some(NAMES[name])}")
     pixels = np.stack([_of_cifar(file.read_bytes(), file) for file, _ in files])
-    return pixels, np.array([numbers[label] for _, label in files])
+    return pixels, np.array([NAMES[name].index(label) for _, label in files])
 
 
-def read_few(name: str) -> tuple[Pixels, Labels]:
-    """The first twenty test images [20, 32, 32, 3] and their labels, out of a package whose file names hold both."""
-    pixels, labels = _few(name, "png", _of_cifar)
-    return np.stack(pixels), np.array(labels)
-
-
-def read_few_of_imagenet() -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
-    """Twenty images of ImageNet [height, width, 3], each of its own size, and their labels of a thousand classes."""
-    return _few("imagenet", "jpg", _picture)
-
-
-def _few(name: str, suffix: str, read: Callable[[bytes, Path], Pixels]) -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
-    form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.{suffix}")
+def read_few(name: str) -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
+    """Twenty images and their labels, out of a package whose file names hold both: the first test images of a set
+    [32, 32, 3], or images of "imagenet" [height, width, 3], each of its own size, of a thousand classes."""
+    form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.(png|jpg)")
     with zipfile.ZipFile(fetch(FEW)) as opened:
         found = [match for match in map(form.fullmatch, sorted(opened.namelist())) if match]
+        read = _picture if name == "imagenet" else _of_cifar
         pixels = tuple(read(opened.read(match.group()), Path(match.group())) for match in found)
     return pixels, tuple(int(match.group(2)) for match in found)
 
@@ -121,17 +110,6 @@ def _few(name: str, suffix: str, read: Callable[[bytes, Path], Pixels]) -> tuple
 def folder_of(name: str) -> Path:
     """Where the set's images lie as files, if they do."""
     return sources()[f"{name}-folder"].path.parent
-
-
-def _check_names(name: str, found: list[str], place: Path, *, all_of_them: bool = True) -> None:
-    known = NAMES[name]
-    if all_of_them and tuple(found) != known:
-        raise DataError(
-            f"{place}: its classes are {some(found) or 'none'}; expected the {len(known)} of {name} in their order: "
-            f"{some(known)}"
-        )
-    if strange := [one for one in found if one not in known]:
-        raise DataError(f"{place}: {some(strange)} is no class of {name}; its classes are {some(known)}")
 
 
 def _picture(content: bytes, file: Path) -> Pixels:

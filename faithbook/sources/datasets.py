@@ -20,6 +20,7 @@ from faithbook.sources.near_duplicates import near_duplicates
 from faithbook.sources.splits import (
     SPLITS,
     Item,
+    Rows,
     Span,
     balanced,
     sampled,
@@ -32,7 +33,7 @@ from faithlib.errors import DataError, InputError, unknown
 
 
 @dataclass(frozen=True)
-class Dataset:
+class Dataset(Rows):
     """Labelled texts of one split.
 
     - `queries`, where the task pairs a query with each text;
@@ -43,8 +44,8 @@ class Dataset:
     - `digest`: names the whole assignment of texts to splits.
     """
 
-    name: str
-    split: str
+    columns = ("texts", "labels", "ids", "queries", "rationales", "pairs", "groups")
+
     texts: tuple[str, ...]
     labels: tuple[int, ...]
     ids: tuple[str, ...]
@@ -56,13 +57,6 @@ class Dataset:
     pairs: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __getitem__(self, rows: slice) -> Dataset:
-        """These rows, in their order. What an id shares with others (`clusters`) is known of the whole alone."""
-        return _pick(self, range(len(self))[rows])
-
     @property
     def wholes(self) -> tuple[str, ...]:
         """What carries features: each text, with its pair behind it where there is one."""
@@ -73,7 +67,8 @@ class Dataset:
     @property
     def clusters(self) -> dict[str, str]:
         """For each id what it shares with others, so that intervals draw these together: its group. Where no groups are
-        known, it is the first id with the same text (the premise of several pairs, the document of several queries)."""
+        known, it is the first id with the same text (the premise of several pairs, the document of several queries).
+        Of some rows alone it cannot be told."""
         if self.groups is not None:
             return dict(zip(self.ids, self.groups, strict=True))
         first: dict[str, str] = {}
@@ -144,7 +139,7 @@ def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, D
         raise unknown("language", strange[0], home_assistant.LANGUAGES)
     texts = {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
     whole = load_dataset(name, split)
-    common = _pick(whole, [i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
+    common = whole.at([i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
     if not common.ids:
         raise DataError(f"no text of {name} ({split}) exists in all of {', '.join(languages)}: ask for fewer languages")
     return {
@@ -200,8 +195,7 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
                 f"{name}: all {len(data)} rows of the {split} split nearly repeat texts of other splits or data sets "
                 f"({left_out[split]}), expected some to learn from; are the files of the splits the right ones?"
             )
-        splits[split] = _pick(data, kept)
-        splits[split] = replace(splits[split], digest=_digest_of(splits[split]))
+        splits[split] = replace(data.at(kept), digest=_digest_of(data.at(kept)))
     train, dev = (data if n is None else _sample(data, n, 0) for data in splits.values())
     return train, dev, left_out
 
@@ -212,16 +206,7 @@ def _digest_of(data: Dataset) -> str:
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
-    return _pick(data, sampled(data.ids, n, seed, what="text"))
-
-
-_COLUMNS = ("texts", "labels", "ids", "queries", "rationales", "pairs", "groups")
-
-
-def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
-    columns = {name: getattr(data, name) for name in _COLUMNS if getattr(data, name) is not None}
-    picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
-    return replace(data, **picked)
+    return data.at(sampled(data.ids, n, seed, what="text"))
 
 
 @remembered
@@ -241,20 +226,12 @@ def _load_task(name: str) -> dict[str, Dataset]:
 
 
 def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str) -> Dataset:
-    queries = tuple(item.query for item in items if item.query is not None)
-    return Dataset(
-        name=name,
-        split=split,
-        texts=tuple(item.text for item in items),
-        labels=tuple(item.label for item in items),
-        ids=tuple(item.id for item in items),
-        label_names=task.label_names,
-        max_length=task.max_length,
-        digest=digest,
-        queries=queries or None,
-        rationales=tuple(item.rationale for item in items) if task.has_rationales else None,
-        groups=tuple(item.group for item in items),
+    texts, labels, ids, queries, marks, groups = zip(
+        *((one.text, one.label, one.id, one.query, one.rationale, one.group) for one in items), strict=True
     )
+    asked, marked = None if None in queries else queries, marks if task.has_rationales else None
+    known = (texts, labels, ids, task.label_names, task.max_length, digest, asked, marked)
+    return Dataset(name, split, *known, groups=groups)
 
 
 def _movie() -> Iterator[Item]:
@@ -405,14 +382,9 @@ def _paper_set(name: str, split: str) -> Dataset:
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]
-    folder = data_folder() / name
-    if name == "sst":
-        folder = fetch(f"sst-{split}").parent
-    return Dataset(
-        name=name,
-        split=split,
-        **read(folder, file.format(split="val" if split == "dev" and name in ("multirc", "reviews") else split)),
-    )
+    folder = fetch(f"sst-{split}").parent if name == "sst" else data_folder() / name
+    part = "val" if split == "dev" and name in ("multirc", "reviews") else split
+    return Dataset(name=name, split=split, **read(folder, file.format(split=part)))
 
 
 def _ag_part(split: str) -> Dataset:
@@ -420,7 +392,7 @@ def _ag_part(split: str) -> Dataset:
     whole = Dataset(name="ag", split=split, **zhao_aletras_sets.ag(data_folder() / "ag", "train.csv"))
     ordered = _sample(whole, len(whole), seed=0)
     dev = round(0.15 * len(whole))
-    return _pick(ordered, range(dev) if split == "dev" else range(dev, len(whole)))
+    return ordered[:dev] if split == "dev" else ordered[dev:]
 
 
 _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {

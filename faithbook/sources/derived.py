@@ -15,30 +15,35 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from faithbook.sources.files import digest_of, files_of
+from faithbook.access import require
+from faithbook.sources.files import data_folder, digest_of, files_of
 from faithlib.errors import DataError, DigestError
 
 RECORD = "derived.json"
 
 
-def derived_folder(folder: Path, makers: Mapping[str, Callable[[], bytes]], source_ids: Sequence[str]) -> Path:
-    """`folder` with the files of `makers` in it, each whole: as recorded, or made again from these sources.
+def derived_folder(name: str, makers: Mapping[str, Callable[[], bytes]], source_ids: Sequence[str] = ()) -> Path:
+    """The folder `<FAITHLIB_DATA>/<name>/model` with the files of `makers` in it, each whole: as recorded, or made
+    again from these sources (none named: the one of that name), which a run has to have declared.
 
     A source that is damaged is not noticed while all that was made of it is whole: it is not read then.
 
     Raises DigestError, with the digest found and the one expected, for a file that is not the recorded one and cannot
     be made again because a source is not whole either; DataError for a file that is not there and cannot be made.
     """
-    made_from = {source.id: source.sha256 for name in source_ids for source in files_of(name)}
+    source_ids = source_ids or (name,)
+    require(*source_ids)
+    folder = data_folder() / name / "model"
+    made_from = {source.id: source.sha256 for one in source_ids for source in files_of(one)}
     recorded = _recorded(folder / RECORD)
     fresh = {}
-    for name, make in makers.items():
-        there = (folder / name).exists()
-        if there and recorded.get(name) == {"sha256": digest_of(folder / name), "from": made_from}:
+    for file, make in makers.items():
+        there = (folder / file).exists()
+        if there and recorded.get(file) == {"sha256": digest_of(folder / file), "from": made_from}:
             continue
-        content = _made(folder / name, make, recorded.get(name, {}), made_from)
-        _put(folder / name, content)
-        fresh[name] = {"sha256": hashlib.sha256(content).hexdigest(), "from": made_from}
+        content = _made(folder / file, make, recorded.get(file, {}), made_from)
+        _put(folder / file, content)
+        fresh[file] = {"sha256": hashlib.sha256(content).hexdigest(), "from": made_from}
     if fresh:
         # Last: who is killed before this leaves files without a record, which are made again.
         _put(folder / RECORD, json.dumps(recorded | fresh, indent=1, sort_keys=True).encode())

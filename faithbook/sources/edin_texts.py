@@ -10,13 +10,13 @@ from __future__ import annotations
 import pandas as pd
 
 from faithbook.sources.files import fetch
+from faithbook.sources.zhao_aletras_sets import read_table
 from faithlib.errors import DataError, InputError, unknown
 
 LENGTHS = {"sst2": ("short", "long"), "yelp": ("short", "long"), "imdb": ("long",)}
 """By data set, the lengths in which its texts were measured."""
 POSITIVE = 1
 """The class of all of them, as the data sets and the paper's models count."""
-_COLUMNS = {"id", "label", "text"}
 
 
 def edin_texts(dataset: str, length: str, *, n: int | None = None) -> pd.DataFrame:
@@ -33,14 +33,8 @@ def edin_texts(dataset: str, length: str, *, n: int | None = None) -> pd.DataFra
     if n is not None and n < 1:
         raise InputError(f"n {n}: expected at least one text")
     path = fetch(f"edin-texts:{dataset}_test_{length}.csv")
-    try:
-        table = pd.read_csv(path, keep_default_na=False, dtype=str)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}; get the file again") from error
-    if missing := _COLUMNS - set(table.columns):
-        raise DataError(f"{path} lacks the columns {', '.join(sorted(missing))}; get the file again")
+    table = read_table(path.parent, path.name, {"id": (), "label": (str(POSITIVE),), "text": ()})
     for wrong, why in (
-        (table.label != str(POSITIVE), f"is of another class than {POSITIVE}"),
         (~table.id.str.fullmatch(r"\d+"), "has an id that is no number"),
         (table.id.duplicated(), "has the id of an earlier one"),
         (table.text.str.strip() == "", "has no text"),

@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -153,18 +153,22 @@ def _hashed(path: Path, *_state: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _download_package(source: Source, folder: Path) -> Path:
-    only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
-    only += ["--python-version", source.python] if source.python else []
-    only += ["--platform", source.platform] if source.platform else []
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
-    done = subprocess.run(
-        [*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False
-    )
-    if done.returncode or not (folder / source.file).exists():
+def _download_by(manager: str, source: Source, folder: Path) -> Path:
+    if manager == "pip":
+        only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
+        only += ["--python-version", source.python] if source.python else []
+        only += ["--platform", source.platform] if source.platform else []
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only]
+        command += [f"{source.package}=={source.version}"]
+    else:
+        command = ["apt-get", "download", f"{source.package}={source.version}"]
+    said = f"{manager} is not here"
+    with contextlib.suppress(FileNotFoundError):
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
+    if not (folder / source.file).exists():
         raise DataError(
-            f"source '{source.id}': pip could not download {source.package}=={source.version}; without a network, copy "
-            f"{source.file} to {source.path}. pip said: {done.stderr.strip()[-500:]}"
+            f"source '{source.id}': {manager} could not download {source.package} {source.version}; without a network, "
+            f"copy {source.file} to {source.path}. {manager} said: {said.strip()[-500:]}"
         )
     return folder / source.file
 
@@ -173,43 +177,19 @@ def _download_url(source: Source, folder: Path) -> Path:
     import pooch  # half a second, and only what is downloaded needs it
 
     try:
-        got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
+        return Path(pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False))
     except Exception as error:  # pooch passes on whatever its downloader raises
+        what_to_do = f"without a network, copy {source.file} to {source.path}"
         if disk.is_full(error):
-            raise DataError(
-                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {disk.WHAT_TO_DO}"
-            ) from error
-        raise DataError(
-            f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
-            f"to {source.path}"
-        ) from error
-    return Path(got)
-
-
-def _download_debian(source: Source, folder: Path) -> Path:
-    command = ["apt-get", "download", f"{source.package}={source.version}"]
-    said = "apt-get is not here"
-    with contextlib.suppress(FileNotFoundError):
-        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
-    if not (folder / source.file).exists():
-        raise DataError(
-            f"source '{source.id}': could not download the Debian package {source.package}; without it, copy "
-            f"{source.file} to {source.path}. apt-get said: {said.strip()[-500:]}"
-        )
-    return folder / source.file
+            what_to_do = f"it does not fit where it goes, {folder}: {disk.WHAT_TO_DO}"
+        raise DataError(f"source '{source.id}': could not download {source.url} ({error}); {what_to_do}") from error
 
 
 _DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {
-    "registry": _download_package,
+    "registry": partial(_download_by, "pip"),
     "url": _download_url,
-    "debian": _download_debian,
+    "debian": partial(_download_by, "apt-get"),
 }
-
-
-def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
-    """Fetch and verify every source of these kinds but the optional ones, with a progress bar."""
-    wanted = [s for s in sources().values() if s.kind in kinds and not s.optional]
-    return [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
 
 
 def read_member(archive: Path | BinaryIO, member: str) -> bytes:
@@ -229,7 +209,7 @@ def read_member(archive: Path | BinaryIO, member: str) -> bytes:
         ) from error
 
 
-def tar_member(opened: tarfile.TarFile, member: str) -> bytes:
+def tar_member(opened: tarfile.TarFile, member: str | tarfile.TarInfo) -> bytes:
     """One file out of an open tar archive; KeyError where it is not there or is no plain file."""
     stream = opened.extractfile(member)
     if stream is None:
@@ -271,12 +251,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", help="of data/sources.toml: these alone")
     parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
     options = parser.parse_args(arguments)
-    if options.verb == "fetch" and options.names:
-        for source in (one for name in options.names for one in files_of(name)):
-            print(fetch(source.id))
-        return
     if options.verb == "fetch":
-        fetch_all(("registry", "url") if options.all else ("registry",))
+        kinds = ("registry", "url") if options.all else ("registry",)
+        wanted = [one for name in options.names for one in files_of(name)]
+        wanted = wanted or [one for one in sources().values() if one.kind in kinds and not one.optional]
+        for source in tqdm(wanted, desc="sources", unit="file"):
+            tqdm.write(str(fetch(source.id)))
         return
     for source in sources().values():
         if source.path.exists():

@@ -16,7 +16,6 @@ Shape letters: N images, H and W pixels, C channels.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
 import io
@@ -39,7 +38,8 @@ from faithbook.access import remembered, require
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
-from faithbook.sources.splits import sampled, seeded, stable_hash
+from faithbook.sources.splits import Rows, sampled, seeded, stable_hash
+from faithbook.sources.zhao_aletras_sets import read_table, read_text
 from faithlib.errors import DataError, unknown
 from faithlib.inputs import ImageInputs
 
@@ -56,7 +56,7 @@ def shipped_pictures() -> Path:
 
 
 @dataclass(frozen=True)
-class Pictures:
+class Pictures(Rows):
     """Labelled images of one split.
 
     - `images`: arrays [H, W] or [H, W, 3] of bytes, or files to open;
@@ -65,8 +65,8 @@ class Pictures:
     - `beside`: the cells of another object in the same image.
     """
 
-    name: str
-    split: str
+    columns = ("ids", "images", "labels", "cells", "beside")
+
     images: Sequence[Pixels | Path]
     labels: tuple[int, ...]
     ids: tuple[str, ...]
@@ -74,19 +74,6 @@ class Pictures:
     digest: str = ""
     cells: tuple[tuple[int, ...], ...] | None = None
     beside: tuple[tuple[int, ...], ...] | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, rows: slice) -> Pictures:
-        return self.at(range(len(self))[rows])
-
-    def at(self, rows: Sequence[int]) -> Pictures:
-        """The images of some rows, in the order that is given."""
-        names = ("images", "labels", "ids", "cells", "beside")
-        columns = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
-        return replace(self, **picked)
 
     def opened(self) -> list[Image.Image]:
         """The images themselves; DataError for a file that is not an image."""
@@ -286,16 +273,14 @@ def _cifar(name: str, split: str) -> Pictures:
     return _cut(name, split, pixels, labels, cifar.NAMES[name], test=0, dev=dev)
 
 
-def _cifar_few(name: str, split: str) -> Pictures:
+def _few(name: str, split: str) -> Pictures:
+    whole = f"train on {name}" if name in cifar.NAMES else "it is there to look at"
     if split not in ("test", "held_out"):
-        raise DataError(f"{name}-few has twenty test images and nothing else: split 'test', or train on {name}")
-    return replace(_made(name, split, *cifar.read_few(name), cifar.NAMES[name]), name=f"{name}-few")
-
-
-def _imagenet_few(split: str) -> Pictures:
-    if split not in ("test", "held_out"):
-        raise DataError("imagenet-few is twenty images to look at and nothing else: split 'test'")
-    pixels, labels = cifar.read_few_of_imagenet()
+        raise DataError(f"{name}-few has twenty test images and nothing else: split 'test'; {whole}")
+    pixels, labels = cifar.read_few(name)
+    if name in cifar.NAMES:
+        made = _made(name, split, np.stack(pixels), np.array(labels), cifar.NAMES[name])
+        return replace(made, name=f"{name}-few")
     names = timm.data.ImageNetInfo()
     ids = tuple(f"imagenet-few-{place:02}" for place in range(len(labels)))
     described = tuple(names.index_to_description(i) for i in range(names.num_classes()))
@@ -308,26 +293,15 @@ def _imagenet(name: str, split: str) -> Pictures:
         raise DataError(f"{name} is read for evaluation only: split 'test'")
     require(name)
     folder = data_folder() / name
-    table = folder / "labels.csv"
-    if not table.exists():
-        raise DataError(f"{table} is missing: see the entry {name} in data/sources.toml for what to put there")
-    with table.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    if not rows or {"file", "class_index", "name"} - set(rows[0]):
-        raise DataError(f"{table}: expected rows with the columns file, class_index, name")
-    files = [folder / "images" / row["file"] for row in rows]
+    rows = read_table(folder, "labels.csv", {"file": (), "class_index": (), "name": ()})
+    labels = rows.class_index.astype(int).tolist()
+    files = [folder / "images" / file for file in rows.file]
     if missing := [file for file in files if not file.exists()]:
         raise DataError(f"{len(missing)} of {len(files)} images are missing, first {missing[0]}")
-    named = {int(row["class_index"]): row["name"] for row in rows}
-    return Pictures(
-        name,
-        split,
-        files,
-        tuple(int(row["class_index"]) for row in rows),
-        tuple(f"imagenet-{row['file']}" for row in rows),
-        tuple(named.get(i, str(i)) for i in range(max(1000, max(named) + 1))),
-        hashlib.sha256(table.read_bytes()).hexdigest()[:16],
-    )
+    named = dict(zip(labels, rows.name, strict=True))
+    names = tuple(named.get(i, str(i)) for i in range(max(1000, max(named) + 1)))
+    digest = hashlib.sha256(read_text(folder, "labels.csv").encode()).hexdigest()[:16]
+    return Pictures(name, split, files, tuple(labels), tuple("imagenet-" + rows.file), names, digest)
 
 
 _SETS: dict[str, Callable[[str], Pictures]] = {
@@ -337,13 +311,9 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "planted": remembered(_planted),
     "planted-erased": remembered(partial(_planted, copies="erased")),
     "planted-misled": remembered(partial(_planted, copies="misled")),
-    "cifar10": remembered(partial(_cifar, "cifar10")),
-    "cifar100": remembered(partial(_cifar, "cifar100")),
-    "cifar10-few": remembered(partial(_cifar_few, "cifar10")),
-    "cifar100-few": remembered(partial(_cifar_few, "cifar100")),
     "stamps": remembered(partial(_stamps, objects=1)),
     "stamps-two": remembered(partial(_stamps, objects=2)),
-    "imagenet": remembered(partial(_imagenet, "imagenet")),
-    "imagenet-samples": remembered(partial(_imagenet, "imagenet-samples")),
-    "imagenet-few": remembered(_imagenet_few),
+    **{name: remembered(partial(_cifar, name)) for name in cifar.NAMES},
+    **{name: remembered(partial(_imagenet, name)) for name in ("imagenet", "imagenet-samples")},
+    **{f"{name}-few": remembered(partial(_few, name)) for name in (*cifar.NAMES, "imagenet")},
 }

@@ -10,18 +10,16 @@ and not numbers.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from faithbook.sources.files import read_member
+import pandas as pd
+
 from faithbook.sources.splits import split_groups
-from faithbook.sources.zhao_aletras_sets import columns, read_text, token_spans
+from faithbook.sources.zhao_aletras_sets import columns, numbered, picked, read_table, token_spans
 from faithlib.errors import DataError, unknown
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -30,6 +28,7 @@ MAX_LENGTH = 256  # wordpieces of both together
 
 _MNLI = {"train": "multinli_1.0_train.jsonl", "dev": "multinli_1.0_dev_matched.jsonl"}
 _SNLI_LABELS = {"0": "neutral", "1": "entailment", "2": "contradiction"}
+_OWNERS = {"pairID": (), "sentence1": (), "sentence2": (), "gold_label": (*LABELS, "-")}
 _ESNLI = {"train": ("esnli_train_1.csv", "esnli_train_2.csv"), "dev": ("esnli_dev.csv",), "test": ("esnli_test.csv",)}
 
 
@@ -41,10 +40,7 @@ def mnli(folder: Path, split: str) -> dict[str, Any]:
     """
     if split == "test":
         raise DataError("mnli: the labels of its test split are not public; use dev")
-    name = _MNLI[split]
-    rows = [row for row in _rows(folder, name) if row["gold_label"] != "-"]
-    ids = [f"mnli-{row['pairID']}" for row in rows]
-    return _pairs(folder / name, [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in rows], ids)
+    return _with_majority(folder, _MNLI[split], "mnli")
 
 
 def xnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
@@ -57,9 +53,16 @@ def xnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
         raise unknown("language", language, LANGUAGES)
     if split == "train":
         raise DataError("xnli has no training split: classifiers are trained on mnli")
-    name = _first_there(folder, _xnli_names(split, language))
-    rows = _one_language(folder, name, language) if name.startswith("xnli.") else _lines(folder, name)
-    return _pairs(folder / name, rows, [f"xnli-{split}-{i}" for i in range(len(rows))])
+    alone, whole = names = _xnli_names(split, language)
+    if _first_there(folder, names) == alone:
+        rows = read_table(folder, alone, {"premise": (), "hypothesis": (), "label": LABELS}, header=False)
+        return _pairs(rows.premise, rows.hypothesis, rows.label, numbered(f"xnli-{split}", rows))
+    every = read_table(folder, whole, {"language": (), **_OWNERS})
+    english, rows = (every[every.language == one].drop_duplicates("pairID", keep="last") for one in ("en", language))
+    if missing := set(english.pairID) ^ set(rows.pairID):
+        raise DataError(f"{folder / whole}: {len(missing)} pairs are not in both English and {language}; get it again")
+    rows = rows.set_index("pairID").loc[english.pairID]
+    return _pairs(rows.sentence1, rows.sentence2, rows.gold_label, numbered(f"xnli-{split}", rows))
 
 
 def _xnli_names(split: str, language: str) -> tuple[str, str]:
@@ -72,79 +75,21 @@ def snli(folder: Path, split: str) -> dict[str, Any]:
     premise and hypothesis, or the owners' `snli_1.0_<split>.jsonl`, of which pairs without a majority are left out."""
     name = _first_there(folder, (f"{split}.tsv", f"snli_1.0_{split}.jsonl"))
     if name.endswith(".jsonl"):
-        read = [row for row in _rows(folder, name) if row["gold_label"] != "-"]
-        rows = [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in read]
-        return _pairs(folder / name, rows, [f"snli-{row['pairID']}" for row in read])
-    read = list(_parsed(_split_lines(folder, name), is_json=False))
-    path = _checked_columns(folder / name, read, "unique_key label premise hypothesis")
-    if bad := [row for row in read if row["label"] not in _SNLI_LABELS]:
-        raise DataError(f"{path}: row {bad[0]} is not a key, a label (0-2), a premise and a hypothesis; get it again")
-    rows = [(row["premise"], row["hypothesis"], _SNLI_LABELS[row["label"]]) for row in read]
-    return _pairs(path, rows, [f"snli-{row['unique_key']}" for row in read])
+        return _with_majority(folder, name, "snli")
+    rows = read_table(folder, name, {"unique_key": (), "label": _SNLI_LABELS, "premise": (), "hypothesis": ()})
+    return _pairs(rows.premise, rows.hypothesis, rows.label.map(_SNLI_LABELS), "snli-" + rows.unique_key)
 
 
-def _one_language(folder: Path, name: str, language: str) -> list[tuple[str, str, str]]:
-    """Pairs of the owners' table in one language, in the order of the English ones."""
-    english, wanted = [], {}
-    for row in _rows(folder, name):
-        if row["language"] == "en":
-            english.append(row["pairID"])
-        if row["language"] == language:
-            wanted[row["pairID"]] = (row["sentence1"], row["sentence2"], row["gold_label"])
-    if missing := set(english) ^ set(wanted):
-        raise DataError(f"{folder / name}: {len(missing)} pairs are not in both English and {language}; get it again")
-    return [wanted[pair] for pair in english]
+def _with_majority(folder: Path, name: str, source: str) -> dict[str, Any]:
+    """Pairs of an owners' table on which the annotators found a majority."""
+    rows = read_table(folder, name, _OWNERS).query("gold_label != '-'")
+    return _pairs(rows.sentence1, rows.sentence2, rows.gold_label, f"{source}-" + rows.pairID)
 
 
-def _lines(folder: Path, name: str) -> list[tuple[str, str, str]]:
-    """Lines `premise<TAB>hypothesis<TAB>label`."""
-    rows = [line.split("\t") for line in _split_lines(folder, name)]
-    if bad := [row for row in rows if len(row) != 3]:
-        raise DataError(f"{folder / name}: line {bad[0]!r} is not premise, hypothesis, label")
-    return [(premise, hypothesis, label) for premise, hypothesis, label in rows]
-
-
-def _rows(folder: Path, name: str) -> list[dict[str, str]]:
-    """Rows of JSON lines, or of a tab-separated table with a header; DataError where one lacks what is read here."""
-    try:
-        rows = list(_parsed(_split_lines(folder, name), is_json=name.endswith(".jsonl")))
-    except ValueError as error:
-        raise DataError(f"{folder / name} is empty or damaged ({error}); get the file again") from error
-    needed = {"sentence1", "sentence2", "gold_label", "pairID"}
-    if bad := [row for row in rows if not needed <= row.keys()]:
-        raise DataError(f"{folder / name}: row {bad[0]} lacks {', '.join(sorted(needed - bad[0].keys()))}")
-    return rows
-
-
-def _parsed(lines: list[str], *, is_json: bool) -> Iterator[dict[str, str]]:
-    if is_json:
-        return map(json.loads, lines)
-    # A quotation mark is a character like any other here. Rows may end early: what comes last is not read.
-    header, *rows = (line.split("\t") for line in lines)
-    return (dict(zip(header, row, strict=False)) for row in rows)
-
-
-def _split_lines(folder: Path, name: str) -> list[str]:
-    # Not `splitlines`, which also cuts at characters that stand inside some sentences.
-    lines = [line.removesuffix("\r") for line in _text(folder, name).split("\n")]
-    return [line for line in lines if line.strip()]
-
-
-def _text(folder: Path, name: str) -> str:
-    """A file of a folder, or of an archive that holds one folder of its own name."""
-    if folder.suffix != ".zip":
-        return read_text(folder, name)
-    try:
-        return read_member(folder, f"{folder.stem}/{name}").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name} in {folder} is damaged ({error}); fetch the archive again") from error
-
-
-def _pairs(path: Path, rows: Sequence[tuple[str, str, str]], ids: Sequence[str]) -> dict[str, Any]:
-    if strange := {label for _, _, label in rows} - set(LABELS):
-        raise DataError(f"{path}: label {min(strange)!r} is not one of {', '.join(LABELS)}")
-    labelled = [(premise, LABELS.index(label)) for premise, _, label in rows]
-    return columns(LABELS, MAX_LENGTH, labelled, ids, pairs=tuple(hypothesis for _, hypothesis, _ in rows))
+def _pairs(
+    premises: Iterable[str], hypotheses: Iterable[str], labels: Iterable[str], ids: Iterable[str]
+) -> dict[str, Any]:
+    return columns(LABELS, MAX_LENGTH, premises, map(LABELS.index, labels), ids, pairs=tuple(hypotheses))
 
 
 def _first_there(folder: Path, names: Sequence[str]) -> str:
@@ -172,10 +117,8 @@ def nli(snli_at: Path, xnli_at: Path, split: str) -> dict[str, Any]:
         return known_xnli(xnli_at, "test", "en")
     learnt = known_xnli(xnli_at, "dev", "en")
     split_of = split_groups("nli", set(learnt["texts"]), (0.0, DEV_SHARE))
-    rows = [i for i, premise in enumerate(learnt["texts"]) if split_of[premise] == split]
-    parts = [{name: tuple(learnt[name][i] for i in rows) for name in _COLUMNS}]
-    if split == "train":
-        parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), *parts]
+    own = picked(learnt, [split_of[premise] == split for premise in learnt["texts"]])
+    parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), own] if split == "train" else [own]
     return learnt | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
 
 
@@ -259,10 +202,9 @@ def esnli(folder: Path, split: str) -> dict[str, Any]:
     which the released code reads and the only ones that the training split has. Texts have their words parted by one
     space.
     """
-    rows = [row for name in _ESNLI[split] for row in csv.DictReader(io.StringIO(read_text(folder, name), newline=""))]
-    path = _checked_columns(folder / _ESNLI[split][0], rows, "pairID gold_label Sentence1_marked_1 Sentence2_marked_1")
-    marked = [(_unstarred(row["Sentence1_marked_1"]), _unstarred(row["Sentence2_marked_1"])) for row in rows]
-    return _highlighted(path, marked, [row["gold_label"] for row in rows], [f"esnli-{row['pairID']}" for row in rows])
+    needed = {"pairID": (), "gold_label": LABELS, "Sentence1_marked_1": (), "Sentence2_marked_1": ()}
+    rows = pd.concat([read_table(folder, name, needed) for name in _ESNLI[split]])
+    return _highlighted(rows.Sentence1_marked_1, rows.Sentence2_marked_1, rows.gold_label, "esnli-" + rows.pairID)
 
 
 def exnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
@@ -275,25 +217,12 @@ def exnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
         raise unknown("language", language, LANGUAGES)
     if split != "test":
         raise DataError(f"exnli has no {split} split: only test was published")
-    rows = list(csv.DictReader(io.StringIO(read_text(folder, "exnli.csv"), newline="")))
-    path = _checked_columns(folder / "exnli.csv", rows, "language label premise_highlighted hypothesis_highlighted")
-    rows = [row for row in rows if row["language"] == language]
-    marked = [(_unstarred(row["premise_highlighted"]), _unstarred(row["hypothesis_highlighted"])) for row in rows]
-    return _highlighted(path, marked, [row["label"] for row in rows], [f"exnli-{i}" for i in range(len(rows))])
+    needed = {"language": (), "label": LABELS, "premise_highlighted": (), "hypothesis_highlighted": ()}
+    rows = read_table(folder, "exnli.csv", needed).query("language == @language")
+    return _highlighted(rows.premise_highlighted, rows.hypothesis_highlighted, rows.label, numbered("exnli", rows))
 
 
-def _checked_columns(path: Path, rows: Sequence[dict[str, str]], needed: str) -> Path:
-    if missing := set(needed.split()) - set(rows[0] if rows else ()):
-        raise DataError(f"{path} lacks the columns {', '.join(sorted(missing))}")
-    if short := [row for row in rows if any(row.get(name) is None for name in needed.split())]:
-        raise DataError(f"{path}: row {short[0]} ends before the last of {needed}; get the file again")
-    return path
-
-
-_Marked = tuple[list[str], list[bool]]  # words, and whether each is starred
-
-
-def _unstarred(text: str) -> _Marked:
+def _unstarred(text: str) -> tuple[list[str], list[bool]]:
     """Words of a text and whether each stands between *stars*.
 
     >>> _unstarred("A *man* sleeps .")
@@ -305,15 +234,13 @@ def _unstarred(text: str) -> _Marked:
 
 
 def _highlighted(
-    path: Path, marked: Sequence[tuple[_Marked, _Marked]], labels: Sequence[str], ids: Sequence[str]
+    premises: Iterable[str], hypotheses: Iterable[str], labels: Iterable[str], ids: Iterable[str]
 ) -> dict[str, Any]:
-    rows = [
-        (" ".join(premise), " ".join(hypothesis), label)
-        for ((premise, _), (hypothesis, _)), label in zip(marked, labels, strict=True)
-    ]
-    starred = [[i for i, star in enumerate([*first, *second]) if star] for (_, first), (_, second) in marked]
-    spans = [
-        token_spans(f"{premise} {hypothesis}", [(i, i + 1) for i in places])
-        for (premise, hypothesis, _), places in zip(rows, starred, strict=True)
-    ]
-    return _pairs(path, rows, ids) | {"rationales": tuple(spans)}
+    texts, pairs, spans = [], [], []
+    for premise, hypothesis in zip(premises, hypotheses, strict=True):
+        (first, starred), (second, also) = _unstarred(premise), _unstarred(hypothesis)
+        texts.append(" ".join(first))
+        pairs.append(" ".join(second))
+        places = [(i, i + 1) for i, star in enumerate([*starred, *also]) if star]
+        spans.append(token_spans(f"{texts[-1]} {pairs[-1]}", places))
+    return _pairs(texts, pairs, labels, ids) | {"rationales": tuple(spans)}

@@ -7,7 +7,7 @@ development are cut from the published development split, a document's rows toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +51,17 @@ def _fetched(source: str) -> Path:
 def _ag(split: str) -> dict[str, Any]:
     if split == "test":
         return zhao_aletras_sets.ag(fetch("ag-test").parent, "test.csv")
-    columns = zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{split}.csv")
-    if split == "dev":
-        return columns
-    known = set(zhao_aletras_sets.ag_rows(_fetched("ag-part"), "dev.csv")["texts"])
-    return picked(columns, lambda i: columns["texts"][i] not in known)
+    train, dev = (zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{one}.csv") for one in ("train", "dev"))
+    known = set(dev["texts"])
+    return dev if split == "dev" else zhao_aletras_sets.picked(train, [text not in known for text in train["texts"]])
 
 
 def _evinf(split: str) -> dict[str, Any]:
-    file = "test.csv" if split == "test" else "dev.csv"
-    columns = zhao_aletras_sets.evinf(_fetched("evinf-part"), file)
+    columns = zhao_aletras_sets.evinf(_fetched("evinf-part"), "test.csv" if split == "test" else "dev.csv")
     if split == "test":
         return columns
     split_of = split_groups("evinf-part", set(columns["texts"]), (0.0, _DEV_SHARE))
-    return picked(columns, lambda i: split_of[columns["texts"][i]] == split)
+    return zhao_aletras_sets.picked(columns, [split_of[text] == split for text in columns["texts"]])
 
 
 _MULTIRC = {
@@ -89,13 +86,6 @@ def _multirc(split: str) -> dict[str, Any]:
 
 def _nli(split: str) -> dict[str, Any]:
     return nli_sets.nli(fetch("snli-archive"), fetch("xnli-archive"), split)
-
-
-def picked(columns: Mapping[str, Any], keep: Callable[[int], bool]) -> dict[str, Any]:
-    """The rows of a data set's columns whose places are to be kept; what is no column stays."""
-    rows = [i for i in range(len(columns["texts"])) if keep(i)]
-    by_row = ("texts", "labels", "ids", "queries", "rationales")
-    return {name: tuple(value[i] for i in rows) if name in by_row else value for name, value in columns.items()}
 
 
 _SOURCES = {

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,6 +39,28 @@ def sampled(ids: Sequence[str], n: int, seed: int, *, what: str) -> list[int]:
     if n < 1:
         raise InputError(f"n {n}: expected at least one {what}")
     return sorted(range(len(ids)), key=lambda i: stable_hash(f"sample|{seed}", ids[i]))[:n]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Columns of a split, a value a row; one that is None is not known."""
+
+    name: str
+    split: str
+
+    columns: ClassVar[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.columns[0]))
+
+    def __getitem__(self, rows: slice) -> Self:
+        return self.at(range(len(self))[rows])
+
+    def at(self, rows: Sequence[int]) -> Self:
+        """The values of some rows, in the order that is given."""
+        known = {name: getattr(self, name) for name in self.columns if getattr(self, name) is not None}
+        picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in known.items()}
+        return replace(self, **picked)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,14 @@ import io
 import json
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from faithbook.sources.files import read_member, tar_member
 from faithlib.errors import DataError
 
 Span = tuple[int, int]
@@ -27,9 +31,12 @@ EVINF_OUTCOMES = ("no significant difference", "significantly decreased", "signi
 
 
 def read_text(folder: Path, name: str) -> str:
-    """The text of a file that may be gzipped; DataError naming both places where neither is there or it is damaged."""
+    """The text of a file that may be gzipped, or lie in an archive that holds one folder of its own name; DataError
+    naming both places where neither is there or it is damaged."""
     plain, packed = folder / name, folder / f"{name}.gz"
     try:
+        if folder.suffix == ".zip":
+            return read_member(folder, f"{folder.stem}/{name}").decode("utf-8")
         if plain.exists():
             return plain.read_text(encoding="utf-8")
         if packed.exists():
@@ -40,61 +47,95 @@ def read_text(folder: Path, name: str) -> str:
     raise DataError(f"{plain} (or {packed.name}) is missing: see the entry in data/sources.toml for where to get it")
 
 
+def read_table(folder: Path, name: str, needed: Mapping[str, Collection[str]], *, header: bool = True) -> pd.DataFrame:
+    """Rows of JSON lines (.jsonl), of a table with tabs, in which nothing is quoted (.tsv), or of a CSV table, as text.
+
+    `needed`: the columns that every row has to have, each with the values that it may have (none named: any); without
+    `header` they are the file's columns in its order. Raises DataError for a file that is missing, damaged or has
+    something else.
+    """
+    path, text = folder / name, read_text(folder, name)
+    how: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if name.endswith(".tsv") else {}
+    try:
+        if name.endswith(".jsonl"):
+            table = pd.DataFrame([json.loads(line) for line in text.split("\n") if line.strip()])
+        else:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True, **how) if row]
+            names = rows.pop(0) if header else list(needed)
+            if not header and any(len(row) != len(names) for row in rows):
+                raise DataError(f"{path}: a row is not {', '.join(needed)}; get the file again")
+            table = pd.DataFrame([dict(zip(names, row, strict=False)) for row in rows])
+        if table.empty:
+            raise ValueError("it has no rows")
+    except (ValueError, csv.Error, IndexError) as error:
+        raise DataError(f"cannot read {path}, which is empty or damaged: {error}; get the file again") from error
+    if missing := sorted(needed.keys() - set(table.columns)):
+        raise DataError(f"{path} lacks the columns {', '.join(missing)}; get the file again")
+    if (short := table[list(needed)].isna().any(axis=1)).any():
+        raise DataError(f"{path}: row {short.argmax() + 1} ends before the last of {', '.join(needed)}; get it again")
+    for column, values in needed.items():
+        if values and (strange := sorted(set(table[column]) - set(values))):
+            raise DataError(f"{path}: {column} {strange[0]!r} is not one of {', '.join(values)}; get the file again")
+    return table
+
+
 def columns(
-    label_names: tuple[str, ...], max_length: int, rows: Iterable[tuple[str, int]], ids: Iterable[str], **more: Any
+    label_names: tuple[str, ...],
+    max_length: int,
+    texts: Iterable[str],
+    labels: Iterable[int],
+    ids: Iterable[str],
+    **more: Any,
 ) -> dict[str, Any]:
-    """A split of a data set, column by column, from its rows of text and label."""
-    texts, labels = tuple(zip(*rows, strict=True)) or ((), ())
-    about = {"label_names": label_names, "max_length": max_length}
-    return {"texts": texts, "labels": labels, "ids": tuple(ids), **about, **more}
+    """A split of a data set, column by column."""
+    own = {"texts": tuple(texts), "labels": tuple(map(int, labels)), "ids": tuple(ids)}
+    return {**own, "label_names": label_names, "max_length": max_length, **more}
+
+
+def picked(split: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]:
+    """The rows of a split that are kept; what is no column stays."""
+    by_row = split.keys() - {"label_names", "max_length"}
+    return {name: tuple(compress(value, kept)) if name in by_row else value for name, value in split.items()}
+
+
+def numbered(source: str, rows: Sized) -> list[str]:
+    """Names for rows that have none of their own."""
+    return [f"{source}-{i}" for i in range(len(rows))]
 
 
 def sst(folder: Path, name: str) -> dict[str, Any]:
     """SST-2 lines `sentence<TAB>label`."""
-    rows = [line.rsplit("\t", 1) for line in read_text(folder, name).splitlines() if line.strip()]
-    if bad := [row for row in rows if row[1:] not in (["0"], ["1"])]:
-        raise DataError(f"{folder / name}: row {bad[0]!r} is not a sentence, a tab and 0 or 1; get the file again")
-    labelled = [(text, int(label)) for text, label in rows]
-    return columns(("negative", "positive"), 128, labelled, _numbered("sst", name, rows))
+    rows = read_table(folder, name, {"sentence": (), "label": ("0", "1")}, header=False)
+    ids = numbered(f"sst-{name.split('.')[0]}", rows)
+    return columns(("negative", "positive"), 128, rows.sentence, rows.label, ids)
 
 
 def ag(folder: Path, name: str) -> dict[str, Any]:
     """AG News rows class, title, description; the text is title and description."""
-    rows = list(csv.reader(io.StringIO(read_text(folder, name))))
-    if bad := [row for row in rows if len(row) != 3 or row[0] not in tuple("1234")]:
-        raise DataError(f"{folder / name}: row {bad[0]!r} is not class (1-4), title, description")
-    labelled = [(f"{title} {description}", int(label) - 1) for label, title, description in rows]
-    return columns(AG_TOPICS, 256, labelled, _numbered("ag", name, rows))
+    rows = read_table(folder, name, {"class": tuple("1234"), "title": (), "description": ()}, header=False)
+    labels, ids = rows["class"].astype(int) - 1, numbered(f"ag-{name.split('.')[0]}", rows)
+    return columns(AG_TOPICS, 256, rows.title + " " + rows.description, labels, ids)
 
 
 def ag_rows(folder: Path, name: str) -> dict[str, Any]:
-    """Rows text, label (0-3) of AG News' training file; a first line that names these columns is none of them."""
-    rows = list(csv.reader(io.StringIO(read_text(folder, name))))
-    rows = rows[1:] if rows[:1] == [["text", "label"]] else rows
-    if bad := [row for row in rows if len(row) != 2 or row[1] not in tuple("0123")]:
-        raise DataError(f"{folder / name}: row {bad[0]!r} is not text, class (0-3)")
-    return columns(AG_TOPICS, 256, [(text, int(label)) for text, label in rows], _numbered("ag-part", name, rows))
-
-
-def _numbered(source: str, name: str, rows: Sequence[object]) -> list[str]:
-    return [f"{source}-{name.split('.')[0]}-{i}" for i in range(len(rows))]
+    """Rows text, label (0-3) of AG News' training file."""
+    rows = read_table(folder, name, {"text": (), "label": tuple("0123")}, header=False)
+    return columns(AG_TOPICS, 256, rows.text, rows.label, numbered(f"ag-part-{name.split('.')[0]}", rows))
 
 
 def evinf(folder: Path, name: str) -> dict[str, Any]:
     """Evidence Inference rows; the query is intervention, comparator and outcome, rationales are evidence tokens."""
-    rows = list(csv.DictReader(io.StringIO(read_text(folder, name))))
-    if missing := {"annotation_id", "document", "query", "label_id"} - set(rows[0] if rows else ()):
-        raise DataError(f"{folder / name} lacks the columns {', '.join(sorted(missing))}")
-    if strange := [row["label_id"] for row in rows if row["label_id"] not in EVINF_OUTCOMES]:
-        raise DataError(f"{folder / name}: label_id {strange[0]!r} is not one of {', '.join(EVINF_OUTCOMES)}")
-    marks = [token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows]
+    needed = {"annotation_id": (), "document": (), "query": (), "label_id": EVINF_OUTCOMES, "rationale": ()}
+    rows = read_table(folder, name, needed)
+    marks = (ast.literal_eval(one or "[]") for one in rows.rationale)
     return columns(
         EVINF_OUTCOMES,
         512,
-        [(row["document"], EVINF_OUTCOMES.index(row["label_id"])) for row in rows],
-        [f"evinf-{row['annotation_id']}" for row in rows],
-        queries=tuple(row["query"] for row in rows),
-        rationales=tuple(marks),
+        rows.document,
+        rows.label_id.map(EVINF_OUTCOMES.index),
+        "evinf-" + rows.annotation_id,
+        queries=tuple(rows["query"]),
+        rationales=tuple(map(token_spans, rows.document, marks)),
     )
 
 
@@ -121,22 +162,19 @@ def _eraser(
     source: str, folder: Path, name: str, classes: tuple[str, str], documents_of: Path
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Rows of a data set of ERASER about one document each, and the columns that all of these have."""
-    try:
-        rows = [json.loads(line) for line in read_text(folder, name).splitlines() if line.strip()]
-    except json.JSONDecodeError as error:
-        raise DataError(f"cannot read {name} in {folder}: {error}; get the file again") from error
-    if strange := [row["classification"] for row in rows if row["classification"] not in classes]:
-        raise DataError(f"{folder / name}: classification {strange[0]!r} is neither {classes[1]} nor {classes[0]}")
+    needed = {"annotation_id": (), "classification": classes, "evidences": ()}
+    rows: list[dict[Any, Any]] = read_table(folder, name, needed).to_dict("records")
     documents = _documents(documents_of, {row["annotation_id"].split(":")[0] for row in rows})
-    labelled, spans = [], []
+    texts, spans = [], []
     for row in rows:
         text = " ".join(documents[row["annotation_id"].split(":")[0]].split())
         evidence = [one for group in row["evidences"] for one in group]
         _check_quoted(row["annotation_id"], text.split(), evidence)
-        labelled.append((text, classes.index(row["classification"])))
+        texts.append(text)
         spans.append(token_spans(text, [(one["start_token"], one["end_token"]) for one in evidence]))
     ids = [f"{source}-{row['annotation_id']}" for row in rows]
-    return rows, columns(classes, 512, labelled, ids, rationales=tuple(spans))
+    labels = [classes.index(row["classification"]) for row in rows]
+    return rows, columns(classes, 512, texts, labels, ids, rationales=tuple(spans))
 
 
 def _check_quoted(name: str, tokens: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> None:
@@ -154,17 +192,12 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
     if (folder / "docs").is_dir():
         return {name: read_text(folder / "docs", name) for name in names}
     archive = folder / "docs.tar.gz"
-    if not archive.exists():
-        raise DataError(f"{folder} has neither docs/ nor docs.tar.gz: the documents are missing")
-    found = {}
     try:
         with tarfile.open(archive) as opened:
-            for member in opened:
-                stream = opened.extractfile(member) if member.isfile() else None
-                if stream is not None and Path(member.name).name in names:
-                    found[Path(member.name).name] = stream.read().decode("utf-8")
+            wanted = [one for one in opened if one.isfile() and Path(one.name).name in names]
+            found = {Path(one.name).name: tar_member(opened, one).decode("utf-8") for one in wanted}
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot read {archive}: {error}; get the archive again") from error
+        raise DataError(f"there is no docs/, and {archive} cannot be read: {error}; get the archive again") from error
     if lost := names - set(found):
         raise DataError(f"{archive} lacks {len(lost)} documents, for example {min(lost)}")
     return found

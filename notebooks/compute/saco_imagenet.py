@@ -23,7 +23,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups, saco_scores
@@ -34,7 +34,7 @@ run = start_run("saco_imagenet", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 PATCH, GROUPS, MODEL = 32, 10, "lite0"
-classifier = load_classifier(settings["model"])
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
 data = load_pictures(dataset, "test", n=settings["pictures"])
 look = timm.data.resolve_model_data_config(network)

@@ -32,7 +32,7 @@ from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
@@ -317,7 +317,7 @@ def save_varied(asked, model):
 # %%
 first = next(iter(specs))
 chosen = {name: spec for name, spec in specs.items() if model in ("", name)}
-classifiers = {name: load_classifier(spec.format(dataset=dataset)) for name, spec in chosen.items()}
+classifiers = {name: load_model(spec.format(dataset=dataset)) for name, spec in chosen.items()}
 for classifier in classifiers.values():
     classifier.check_classes(pictures)
     classifier.model.to(device)

@@ -28,7 +28,7 @@ from scipy.stats import spearmanr
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import seeded
 from faithlib.attribution import attribute
@@ -38,7 +38,7 @@ from faithlib.perturb import Perturber, asked_together, costs
 run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_classifier(settings["models"][dataset])
+classifier = load_model(settings["models"][dataset])
 network = classifier.model.to(device)
 data = load_pictures(dataset, "test", n=settings["pictures"][dataset])
 classifier.check_classes(data)

@@ -24,7 +24,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.cifar import PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
@@ -43,7 +43,7 @@ run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, 
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-classifier = load_classifier(settings["models"][dataset], attention="eager")
+classifier = load_model(settings["models"][dataset], attention="eager")
 network = classifier.model.to(device)
 modality = "vision" if classifier.tokenizer is None else "text"
 # A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.

@@ -24,7 +24,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, methods
 from faithlib.evaluation import explain
@@ -35,7 +35,7 @@ run = start_run("together_mirrored", profile=profile, dataset=dataset, part=part
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-network = load_classifier(settings["models"][dataset], attention="eager").model.to(device)
+network = load_model(settings["models"][dataset], attention="eager").model.to(device)
 data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
 # A few test pictures of a set are pictures of that set.
 named = dataset.removesuffix("-few")

@@ -22,7 +22,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.adapted import load_classifier
+from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.object_scenes import mask_of, where_it_points
 from faithlib.attribution import Row, methods
@@ -32,7 +32,7 @@ from faithlib.perturb import Perturber
 run = start_run("together_objects", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-network = load_classifier(settings["models"][dataset]).model.to(device)
+network = load_model(settings["models"][dataset]).model.to(device)
 data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
 
 # %% [markdown]

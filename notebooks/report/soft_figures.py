@@ -28,18 +28,7 @@ from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import (
-    AS_OURS,
-    LIMIT,
-    METHODS,
-    SCORE,
-    TIE,
-    WIN,
-    at_length,
-    limited,
-    rises,
-    slope,
-)
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, limited, rises, slope
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed
@@ -99,7 +88,9 @@ page.speaks()
 # %%
 def by_length(of, **cells):
     """A metric at each length, as rows of a plot."""
-    points = listed({(of, ratio): power(at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"])
+    points = listed(
+        {(of, ratio): power(diagnosticity.at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"]
+    )
     named = {name: level for name, level in cells.items() if name != "shows"}
     return points.assign(**named)[[*named, *points]]
 
@@ -111,7 +102,9 @@ rows = pd.concat(
 rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.metric, strict=True)]
 layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
 fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
-outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
+outside = comparison.mean(
+    [power(diagnosticity.at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]
+).ours.point
 caption = (
     "Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
     "attribution). "
@@ -201,7 +194,10 @@ for dataset in tasks:
     for metric in PAIRS:
         row = {"dataset": dataset, "metric": metric, "n": power(metric, dataset=dataset).ours.n}
         for ratio in RATIOS:
-            tied = [power(at_length(metric, ratio), dataset=dataset, shows=what).ours.point for what in (TIE, LIMIT)]
+            tied = [
+                power(diagnosticity.at_length(metric, ratio), dataset=dataset, shows=what).ours.point
+                for what in (TIE, LIMIT)
+            ]
             row[f"{ratio:.0%}"] = f"{tied[0]:.2f} / {tied[1]:.2f}"
         rows.append(row)
 caption = "Share of ties between real and random by rationale length, all / because neither lost probability"

@@ -26,18 +26,10 @@ from faithbook.engine.profiles import settings_of
 from faithbook.judge import decide, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers import zhao_aletras_pipeline as pipeline
 from faithbook.papers.zhao_aletras import SIZES, of_each, shared
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises
-from faithbook.papers.zhao_aletras_pipeline import (
-    METRICS,
-    OWN,
-    Replayed,
-    explained,
-    from_theirs,
-    levels,
-    printed,
-    wins_and_ties,
-)
+from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.tables import in_words
@@ -54,7 +46,9 @@ page = start_page("soft_pipeline", profile, paper="zhao_aletras_2023")
 READ = {"bounds": (0, 1), "n_resamples": 999}  # hundreds of quantities are computed, and no verdict comes from a tail
 CELL = ["shows", "model", "dataset", "method", "metric"]
 over = ["shows", "variant", "dataset", "method", "metric"]
-replayed = Replayed(page.measure("soft_replayed", parts=["replayed"], over=over, prepare=wins_and_ties, **READ))
+replayed = Replayed(
+    page.measure("soft_replayed", parts=["replayed"], over=over, prepare=pipeline.wins_and_ties, **READ)
+)
 table6 = published.table("soft_table6")
 sized = page.measure(
     "soft_metrics", parts=["", "lengths"], over=CELL, prepare=counted, printed=table6.assign(shows=WIN), **READ
@@ -91,7 +85,7 @@ path = listed(
 shown = ONE_SIZE = Markdown("*No data set of the paper was explained with models of two sizes.*")
 if both:
     order = list(dict.fromkeys([SIZES[""], LARGE, *path.step]))
-    fig, alt = from_theirs(
+    fig, alt = pipeline.from_theirs(
         path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
     )
     caption = "From the published numbers to ours, step by step; mean over five methods, 95 % intervals"

@@ -47,7 +47,7 @@ from tqdm.auto import tqdm
 
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
-from faithbook.models.adapted import HEAD, load_classifier
+from faithbook.models.load import HEAD, load_model
 from faithbook.models.resume import TrainingState, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
@@ -283,7 +283,7 @@ card = {
 }
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 card |= {
-    "accuracy": accuracy(test, load_classifier(f"local:{part.resolve()}").model.to(device)),
+    "accuracy": accuracy(test, load_model(f"local:{part.resolve()}").model.to(device)),
     "wall_seconds": round(spent + time.time() - started),
     "versions": {"torch": torch.__version__, "timm": timm.__version__, "peft": peft.__version__},
     "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
