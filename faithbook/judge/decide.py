@@ -152,32 +152,29 @@ def _decided(rule: Rule, claim: Claim, bases: Parts, have: Collection[str]) -> r
 def _of_parts(rule: Rule, pairs: Sequence[Comparison]) -> rules.Decision:
     """Of parts that the claim says are above the threshold. Of fewer than it counts, as many are required as hold in
     the paper's own numbers, and where it prints none the claim is not tested."""
-    parts, k, margin = [pair.ours for pair in pairs], rule.k or "all", rule.margin
+    parts, k = [pair.ours for pair in pairs], rule.k or "all"
+    level = None if rule.rule == "at_least" else rule.margin
     if isinstance(k, int) and len(parts) < k:
         as_many = sum(pair.published > rule.threshold for pair in pairs)
         why = f"{len(parts)} comparisons are available, and the claim needs {k}"
         if not as_many:
             return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
         why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
-        return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
+        return replace(_counted(rule, parts, as_many, level=level), why=why)
     if k == "each":
-        not_worse = rule.rule == "at_least"
-        d = -(margin or 0.0) if not_worse else rule.threshold
-        return rules.each(parts, d, margin=None if not_worse else margin)
+        return rules.each(parts, lines(rule)[0], margin=level)
     if rule.rule == "leader":
-        return rules.leader(parts, margin=margin)
+        return rules.leader(parts, margin=level)
     if rule.rule == "above" and len(parts) > 1:
         raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
-    return _counted(rule, parts, k, level=margin)
+    return _counted(rule, parts, k, level=level)
 
 
 def _counted(rule: Rule, parts: Sequence[Estimate], k: int | str, *, level: float | None = None) -> rules.Decision:
     """Whether k of the parts are what the rule asks for; `level`: within which of the threshold nothing is above it."""
-    if rule.rule == "at_least":
-        return rules.at_least(parts, rule.margin or 0.0, k=k)
     if rule.rule == "equal":
-        return rules.equal(parts, rule.margin or 0.0, k=k)
-    return rules.k_of(parts, k, rule.threshold, margin=level)
+        return rules.equal(parts, lines(rule)[1], k=k)
+    return rules.k_of(parts, k, lines(rule)[0], margin=level)
 
 
 def _of_orders(rule: Rule, several: Sequence[Ordered]) -> rules.Decision:

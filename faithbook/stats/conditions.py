@@ -7,7 +7,7 @@ gain = cells.mean(method="lime", metric="nc") - cells.mean(method="random", metr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,8 @@ class Conditions:
     drawn: Drawn
     bounds: tuple[float, float]
     seeds: Array
+    _drawn_counts: dict[int, Array] = field(default_factory=dict, repr=False)
+    """By kind of cell, the number of its values on every draw."""
 
     @classmethod
     def of(
@@ -122,8 +124,10 @@ class Conditions:
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """Of every cluster and cell, the number of values and their sum, [K, C] each."""
-        there = self.values.notna().to_numpy(dtype=float)
-        return self._by_cluster(there), self._by_cluster(self.values.fillna(0.0).to_numpy(dtype=float))
+        both = np.stack([self.values.notna().to_numpy(dtype=float), self.values.fillna(0.0).to_numpy(dtype=float)])
+        sums = np.zeros((2, len(self.drawn.stratum), both.shape[2]))
+        np.add.at(sums, np.s_[:, self.cluster], both)
+        return sums[0], sums[1]
 
     @cached_property
     def _kinds(self) -> NDArray[np.int64]:
@@ -145,11 +149,6 @@ class Conditions:
             with np.errstate(invalid="ignore", divide="ignore"):
                 draws += (drawn @ total[valued]) / self._drawn_counts[kind]
         return draws / chosen.sum()
-
-    @cached_property
-    def _drawn_counts(self) -> dict[int, Array]:
-        """By kind of cell, the number of its values on every draw."""
-        return {}
 
     def _quantity(self, chosen: NDArray[np.bool_]) -> Estimate:
         count, total = (sums[:, chosen] for sums in self._sums)
@@ -191,12 +190,6 @@ class Conditions:
             return self.bounds == (0, 1)
         values = self.values.to_numpy(dtype=float)
         return bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
-
-    def _by_cluster(self, values: Array) -> Array:
-        """Sums over the units of each cluster, [K, C]."""
-        sums = np.zeros((len(self.drawn.stratum), values.shape[1]))
-        np.add.at(sums, self.cluster, values)
-        return sums
 
 
 def _by_seed(frame: pd.DataFrame, over: Sequence[str], value: str, columns: pd.Index[Any]) -> Array:
