@@ -28,7 +28,7 @@ from faithbook.judge import materials
 from faithbook.paths import reference_dir, root
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.conditions import Conditions, Labels
+from faithbook.stats.conditions import Conditions, among
 from faithbook.stats.estimates import Array, Estimate
 from faithlib.errors import InputError
 
@@ -112,15 +112,9 @@ class Scores:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
         defined = frame[frame.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
-        cells = Conditions.of(
-            frame if defined.empty else defined,
-            over=over,
-            unit=unit,
-            cluster="cluster",
-            stratum=stratum,
-            bounds=bounds,
-            n_resamples=n_resamples or RESAMPLES,
-        )
+        asked: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
+        values = frame if defined.empty else defined
+        cells = Conditions.of(values, over=over, n_resamples=n_resamples or RESAMPLES, **asked)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
         return cls(paper, notebook, frame, ours, cells, none if printed is None else printed)
 
@@ -210,15 +204,15 @@ class Scores:
             of_paper = name != "dataset" or named <= set(self.printed[name])
             if not of_paper and named in (set(self.levels(name)), set(self.comparable())):
                 continue
-            chosen &= self._labels[name].among({stands.get(one, one) for one in named})
+            chosen &= among(self._labels[name], {stands.get(one, one) for one in named})
         values = self._values[chosen]
         return float(values.mean()) if len(values) else math.nan
 
     @cached_property
-    def _labels(self) -> dict[str, Labels]:
+    def _labels(self) -> dict[str, pd.Categorical]:
         """The labels of the printed values as text, by column."""
         rows = self.printed[self.printed["value"].notna()]
-        return {str(name): Labels(pd.Index(rows[name].astype(str))) for name in rows.columns if name != "value"}
+        return {str(name): pd.Categorical(rows[name].astype(str)) for name in rows.columns if name != "value"}
 
     @cached_property
     def _values(self) -> Array:
@@ -285,9 +279,8 @@ def _material(
 ) -> Material:
     """The values of a compute notebook in the run or the reference, with the models that its manifests declare."""
     reference = source == REFERENCE
-    units = pd.concat(
-        [load_units(notebook, profile, part=one, reference=reference) for one in parts], ignore_index=True
-    )
+    frames = [load_units(notebook, profile, part=part, reference=reference) for part in parts]
+    units = pd.concat(frames, ignore_index=True)
     if "dataset" not in units.columns:
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
     declared = {name for one in manifests if one["notebook"] == notebook for name in one.get("declared", ())}

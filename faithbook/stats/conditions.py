@@ -19,21 +19,14 @@ from faithbook.stats.estimates import Array, Drawn, Estimate, Share
 from faithlib.errors import InputError, unknown
 
 
-class Labels:
-    """A column of labels as numbers, which are asked again and again for the rows that have one of some labels.
+def among(column: pd.Categorical, wanted: Iterable[object]) -> NDArray[np.bool_]:
+    """Which rows of a column, asked again and again, have one of these labels.
 
-    >>> Labels(pd.Index(["a", "b", "a", "c"])).among(["a", "c", "d"]).tolist()
+    >>> among(pd.Categorical(["a", "b", "a", "c"]), ["a", "c", "d"]).tolist()
     [True, False, True, True]
     """
-
-    def __init__(self, column: pd.Index[Any]) -> None:
-        self._codes, known = pd.factorize(column)
-        self._number = {label: number for number, label in enumerate(known.tolist())}
-
-    def among(self, wanted: Iterable[object]) -> NDArray[np.bool_]:
-        """Which rows have one of these labels."""
-        numbers = [self._number[label] for label in wanted if label in self._number]
-        return self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
+    numbers = column.categories.get_indexer(pd.Index([*wanted], dtype=object))
+    return np.isin(column.codes, numbers[numbers >= 0])
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,7 @@ class Conditions:
             if level not in self._levels:
                 raise unknown("cell label", level, self._levels)
             accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
-            chosen &= self._levels[level].among(accepted)
+            chosen &= among(self._levels[level], accepted)
         if not chosen.any():
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
         return chosen
@@ -116,10 +109,11 @@ class Conditions:
         return Estimate(np.nan, draws, influence, self.drawn, 0, 0, self.bounds)
 
     @cached_property
-    def _levels(self) -> dict[str, Labels]:
+    def _levels(self) -> dict[str, pd.Categorical]:
         """What every cell is called, by label."""
         columns = self.values.columns
-        return {str(name): Labels(columns.get_level_values(place)) for place, name in enumerate(columns.names)}
+        levels = {str(name): columns.get_level_values(place) for place, name in enumerate(columns.names)}
+        return {name: pd.Categorical(level) for name, level in levels.items()}
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
