@@ -27,7 +27,7 @@ def parts(effects: dict[str, float], n: int, seed: int) -> dict[str, Comparison]
     values = [(name, x, y) for x, mean in effects.items()
               for name, y in zip(names, generator.normal(mean, SPREAD, n), strict=True)]  # fmt: skip
     frame = pd.DataFrame(values, columns=["id", "part", "value"])
-    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=499, seed=seed)
+    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=499)
     return {name: Comparison(cells.mean(part=name)) for name in effects}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 from store import Store
@@ -113,17 +111,3 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     found = store.report("scoreboard")
     assert ":class: findable" in found.shown[0] and found.text.count("{doc}`see <page>`") == len(BOARD)
     assert found.table("scoreboard", "id").depends_on["saco_c03"] == "normaliser: rank"
-
-
-def test_the_status_page_names_models(store: Store) -> None:
-    frame = pd.DataFrame({"id": ["a"], "cluster": ["a"], "seed": 0, "method": "m", "metric": "k", "value": 1.0})
-    models = ("local:text/bbc-lstm-seed0", "bbc", "/a/b-model")
-    store.add("naopc_models", {"": frame}, declared=models, dataset="bbc", classifier="lstm")
-    for folder in store.upstream:  # what a build adds to a manifest
-        facts = json.loads((folder / "manifest.json").read_text())
-        facts |= {"versions": {"faithlib": "1"}, "commit": "c", "processor": "p", "cores": 2, "threads": 1}
-        (folder / "manifest.json").write_text(json.dumps(facts))
-    found = store.report("status")
-    shown = found.table("status_compute").iloc[0]
-    assert (shown.models, shown.dataset) == ("text/bbc-lstm-seed0, b-model", "bbc")
-    assert "1 runs (1 of them computations)" in found.text

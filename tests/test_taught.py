@@ -78,7 +78,7 @@ def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
 
 
 def test_no_measured_number_is_typed() -> None:
-    for text in (*(text for _, text, _ in GUARDED if text), *(one.found for one in RESTS_ON)):
+    for text in (*(text for _, text, _ in GUARDED[: -len(BOXES)]), *(one.found for one in RESTS_ON)):
         bare = re.sub(r"\{[^}]*\}", "", text)
         assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
         assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance

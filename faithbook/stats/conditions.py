@@ -55,7 +55,6 @@ class Conditions:
         stratum: str | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         n_resamples: int = 9999,
-        seed: int = 0,
     ) -> Conditions:
         """Cells of a long frame: one for every combination of the columns `over` that was measured.
 
@@ -79,7 +78,7 @@ class Conditions:
         number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
         stratum_of = np.array([key[0] for key in keys], dtype=np.int64)
         seeds = _by_seed(frame, over, value, wide.columns)
-        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=seed), bounds, seeds)
+        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=0), bounds, seeds)
 
     def mean(self, **labels: object) -> Estimate:
         """The mean over the cells that have these labels (each one or several) of each cell's mean over its units; what

@@ -235,10 +235,10 @@ class Agreement:
     permutations: int
 
     @classmethod
-    def of(cls, ours: ArrayLike, published: ArrayLike, blocks: Sequence[object] | None, seed: int = 0) -> Agreement:
+    def of(cls, ours: ArrayLike, published: ArrayLike, blocks: Sequence[object] | None) -> Agreement:
         """Of values [M, I] of M orders of I items; `blocks` as `orders` takes them."""
         mine, theirs = np.asarray(ours, dtype=float), np.asarray(published, dtype=float)
-        places = _permutations(tuple(range(mine.shape[1]) if blocks is None else blocks), seed)
+        places = _permutations(tuple(range(mine.shape[1]) if blocks is None else blocks))
         moved = np.nan_to_num([tau_b(one[places], other) for one, other in zip(mine, theirs, strict=True)])  # [M, P]
         together, seen = moved.mean(0), moved[:, :1] - 1e-9
         above, below = (together >= together[0] - 1e-9).mean(), (together <= together[0] + 1e-9).mean()
@@ -257,7 +257,6 @@ def orders(
     blocks: Sequence[object] | None = None,
     *,
     repeats_agree: bool | None = None,
-    seed: int = 0,
 ) -> Decision:
     """Are several orders of the same items (two outputs, two models) the published ones, taken together? By the mean of
     Kendall's tau-b with the published values, one p-value for all: the items of every order change places alike.
@@ -278,7 +277,7 @@ def orders(
     if few := _too_few(everything):
         return replace(few, parts=m)
     theirs = np.array([published for _, published in several], dtype=float)
-    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
+    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks)
     passed = int((agreement.each_above <= ALPHA).sum())
     if agreement.permutations < FEWEST_PERMUTATIONS:
         why = f"{agreement.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}"
@@ -292,7 +291,7 @@ def orders(
 
 
 @functools.lru_cache(maxsize=16)
-def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
+def _permutations(blocks: tuple[object, ...]) -> NDArray[np.int64]:
     """Ways [P, I] in which blocks of equal size change places, the identity first: all, or a random 10,000."""
     sizes: dict[int, list[list[int]]] = {}
     for block in dict.fromkeys(blocks):
@@ -304,7 +303,7 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
         every = itertools.product(*(itertools.permutations(range(len(group))) for group in groups))
         ways = [np.array(way) for way in zip(*every, strict=True)]
     else:
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(0)
         ways = [generator.permuted(np.tile(range(len(group)), (_ENUMERATED, 1)), axis=1) for group in groups]
         for way in ways:
             way[0] = range(way.shape[1])
@@ -314,7 +313,7 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     return places
 
 
-def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
+def trend(x: ArrayLike, y: ArrayLike) -> Decision:
     """Does y rise with x over the units that the claim names? By Pearson's r and a permutation test, exact where
     there are at most 10,000 permutations; not testable with fewer than five units."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -327,7 +326,7 @@ def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
     a, b = a - a.mean(), b - b.mean()
     if not a.any() or not b.any():
         return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
-    along, seen = b[_permutations(tuple(range(len(b))), seed)] @ a, float(b @ a)
+    along, seen = b[_permutations(tuple(range(len(b))))] @ a, float(b @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
     answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
