@@ -135,12 +135,12 @@ def test_the_reference_holds_values_and_manifests_and_no_tables(home: Path) -> N
 def test_a_reference_that_is_too_large_or_of_no_whole_profile_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit(home)
-    refused(DataError, "lacks count movie 0, count bbc 0: run python", add_all, "smoke")
-    refused(UnknownNameError, "study 'none'", add_all, "smoke", "none")
     whole(home)
     monkeypatch.setattr(committed, "LARGEST", 3000)
     refused(DataError, r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)", add_all, "smoke")
+    refused(UnknownNameError, "study 'none'", add_all, "smoke", "none")
+    shutil.rmtree(home / "data" / "results")
+    refused(DataError, "lacks count movie 0, count bbc 0: run python", add_all, "smoke")
     assert not (home / "data" / "reference").exists()
 
 

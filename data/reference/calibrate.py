@@ -33,7 +33,19 @@ from tqdm.auto import tqdm
 
 from faithbook.engine import machine
 from faithbook.stats import p_values, rules
-from faithbook.stats.calibration import ALL, COUNTS, HELD, HELD_AS, INSIDE, LISTED, MARGIN, PARTS, SKEW_APART, SPREAD, WORLD
+from faithbook.stats.calibration import (
+    ALL,
+    COUNTS,
+    HELD,
+    HELD_AS,
+    INSIDE,
+    LISTED,
+    MARGIN,
+    PARTS,
+    SKEW_APART,
+    SPREAD,
+    WORLD,
+)
 from faithbook.stats.estimates import Array, Drawn, Estimate
 from faithlib.errors import unknown
 
@@ -248,7 +260,7 @@ def all_above(world: World, *, k: int | str = "all", worlds: int, seed: int = SE
 
 
 def at_least(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
-    """`rules.at_least` with the margin .05 where the mean is truly `true`."""
+    """The rule `at_least` with the margin .05 where the mean is truly `true`."""
 
     def p_of(means: Means) -> tuple[Array, Array, int]:
         limit = -MARGIN - true

@@ -104,9 +104,12 @@ class Page:
         """The data used on this page, in a sentence."""
         sources = []
         for one in self._measured:
-            n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
+            by_dataset, evidence = "dataset" in one.frame.columns, one.evidence()
+            n = one.frame.groupby("dataset")["id"].nunique() if by_dataset else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
+            if by_dataset and len(one.grounds) > 1:  # each with its data sets
+                evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in one.grounds.items())
+            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {evidence}")
         rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
 
@@ -315,14 +318,6 @@ class Page:
         shown = self.provenance(note=note)
         self.run.finish()
         return shown
-
-
-def _told(measured: Scores) -> str:
-    """The ground of what was measured; where data sets rest on different ones, each with its data sets."""
-    grounds = measured.grounds if "dataset" in measured.frame.columns else {}
-    if len(grounds) < 2:
-        return measured.evidence()
-    return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
 
 
 def _alone(answer: object, why: object) -> str:

@@ -216,7 +216,7 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
 def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
     """Published against ours, one panel a claim and one line a part, with intervals.
 
-    `rows` has the columns of `judged.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
+    `rows` has the columns of `decide.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
     dotted lines are. The pale bar: where a replication of the published value falls in 95 of 100; at the right, how far
     ours lies from it in standard errors.
     """

@@ -117,10 +117,10 @@ class Conditions:
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """Of every cluster and cell, the number of values and their sum, [K, C] each."""
-        both = np.stack([self.values.notna().to_numpy(dtype=float), self.values.fillna(0.0).to_numpy(dtype=float)])
-        sums = np.zeros((2, len(self.drawn.stratum), both.shape[2]))
-        np.add.at(sums, np.s_[:, self.cluster], both)
-        return sums[0], sums[1]
+        count, total = (np.zeros((len(self.drawn.stratum), self.values.shape[1])) for _ in range(2))
+        np.add.at(count, self.cluster, self.values.notna().to_numpy(dtype=float))
+        np.add.at(total, self.cluster, self.values.fillna(0.0).to_numpy(dtype=float))
+        return count, total
 
     @cached_property
     def _kinds(self) -> NDArray[np.int64]:

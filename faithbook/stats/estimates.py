@@ -196,7 +196,7 @@ class Estimate:
                 min(one.n for one in of),
                 _range(do, self.bounds, of[1].bounds),
                 seeds=do(*_seeds(of)),
-                reach=sum(reach) if known else None,
+                reach=reach[0] + reach[1] if known else None,
             )
 
     def _constant(self, x: float) -> Estimate:
