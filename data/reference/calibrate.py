@@ -33,19 +33,7 @@ from tqdm.auto import tqdm
 
 from faithbook.engine import machine
 from faithbook.stats import p_values, rules
-from faithbook.stats.calibration import (
-    ALL,
-    COUNTS,
-    HELD,
-    HELD_AS,
-    INSIDE,
-    LISTED,
-    MARGIN,
-    PARTS,
-    SKEW_APART,
-    SPREAD,
-    WORLD,
-)
+from faithbook.stats.calibration import ALL, COUNTS, HELD, HELD_AS, INSIDE, LISTED, MARGIN, PARTS, SKEW_APART, SPREAD, WORLD
 from faithbook.stats.estimates import Array, Drawn, Estimate
 from faithlib.errors import unknown
 

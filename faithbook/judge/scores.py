@@ -209,7 +209,7 @@ class Scores:
         return float(values.mean()) if len(values) else math.nan
 
     @cached_property
-    def _labels(self) -> dict[str, pd.Categorical]:
+    def _labels(self) -> dict[str, Any]:
         """The labels of the printed values as text, by column."""
         rows = self.printed[self.printed["value"].notna()]
         return {str(name): pd.Categorical(rows[name].astype(str)) for name in rows.columns if name != "value"}

@@ -284,8 +284,8 @@ def orders(
         return Decision(UNTESTABLE, 0, m, why=why)
     # The 95 % interval over inputs of the mean of several taus.
     drawn = np.mean([tau_of(items, published).draws for items, published in several], axis=0)
-    ends, fewest = np.nanquantile(drawn, [ALPHA, 1 - ALPHA]), min(item.clusters for item in everything)
-    low, high = moved_outward(np.array(agreement.mean), *ends, fewest)
+    low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
+    low, high = moved_outward(np.array(agreement.mean), low, high, min(item.clusters for item in everything))
     yes, no = agreement.above <= ALPHA and low > 0, agreement.below <= ALPHA and high < 0
     return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, agreement.above, agreement.below)
 
