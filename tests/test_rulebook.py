@@ -226,15 +226,6 @@ def test_rows_have_what_their_rules_ask_for() -> None:
         assert found.rule not in begins or found.why.partition(":")[0] in begins[found.rule], name
 
 
-def test_a_claim_that_the_papers_own_numbers_refute_says_so() -> None:
-    status = published.claims().set_index("id").status_in_published_tables
-    refuted = set(status.index[status.isin(["fails", "partly"])])
-    told = {name for name, found in log().items() if "status_in_published_tables: " in found.why}
-    assert told == refuted
-    for name in refuted:
-        assert f"status_in_published_tables: {status[name]}" in log()[name].why
-
-
 def both_models(number: int) -> pd.DataFrame:
     """A table of the cross-lingual paper that has an order twice, from two architectures."""
     index = ["method", "aggregation"]

@@ -213,6 +213,20 @@ def test_wilson_is_statsmodels_interval_by_hand(n: int) -> None:
     assert wilson_ends(1.0, n / 2)[0] < wilson_ends(1.0, n)[0]
 
 
+def test_effective_n_of_clusters() -> None:
+    assert effective_n([0, 0, 1, 1], ["a", "a", "b", "b"]) == pytest.approx(1.0)
+    assert effective_n([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2.0
+    independent = np.arange(100) % 2
+    assert effective_n(independent, range(100)) == pytest.approx(99)
+
+
+def test_what_every_input_says_is_tested_by_counting() -> None:
+    same = one(np.full(10, 0.3))
+    assert same.p_above(0) == 0.5**10
+    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
+    assert same.p_below(0) == 1.0
+
+
 def test_the_spread_between_seeds_adds_to_the_error() -> None:
     generator, shift = np.random.default_rng(0), {0: -0.3, 1: 0.0, 2: 0.3}
     frame = pd.DataFrame(list(itertools.product(range(40), "ab", shift)), columns=["id", "method", "seed"])

@@ -78,6 +78,15 @@ def test_methods_are_compared_with_random_on_the_same_inputs(metric: str, added:
     assert nothing.against_random.tolist() == ["", ""]
 
 
+def test_random_is_worse_than_random_about_as_often_as_the_level_says() -> None:
+    drawn = np.random.default_rng(1)
+    marks = [
+        made({"random": list(drawn.normal(size=12)), "mine": list(drawn.normal(size=12))}).intervals().against_random[1]
+        for _ in range(150)
+    ]
+    assert 0.02 < np.mean([mark != "" for mark in marks]) < 0.09
+
+
 # -------------------------------------------------------------------------------------------------------------- printed
 def test_a_summary_is_printed_with_what_it_needs_wrapped_to_the_terminal(table, monkeypatch) -> None:
     summary = table.summary()

@@ -41,7 +41,7 @@ def lessons() -> tuple[Any, ...]:
         answers = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
         return tuple(answers[["id", "found"]].itertuples(index=False))
 
-    rests_on = [answering(number) for number in rows["number"]]
+    rests_on = pd.Series([answering(number) for number in rows["number"]])
     return tuple(rows.astype({"number": int}).assign(rests_on=rests_on).itertuples(index=False))
 
 

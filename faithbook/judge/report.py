@@ -144,7 +144,7 @@ class Page:
     def _entry(self, one: Verdict) -> dict[str, Any]:
         """A line of the scoreboard."""
         evidence = "" if one.decision.answer in grounds.UNMEASURED else one.evidence
-        told = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
+        told: dict[str, Any] = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
         told |= {"evidence": evidence, "same_as": one.rule.same_as, "post_hoc": one.rule.post_hoc}
         return told | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
