@@ -32,13 +32,9 @@ def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None
     assert (row["build"], row["full"]) == pytest.approx([one.point for one in means])
     assert row["away"] == pytest.approx((means[0].point - means[1].point) / error)
     assert (row["n"], row["n_full"], row["method"]) == (20, 100, "lime")
-
-
-def test_values_of_the_same_inputs_are_counted_and_those_alike() -> None:
-    build, full = values(20), values(100)
-    build.loc[3, "value"] += 0.1
-    build.loc[4, "value"] += 1e-5
-    assert builds.inputs_beside(build, full) == (20, 19)
+    same, changed = values(100), values(20)
+    changed.loc[[3, 4], "value"] += [0.1, 1e-5]
+    assert builds.inputs_beside(changed, same) == (20, 19)  # values of the same inputs, and those alike
 
 
 def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

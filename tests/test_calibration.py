@@ -13,13 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from store import Store
 from tiny import REPOSITORY
 
 from faithbook.stats import calibration, rules
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import Drawn, Estimate
-from faithlib.errors import UnknownNameError
 
 _SCRIPT = importlib.util.spec_from_file_location("calibrate", REPOSITORY / "data/reference/calibrate.py")
 assert _SCRIPT is not None and _SCRIPT.loader is not None
@@ -92,29 +90,19 @@ def test_what_no_decision_asks_for_is_left_out_and_decides_the_same() -> None:
             assert told == right or {told, right} <= {rules.INCONCLUSIVE, rules.PARTLY}
 
 
-def test_worlds_have_a_mean_of_zero_and_the_spread_of_one() -> None:
+def test_worlds_have_a_mean_of_zero_the_spread_of_one_and_parts_that_correlate() -> None:
     for name in (*script.SHAPES, SKEWED, *script.stored()):
         values = World(name, 50, 40, 0.0).values(100, np.random.default_rng(2))
-        assert values.shape == (50, 100, 40)
         share = SHARES.get(name)
         deviation = math.sqrt(share * (1 - share)) if share else 1.0
         assert values.mean() == pytest.approx(0.0, abs=4 * deviation / math.sqrt(values.size))
         assert values.std() == pytest.approx(deviation, rel=0.03)
-    with pytest.raises(UnknownNameError, match="did you mean 'normal'"):
-        World("norml", 3).values(1, np.random.default_rng(0))
-
-
-def test_parts_correlate_as_they_are_said_to() -> None:
-    values = World("normal", 2000, 2, 0.5).values(1, np.random.default_rng(3))[:, 0]
-    assert np.corrcoef(values.T)[0, 1] == pytest.approx(0.5, abs=0.06)
-
-
-def table() -> pd.DataFrame:
-    return calibration.measured()[0]
+    both = World("normal", 2000, 2, 0.5).values(1, np.random.default_rng(3))[:, 0]
+    assert np.corrcoef(both.T)[0, 1] == pytest.approx(0.5, abs=0.06)
 
 
 def test_two_rates_are_what_the_committed_table_says() -> None:
-    frame = table().set_index(["rule", "values", "clusters", "parts", "correlation"])
+    frame = calibration.measured()[0].set_index(["rule", "values", "clusters", "parts", "correlation"])
     world = World("normal", 24, 10, 0.5)
     again = script.all_above(world, worlds=600, seed=7)
     there = frame.loc[(calibration.ALL, "normal", 24, 10, 0.5)]
@@ -131,26 +119,24 @@ def test_two_rates_are_what_the_committed_table_says() -> None:
 
 def test_the_committed_table_is_whole_and_exact_enough() -> None:
     frame, made = calibration.measured()
+    columns = ["rule", *calibration.WORLD, "kind"]
     planned = {
         (rule, one.shape, one.clusters, one.parts, one.correlation, script.kind(one.shape))
         for rule, one in script.plan()
     }
-    columns = ["rule", *calibration.WORLD, "kind"]
     assert set(frame[columns].itertuples(index=False, name=None)) == planned
-    assert made["seed"] == script.SEED
-    assert "with changes" not in str(made["commit"])
+    assert made["seed"] == script.SEED and "with changes" not in str(made["commit"])
     assert math.sqrt(0.05 * 0.95 / frame.worlds.min()) <= 0.007
-    alone = frame[frame.rule == calibration.HELD]
-    assert math.sqrt(0.06 * 0.94 / alone.worlds.min()) <= 0.007
+    assert math.sqrt(0.06 * 0.94 / frame[frame.rule == calibration.HELD].worlds.min()) <= 0.007
 
 
 def test_promises_are_kept_on_the_listed_shapes_and_more_inputs_say_yes_more_often() -> None:
-    long = calibration.rates(table())
+    long = calibration.rates(calibration.measured()[0])
     asked = long.dropna(subset=["promised"])
     listed = asked[asked["kind"] == calibration.LISTED]
     assert len(listed) > 400
     assert listed[~listed.kept].empty, listed[~listed.kept].to_string()
-    inside = table()[table().rule.str.endswith(calibration.INSIDE)]
+    inside = calibration.measured()[0][calibration.measured()[0].rule.str.endswith(calibration.INSIDE)]
     for _, group in inside.groupby(["rule", "values"]):
         rising = group.sort_values("clusters").yes
         assert (rising.diff().dropna() > -0.03).all(), group.to_string()
@@ -171,22 +157,6 @@ def test_a_rate_beyond_its_promise_is_told_and_one_near_it_is_not() -> None:
     assert farthest.rate["listed", rules.NO] == 0.09
     assert (farthest.rates["listed", rules.NO], farthest.keeping["listed", rules.NO]) == (3, 2)
     assert farthest.rate[calibration.SKEW_APART, calibration.HELD_AS] == 0.90
-
-
-def test_the_page_shows_promise_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path, monkeypatch)
-    folder = store.home / "data" / "reference"
-    folder.mkdir()
-    for name in (calibration.TABLE, calibration.MADE):
-        (store.home / name).symlink_to(REPOSITORY / name)
-    shown = store.report("calibration")
-    long = calibration.rates(table()).dropna(subset=["promised"])
-    assert f"Something is promised of {len(long):,}, and {int(long.kept.sum()):,} of these keep it" in shown.text
-    promises = pd.read_csv(shown.folder / "calibration_promises.csv")
-    assert set(promises.rule) == set(long.rule)
-    assert len(pd.read_csv(shown.folder / "calibration_coverage.csv")) == len(script.SHAPES) + 1 + len(script.stored())
-    for _, row in long[~long.kept].iterrows():
-        assert f"{row.rule}, {row.clusters} clusters, {row['values']}" in shown.text
 
 
 def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

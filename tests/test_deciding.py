@@ -27,11 +27,11 @@ def parts(effects: dict[str, float], n: int, seed: int) -> dict[str, Comparison]
     values = [(name, x, y) for x, mean in effects.items()
               for name, y in zip(names, generator.normal(mean, SPREAD, n), strict=True)]  # fmt: skip
     frame = pd.DataFrame(values, columns=["id", "part", "value"])
-    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=499, seed=seed)
+    cells = Conditions.of(frame, over=["part"], unit="id", n_resamples=499)
     return {name: Comparison(cells.mean(part=name)) for name in effects}
 
 
-def rows(book: Rule, effects: dict[str, float], n: int) -> pd.DataFrame:
+def rows(book: Rule, effects: dict[str, float]) -> pd.DataFrame:
     """The parts of a claim whose values lie exactly at their effects."""
     lines = decide.lines(book)
     size = {name: min(abs(one - line) for line in lines) for name, one in effects.items()}
@@ -53,7 +53,7 @@ def test_the_part_that_decides_and_how_many_inputs_it_takes(
     name: str, effects: dict[str, float], part: str, answer: str
 ) -> None:
     book = rule(name)
-    found = deciding(book, rows(book, effects, 50), decide.lines(book))
+    found = deciding(book, rows(book, effects), decide.lines(book))
     assert found is not None
     assert (found.part, found.answer) == (part, answer)
     if name != "soft_c04":
@@ -65,17 +65,13 @@ def test_the_part_that_decides_and_how_many_inputs_it_takes(
         assert low <= np.mean(told) <= high
 
 
-def test_what_more_inputs_do_not_decide_has_no_number() -> None:
-    orders, frame = rule("saco_table2"), rows(rule("soft_c04"), EFFECTS, 50)
-    assert deciding(orders, frame, decide.lines(orders)) is None
-    on_the_line = frame.assign(needed=[100.0, math.nan, 100.0])
-    assert deciding(rule("soft_c04"), on_the_line, (0.0,)) is None
-
-
-def test_a_no_of_several_parts_needs_its_fewest_inputs() -> None:
-    book = rule("soft_c04")
-    found = deciding(book, rows(book, {"a": -3.0, "b": -2.0}, 10), (0.0,))
+def test_a_no_of_several_parts_needs_its_fewest_inputs_and_what_they_do_not_decide_has_no_number() -> None:
+    book, orders = rule("soft_c04"), rule("saco_table2")
+    found = deciding(book, rows(book, {"a": -3.0, "b": -2.0}), (0.0,))
     assert found == Deciding("a", rules.FEWEST_FOR_SEVERAL_NO, rules.NO)
+    frame = rows(book, EFFECTS)
+    assert deciding(orders, frame, decide.lines(orders)) is None
+    assert deciding(book, frame.assign(needed=[100.0, math.nan, 100.0]), (0.0,)) is None  # one lies on the line
 
 
 def test_every_undecided_finding_of_the_reference_says_why() -> None:
@@ -89,12 +85,6 @@ def test_every_undecided_finding_of_the_reference_says_why() -> None:
 
 
 def test_a_finding_that_another_repeats_is_listed_once() -> None:
-    rows = {
-        "id": ["saco_c06", "x"],
-        "decision": "undecided",
-        "n": 100,
-        "same_as": ["", "saco_c06"],
-        "needed": ["1234", ""],
-    }
-    found = undecided(pd.DataFrame(rows))
+    told = {"id": ["saco_c06", "x"], "n": 100, "same_as": ["", "saco_c06"], "needed": ["1234", ""]}
+    found = undecided(pd.DataFrame(told).assign(decision="undecided"))
     assert found[["finding", "n", "needed"]].values.tolist() == [["saco_c06", 100, "1,234"]]

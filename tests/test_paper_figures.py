@@ -38,23 +38,15 @@ def picture() -> Picture:
     return Picture.first("fashion", pixels, pd.concat(maps), pd.concat(steps))
 
 
-def test_a_picture_has_its_own_pixels_and_maps_in_order(picture: Picture) -> None:
+def test_a_picture_has_its_own_pixels_and_maps_in_order_signed_ones_around_white(picture: Picture) -> None:
     assert picture.pixels.tolist() == [[0.0], [1.0], [0.5], [0.2]]
-    assert picture.methods == ["transformer_attribution", "raw_attention", "random"]
     assert picture.steps["random"].group.tolist() == list(range(1, 11))
-    assert picture.described == "an image of fashion (for CIFAR-10), label shoe, taken for bag"
-    assert picture.square(np.arange(4)).tolist() == [[0, 1], [2, 3]]
-    assert picture.square(picture.pixels).shape == (2, 2, 1)
-
-
-def test_maps_stand_beside_the_picture_signed_ones_around_white(picture: Picture) -> None:
-    fig, alt = wu_figures.maps(picture)
+    fig, _ = wu_figures.maps(picture)
     shown = {ax.get_title(): ax.images[0] for ax in fig.axes if ax.images}
     assert list(shown) == ["the picture: shoe", "Transformer Attribution", "Raw Attention", "random"]
     assert shown["the picture: shoe"].get_array().tolist() == [[0.0, 1.0], [0.5, 0.2]]
     assert [shown[name].get_cmap().name for name in ("random", "Raw Attention")] == ["RdBu_r", "viridis"]
     assert shown["random"].norm.vmin == -shown["random"].norm.vmax
-    assert "3 explanations" in alt and "1 of them have scores below zero" in alt
 
 
 def test_groups_are_erased_so_far_and_alone(picture: Picture) -> None:
@@ -68,13 +60,6 @@ def test_groups_are_erased_so_far_and_alone(picture: Picture) -> None:
     assert cumulative.images[0].get_array().ravel().tolist() == pytest.approx([mean, mean, 0.5, 0.2])
     assert alone.images[0].get_array().ravel().tolist() == pytest.approx([0.0, mean, 0.5, 0.2])
     assert "group 2 0.35 and 0.88" in alt
-
-
-def test_agreements_stand_beside_the_published_band_and_mean() -> None:
-    bars = pd.DataFrame({"bar": ["SaCo and AUC", "mean among the four"], "estimate": [0.1, 0.5]})
-    fig, alt = wu_figures.agreements(bars.assign(low=bars.estimate - 0.1, high=bars.estimate + 0.1), (0.18, 0.22), 0.48)
-    assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == list(bars["bar"])
-    assert "SaCo and AUC 0.10 (0.00 to 0.20)" in alt and "0.18 to 0.22" in alt and "mean among the four 0.48" in alt
 
 
 def test_the_case_study_tells_the_smallest_loss_from_the_third_group_on(picture: Picture) -> None:
@@ -117,16 +102,14 @@ def test_languages_stand_in_the_order_in_which_they_are_read() -> None:
 
 
 def test_floors_stand_upright_and_those_without_rho_are_none() -> None:
-    looking, blind = (
-        [("lime", "none"), ("saliency", "l2")],
-        [("uniform", "none"), ("activation", "l2"), ("random", "none")],
-    )
+    looking = [("lime", "none"), ("saliency", "l2")]
+    blind = [("uniform", "none"), ("activation", "l2"), ("random", "none")]
     values = dict(zip([*looking, *blind], (0.4, 0.6, 0.3, np.nan, 0.0), strict=True))
     rows = [{"method": m, "aggregation": how, "estimate": x, "low": x, "high": x} for (m, how), x in values.items()]
     frame = pd.concat([pd.DataFrame(rows).assign(output=output) for output in ("loss", "top_prediction")])
     fig, alt = zaman_belinkov_figures.above_floors({"main": frame}, looking, blind, {"main": "as published"})
     assert [line.get_xdata()[0] for line in fig.axes[0].lines[:2]] == [0.3, 0.0]
-    assert "as published: best method saliency (L2) 0.60, floors uniform 0.30, random 0.00." in alt
+    assert "best method saliency (L2) 0.60, floors uniform 0.30, random 0.00." in alt
 
 
 # ------------------------------------------------------------------------------------------------- Edin et al.'s models

@@ -14,7 +14,7 @@ import pytest
 import seaborn as sns
 from browser import Browser
 from test_figures import Folder
-from test_games import STATIC, linked
+from test_games import linked
 
 from faithbook.judge import multiverse
 from faithbook.show import figures, hover, plots
@@ -40,14 +40,6 @@ def curve() -> multiverse.Curve:
     return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds", why=""))
 
 
-def cells() -> Any:
-    frame = pd.DataFrame([[0.5, np.nan], [0.25, -1.0]])
-    fig, ax = plt.subplots(figsize=(4, 4))
-    sns.heatmap(frame, ax=ax, cbar=False)
-    hover.say_cells(ax, frame, ["one", "other"], ["left", "the\nright"])
-    return fig
-
-
 def carried(shown: str) -> list[list[Any]]:
     (found,) = re.findall(r'<script type="application/json" class="said" data-figure="[\w-]+">(.*)</script>', shown)
     points: list[list[Any]] = json.loads(found)
@@ -55,62 +47,43 @@ def carried(shown: str) -> list[list[Any]]:
 
 
 # ------------------------------------------------------------------------------------------------------ what is carried
-def test_points_lie_where_they_are_drawn(tmp_path: Path) -> None:
+def test_points_say_their_values_and_lie_where_they_are_drawn(tmp_path: Path) -> None:
     """By the picture itself: the colour of a dot is found at the place that is told for it."""
     figures.theme()
-    points = carried(figures.save(dotted(), Folder(tmp_path), "dotted", alt=ALT, caption="Dots").data)
-    picture = plt.imread(tmp_path / "dotted.png")[..., :3]
+    shown = figures.save(dotted(), Folder(tmp_path), "dotted", alt=ALT, caption="Dots").data
+    points, picture = carried(shown), plt.imread(tmp_path / "dotted.png")[..., :3]
     ours = [int(figures.OURS[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     height, width, _ = picture.shape
-    assert len(points) == 3
     for x, y, _ in points:
         assert np.abs(picture[int(y * height), int(x * width)] - ours).max() < 0.02
-
-
-def test_a_dot_says_its_row_its_series_and_its_interval(tmp_path: Path) -> None:
-    shown = figures.save(dotted(), Folder(tmp_path), "my_dots", alt=ALT, caption="Dots").data
-    assert 'data-figure="my-dots"' in shown and ":name: my-dots\n" in shown and "<b>" not in shown
-    told = [text for _, _, text in carried(shown)]
+    told = [text for _, _, text in points]
     assert told == ["lime\nours: 0.200 (0.100 to 0.300)", "saliency\nours: 0.600 (0.500 to 0.700)", "<b>\nours: 0.900"]
+    assert 'data-figure="dotted"' in shown and "<b>" not in shown
 
 
-def test_panels_are_named_by_their_titles() -> None:
-    fig, axes = plt.subplots(1, 2, sharey=True)
-    for ax, name in zip(axes, ("TP", "loss"), strict=True):
-        hover.say_rows(ax, [0.5], [1], "ours")
-        ax.set_title(name)
-    axes[0].set_yticks([0, 1], ["low", "high"])
-    hover.say_curve(axes[0], [0.1, 0.2], [0.3, 0.4], "LIME", [0.2, 0.3], [0.4, 0.5], at=["10%", "20%"])
-    fig.draw_without_rendering()
-    told = [text for _, _, text in hover.said(fig)]
-    assert told[:2] == ["TP, high\nours: 0.500", "loss, high\nours: 0.500"]
-    assert told[2:] == ["TP, LIME\n10%: 0.300 (0.200 to 0.400)", "TP, LIME\n20%: 0.400 (0.300 to 0.500)"]
-    plt.close("all")
-
-
-def test_a_specification_says_what_was_chosen(tmp_path: Path) -> None:
-    points = carried(figures.save(curve().draw(), Folder(tmp_path), "curve", alt=ALT, caption="Curve").data)
-    assert points[0][2] == "holds, the book’s own\ngain: 0.000 (-0.050 to 0.050), n = 24\nturned: no\ntau: a"
-    assert [text.split("\n")[2] for _, _, text in points] == ["turned: no", "turned: yes", "turned: no"]
-    assert sorted(x for x, _, _ in points) == [x for x, _, _ in points]
-
-
-def test_a_map_says_each_cell_that_has_a_value() -> None:
-    fig = cells()
-    fig.draw_without_rendering()
-    told = hover.said(fig)
-    assert [text for _, _, text in told] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n-1.000"]
-    assert told[0][0] == told[1][0] < told[2][0] and told[0][1] < told[1][1] == told[2][1]
-    plt.close("all")
-
-
-def test_parts_of_claims_say_both_values() -> None:
+def test_rows_curves_cells_claims_and_specifications_are_named_by_what_they_are(tmp_path: Path) -> None:
+    fig, (left, right, map_) = plt.subplots(1, 3, figsize=(9, 3))
+    left.set(title="TP", ylim=(0, 1), yticks=[0, 1])
+    left.set_yticks([0, 1], ["low", "high"])
+    right.set(title="loss", xlim=(0, 1), ylim=(0, 1))
+    hover.say_rows(left, [0.5], [1], "ours")
+    hover.say_curve(right, [0.1], [0.3], "LIME", [0.2], [0.4], at=["10%"])
+    frame = pd.DataFrame([[0.5, np.nan], [0.25, -1.0]])
+    sns.heatmap(frame, ax=map_, cbar=False)
+    hover.say_cells(map_, frame, ["one", "other"], ["left", "the\nright"])
     row = {"claim": "saco_c03", "part": "gain", "published": 0.4, "ours": 0.3, "low": 0.2, "high": 0.4, "away": -1.0}
     missing = dict.fromkeys(("predicted_low", "predicted_high"), np.nan)
-    fig = plots.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
-    fig.draw_without_rendering()
-    told = [text for _, _, text in hover.said(fig)]
-    assert told == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]
+    claims = plots.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
+    both = []
+    for one in (fig, claims):
+        one.draw_without_rendering()
+        both.append([text for _, _, text in hover.said(one)])
+    assert both[0][:2] == ["TP, high\nours: 0.500", "loss, LIME\n10%: 0.300 (0.200 to 0.400)"]
+    assert both[0][2:] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n-1.000"]
+    assert both[1] == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]
+    points = carried(figures.save(curve().draw(), Folder(tmp_path), "curve", alt=ALT, caption="Curve").data)
+    assert points[0][2] == "holds, the book’s own\ngain: 0.000 (-0.050 to 0.050), n = 24\nturned: no\ntau: a"
+    assert sorted(x for x, _, _ in points) == [x for x, _, _ in points]
     plt.close("all")
 
 
@@ -123,10 +96,6 @@ def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a page takes"):
         hover.script(fig, "loud")
     plt.close("all")
-
-
-def test_the_script_is_small() -> None:
-    assert (STATIC / "values.js").stat().st_size < 8_000
 
 
 # --------------------------------------------------------------------------------------------------------- in a browser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,13 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from faithbook.stats import rules
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, effective_n
 from faithbook.stats.estimates import Estimate, combined
-from faithbook.stats.p_values import outward, p_discordant, wilson_ends
+from faithbook.stats.p_values import p_discordant, wilson_ends
 from faithlib.errors import InputError, UnknownNameError
 
 RESAMPLES = 1999
@@ -98,16 +100,6 @@ def test_slopes_of_arithmetic_are_right(seed: int) -> None:
         assert (moved - made.point) / step == pytest.approx(made.influence[k], abs=1e-4)
 
 
-def test_undefined_values_stay_out_and_cells_keep_their_own_n() -> None:
-    values = noise(20)
-    holed = values.copy()
-    holed[:5] = np.nan
-    cells = world({"a": values, "b": holed})
-    assert cells.mean(method="b").n == 15
-    assert cells.mean(method="b").point == pytest.approx(values[5:].mean())
-    assert cells.mean().n == 15
-
-
 def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
     generator, places = np.random.default_rng(1), itertools.product(range(40), "abcdefghijkl")
     frame = pd.DataFrame([(unit, cell) for unit, cell in places if generator.random() < 0.3], columns=["id", "cell"])
@@ -120,45 +112,31 @@ def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
             for times in cells.drawn.counts
         ]
         found = cells.mean(cell=names)
+        assert (found.point, found.n) == (pytest.approx(np.mean([x.mean() for x in own])), min(x.count() for x in own))
         assert found.draws == pytest.approx(slow, nan_ok=True)
         influence = found.influence
         among = [times @ influence**2 - (times @ influence) ** 2 / 40 for times in cells.drawn.counts]
         assert found.draw_errors**2 == pytest.approx(40 / 39 * np.maximum(among, 0))
 
 
-def test_intervals_are_wider_than_percentiles_and_stay_in_their_range() -> None:
-    values = np.where(noise(12) > -1, 1.0, 0.25)
-    frame = pd.DataFrame({"id": range(12), "m": "a", "value": values})
-    share = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=RESAMPLES).mean()
-    low, high = np.quantile(share.draws, [0.025, 0.975])
-    assert share.interval().low < low
-    assert share.interval().high == 1.0 >= high
-    assert outward(12) > 1.15
-
-
-def test_what_every_input_says_is_tested_by_counting() -> None:
-    same = one(np.full(10, 0.3))
-    assert same.p_above(0) == 0.5**10
-    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
-    assert same.p_below(0) == 1.0
-
-
-def test_bad_frames_and_labels_are_refused() -> None:
+def test_what_cannot_be_is_refused() -> None:
     frame = pd.DataFrame({"id": [1, 2], "m": ["a", "a"], "value": [1.0, np.nan]})
-    with pytest.raises(InputError, match="lacks the columns"):
-        Conditions.of(frame, over=["metric"], unit="id")
-    with pytest.raises(InputError, match="no rows"):
-        Conditions.of(frame[:0], over=["m"], unit="id")
-    cells = Conditions.of(frame, over=["m"], unit="id", n_resamples=9)
-    with pytest.raises(UnknownNameError, match="cell label"):
-        cells.mean(method="a")
-    with pytest.raises(InputError, match="no cell has"):
-        cells.mean(m="b")
-    other = Conditions.of(frame, over=["m"], unit="id", n_resamples=9)
-    with pytest.raises(InputError, match="different cells"):
-        _ = cells.mean() - other.mean()
-    with pytest.raises(InputError, match="ratio to a quantity that is zero"):
-        _ = cells.mean() / 0.0
+    cells, other = (Conditions.of(frame, over=["m"], unit="id", n_resamples=9) for _ in range(2))
+    ours = list(ordered([3.0, 2.0, 1.0]))
+    for error, sentence, call in (
+        (InputError, "lacks the columns", lambda: Conditions.of(frame, over=["metric"], unit="id")),
+        (InputError, "no rows", lambda: Conditions.of(frame[:0], over=["m"], unit="id")),
+        (UnknownNameError, "cell label", lambda: cells.mean(method="a")),
+        (InputError, "no cell has", lambda: cells.mean(m="b")),
+        (InputError, "different cells", lambda: cells.mean() - other.mean()),
+        (InputError, "ratio to a quantity that is zero", lambda: cells.mean() / 0.0),
+        (UnknownNameError, "number of parts", lambda: rules.k_of(parts(1), "mostly")),
+        (InputError, "3 of 1 parts", lambda: rules.k_of(parts(1), 3)),
+        (InputError, "of 2, 3 items", lambda: rules.orders([(ours, [1.0, 2.0])])),
+        (InputError, "as many", lambda: rules.same([0.1], [])),
+        (InputError, "effect of zero", lambda: rules.how_many(ours[0], 0.0)),
+    ):
+        refused(error, sentence, call)
 
 
 @pytest.mark.parametrize("n", [10, 24])
@@ -183,23 +161,19 @@ def test_one_share_has_wilsons_interval_and_the_exact_binomial_test(n: int) -> N
 
 
 def test_what_is_no_single_share_has_none() -> None:
+    """Differences that are all zero were taken for a share of 0: not even above -.05 by any p-value."""
     cells = world({"a": np.ones(12), "b": np.zeros(12)})
     a, b = cells.mean(method="a"), cells.mean(method="b")
     assert a.share is not None and b.share is not None
-    for other in (a - b, a * 2.0, abs(a), cells.mean(), one(np.full(12, 0.5))):
+    beside = world({"a": np.zeros(12), "b": np.linspace(-1, 1, 12)})
+    for other in (a - b, a * 2.0, abs(a), cells.mean(), one(np.full(12, 0.5)), beside.mean(method="a")):
         assert other.share is None
-
-
-def test_differences_that_are_all_zero_are_no_share() -> None:
-    """They were taken for a share of 0: an interval up to .28, and not even above -.05 by any p-value."""
     level = pd.DataFrame({"id": range(12), "m": "a", "value": 0.0})
-    zero = Conditions.of(level, over=["m"], unit="id", bounds=(-1.0, 1.0), n_resamples=99).mean()
-    assert zero.share is None
+    both = (Conditions.of(level, over=["m"], unit="id", bounds=ends, n_resamples=99) for ends in ((-1, 1), (0, 1)))
+    zero, share = (cells.mean() for cells in both)
+    assert zero.share is None and share.share is not None
     assert (zero.interval().low, zero.interval().high) == (0, 0)
     assert zero.p_above(-0.05) == pytest.approx(0.95**12)
-    beside = world({"a": np.zeros(12), "b": np.linspace(-1, 1, 12)})
-    assert beside.mean(method="a").share is None
-    assert Conditions.of(level, over=["m"], unit="id", bounds=(0, 1), n_resamples=99).mean().share is not None
     assert one(np.zeros(12)).p_above(-0.05) < 1e-9
 
 
@@ -218,14 +192,6 @@ def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width
         assert mean.interval().low < mean.interval().high
 
 
-@given(st.integers(1, 200), st.data())
-def test_wilson_never_has_zero_width_and_holds_the_share(n: int, data: st.DataObject) -> None:
-    successes = data.draw(st.integers(0, n))
-    low, high = wilson_ends(successes / n, data.draw(st.floats(1, n)))
-    assert 0 <= low < high <= 1
-    assert low - 1e-12 <= successes / n <= high + 1e-12
-
-
 def test_a_difference_of_shares_knows_its_range() -> None:
     frame = pd.concat(
         pd.DataFrame({"id": range(12), "m": name, "value": value}) for name, value in (("a", 1.0), ("b", 0.0))
@@ -242,7 +208,8 @@ def test_a_difference_of_shares_knows_its_range() -> None:
 def test_wilson_is_statsmodels_interval_by_hand(n: int) -> None:
     for successes in range(n + 1):
         expected = scipy.stats.binomtest(successes, n).proportion_ci(method="wilson")
-        assert wilson_ends(successes / n, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        low, high = wilson_ends(successes / n, n)
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12) and 0 <= low < high <= 1
     assert wilson_ends(1.0, n / 2)[0] < wilson_ends(1.0, n)[0]
 
 
@@ -253,31 +220,36 @@ def test_effective_n_of_clusters() -> None:
     assert effective_n(independent, range(100)) == pytest.approx(99)
 
 
+def test_what_every_input_says_is_tested_by_counting() -> None:
+    same = one(np.full(10, 0.3))
+    assert same.p_above(0) == 0.5**10
+    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
+    assert same.p_below(0) == 1.0
+
+
 def test_the_spread_between_seeds_adds_to_the_error() -> None:
     generator, shift = np.random.default_rng(0), {0: -0.3, 1: 0.0, 2: 0.3}
     frame = pd.DataFrame(list(itertools.product(range(40), "ab", shift)), columns=["id", "method", "seed"])
     frame["value"] = generator.normal(0, 0.1, len(frame)) + frame["seed"].map(shift).where(frame["method"] == "a", 0.0)
-    cells = Conditions.of(frame, over=["method"], unit="id", n_resamples=99)
-    gain = cells.mean(method="a") - cells.mean(method="b")
+
+    def means(rows: pd.DataFrame, **more: object) -> list[Estimate]:
+        cells = Conditions.of(rows, over=["method", *more], unit="id", n_resamples=99)
+        return [cells.mean(method=name, **more) for name in "ab"]
+
     wide = frame.groupby(["seed", "method"])["value"].mean().unstack()
-    alone = (wide["a"] - wide["b"]).to_numpy()
+    alone, (a, b) = (wide["a"] - wide["b"]).to_numpy(), means(frame)
+    gain = a - b
     np.testing.assert_allclose(gain.seeds, alone)
-    twice = [cells.mean(method=name) * 2 for name in "ab"]
-    np.testing.assert_allclose(combined(lambda values: values[..., 0] - values[..., 1], twice).seeds, 2 * alone)
+    twice = combined(lambda values: values[..., 0] - values[..., 1], [a * 2, b * 2])
+    np.testing.assert_allclose(twice.seeds, 2 * alone)
     np.testing.assert_allclose((-abs(gain)).seeds, -np.abs(alone))
     assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone.var(ddof=1) / 3))
     assert Comparison(gain, published=0.5).away == pytest.approx((gain.point - 0.5) / gain.error_with_seeds)
     # A seed that lacks a method says nothing of its gain, and one seed nothing of seeds.
-    lacking = Conditions.of(
-        frame[(frame["seed"] > 0) | (frame["method"] == "b")], over=["method"], unit="id", n_resamples=99
-    )
-    gain = lacking.mean(method="a") - lacking.mean(method="b")
-    assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone[1:].var(ddof=1) / 2))
-    single = Conditions.of(frame[frame["seed"] == 1], over=["method"], unit="id", n_resamples=99).mean(method="a")
-    assert len(single.seeds) == 0
-    assert single.error_with_seeds == single.standard_error
-    apart = Conditions.of(frame, over=["method", "seed"], unit="id", n_resamples=99).mean(method="a", seed=1)
-    assert len(apart.seeds) == 0
+    a, b = means(frame[(frame["seed"] > 0) | (frame["method"] == "b")])
+    assert (a - b).error_with_seeds == pytest.approx(np.sqrt((a - b).standard_error ** 2 + alone[1:].var(ddof=1) / 2))
+    for single in (means(frame[frame["seed"] == 1])[0], means(frame, seed=1)[0]):
+        assert len(single.seeds) == 0 and single.error_with_seeds == single.standard_error
 
 
 def test_a_bound_for_any_values_in_their_range_is_hoeffdings() -> None:
@@ -312,38 +284,26 @@ def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -
 def test_paired_shares_are_mcnemars_exact_test() -> None:
     a, b = [1.0] * 9 + [0.0] * 3 + [1.0] * 20, [0.0] * 9 + [1.0] * 3 + [1.0] * 20
     frame = pd.DataFrame({"id": [*range(32)] * 2, "method": ["a"] * 32 + ["b"] * 32, "value": a + b})
-    cells = Conditions.of(
-        frame, over=["method"], unit=["id"], cluster="id", stratum=None, bounds=(0, 1), n_resamples=99
-    )
+    cells = Conditions.of(frame, over=["method"], unit=["id"], bounds=(0, 1), n_resamples=99)
     gain = cells.mean(method="a") - cells.mean(method="b")
     assert gain.discordant == (9, 3)
     assert gain.p_above() == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5)) == pytest.approx(p_discordant(9, 3))
     assert gain.p_below() == pytest.approx(scipy.stats.binom.sf(2, 12, 0.5))
-    assert (cells.mean(method="a") - cells.mean(method="a")).p_above() == 1.0
     # No longer two paired shares: a margin, a mean of gains, inputs that share a source.
     assert gain.p_above(0.05) != gain.p_above() != (gain + 0.01).p_above()
     assert ((gain + gain) / 2).discordant is None
-    pairs = Conditions.of(
-        frame.assign(source=frame["id"] // 2), over=["method"], unit=["id"], cluster="source", stratum=None
-    )
+    shared = frame.assign(source=frame["id"] // 2)
+    pairs = Conditions.of(shared, over=["method"], unit=["id"], cluster="source", n_resamples=99)
     assert (pairs.mean(method="a") - pairs.mean(method="b")).discordant is None
 
 
 # --- rules: each says yes and no where that is so --------------------------------------------------------------------
 
 
-def test_above() -> None:
-    assert rules.above(one(noise(40, 1.0))).answer == rules.YES
-    assert rules.above(one(noise(40, -1.0))).answer == rules.NO
-    assert rules.above(one(noise(40))).answer == rules.INCONCLUSIVE
-    assert rules.above(one(noise(9, 5.0))).answer == rules.UNTESTABLE
-
-
-def test_what_is_within_the_margin_is_level_even_if_it_is_clearly_above() -> None:
-    small = one(0.02 + 0.001 * noise(40))
-    assert small.p_above() < 1e-3
-    assert rules.above(small, margin=0.05).answer == rules.LEVEL
-    assert rules.above(small, margin=0.01).answer == rules.YES
+def ordered(values: list[float], n: int = 40) -> list[Estimate]:
+    """Items with nearly these means."""
+    cells = world({f"m{i}": 0.3 * noise(n, seed=i) + mean for i, mean in enumerate(values)})
+    return [cells.mean(method=f"m{i}") for i in range(len(values))]
 
 
 def parts(*means: float, n: int = 40) -> list[Estimate]:
@@ -351,17 +311,66 @@ def parts(*means: float, n: int = 40) -> list[Estimate]:
     return [cells.mean(method=f"m{i}") for i in range(len(means))]
 
 
-def test_claims_of_several_parts() -> None:
-    assert rules.k_of(parts(1, 1, 1), "all").answer == rules.YES
-    assert rules.k_of(parts(1, 1, -1), "all").answer == rules.NO
-    assert rules.k_of(parts(1, 1, -1), "most").answer == rules.YES
-    assert rules.k_of(parts(1, -1, -1), "most").answer == rules.NO
-    assert rules.k_of(parts(1, 0, -1), 2).answer == rules.PARTLY
-    assert rules.k_of(parts(0, 0, 0), "all").answer == rules.INCONCLUSIVE
+def near(*means: float, n: int = 60) -> list[Estimate]:
+    """Parts of little spread."""
+    cells = world({f"m{i}": 0.1 * noise(n, seed=i) + mean for i, mean in enumerate(means)})
+    return [cells.mean(method=f"m{i}") for i in range(len(means))]
+
+
+X = np.arange(6.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "answer"),
+    [
+        (rules.k_of, (parts(1), 1), rules.YES),
+        (rules.k_of, (parts(-1), 1), rules.NO),
+        (rules.k_of, (parts(0), 1), rules.INCONCLUSIVE),
+        (rules.k_of, (parts(5, n=9), 1), rules.UNTESTABLE),
+        (rules.k_of, (parts(1, 1, 1), "all"), rules.YES),
+        (rules.k_of, (parts(1, 1, -1), "all"), rules.NO),
+        (rules.k_of, (parts(1, 1, -1), "most"), rules.YES),
+        (rules.k_of, (parts(1, -1, -1), "most"), rules.NO),
+        (rules.k_of, (parts(1, 0, -1), 2), rules.PARTLY),
+        (rules.k_of, (parts(0, 0, 0), "all"), rules.INCONCLUSIVE),
+        (rules.k_of, (parts(1, -1, n=20), "all"), rules.PARTLY),  # several parts: 24 inputs before a no
+        (rules.k_of, (near(0.0, 0.3), "all", -0.05), rules.YES),
+        (rules.k_of, (near(0.0, -0.3), "all", -0.05), rules.NO),
+        (rules.k_of, (near(0.0, -0.3), 1, -0.05), rules.YES),
+        (rules.equal, (near(0.0), 0.05), rules.YES),
+        (rules.equal, (near(-0.3), 0.05), rules.NO),
+        (rules.equal, (near(0.3), 0.05), rules.NO),
+        (rules.equal, (parts(0, n=20), 0.05), rules.INCONCLUSIVE),
+        (rules.equal, (parts(0, n=5), 0.05), rules.UNTESTABLE),
+        (rules.equal, (near(0.0, 0.0), 0.05), rules.YES),
+        (rules.equal, (near(0.0, 0.3), 0.05), rules.NO),
+        (rules.equal, (parts(0.0, 0.0, n=30), 0.05), rules.INCONCLUSIVE),
+        (rules.trend, (X, X**2), rules.YES),
+        (rules.trend, (X, -(X**2)), rules.NO),
+        (rules.trend, (X, [0, 1, 0, 1, 0, 1]), rules.INCONCLUSIVE),
+        (rules.trend, (X[:4], X[:4]), rules.UNTESTABLE),
+        (rules.trend, (X, X * 0), rules.UNTESTABLE),
+        (rules.trend, (X, np.where(X == 2, np.nan, X)), rules.UNTESTABLE),
+        (rules.same, ([0.8249, 0.3], ["0.82", "0.30"]), rules.YES),
+        (rules.same, ([0.8249, 0.306], ["0.82", "0.30"]), rules.NO),
+    ],
+)
+def test_every_rule_says_yes_and_no_where_that_is_so(
+    rule: Callable[..., rules.Decision], given: tuple[object, ...], answer: str
+) -> None:
+    assert rule(*given).answer == answer
+
+
+def test_margins_and_one_share_of_parts_change_the_answer() -> None:
+    """What is within the margin is level even if it is clearly above."""
+    small = one(0.02 + 0.001 * noise(40))
+    assert small.p_above() < 1e-3
+    assert [rules.above(small, margin=margin).answer for margin in (0.05, 0.01)] == [rules.LEVEL, rules.YES]
+    assert rules.equal(near(0.0, 0.3), 0.05, k=1).answer == rules.YES
+    assert rules.same([0.8249, 0.306], ["0.82", "0.30"], tolerance=0.01).answer == rules.YES
     decision = rules.k_of(parts(1, 1, 0), 2)
-    assert (decision.answer, decision.passed, decision.parts) == (rules.YES, 2, 3)
-    assert str(decision) == "yes (2 of 3)"
-    assert rules.k_of(parts(1, -1, n=20), "all").answer != rules.NO  # several parts: 24 inputs before a no
+    assert (decision.passed, decision.parts, str(decision)) == (2, 3, "yes (2 of 3)")
+    assert rules.trend(X[:5], X[:5] ** 2).p_yes == pytest.approx(1 / 120)  # exact
 
 
 def test_partial_conjunction_by_hand() -> None:
@@ -374,127 +383,45 @@ def test_partial_conjunction_by_hand() -> None:
         assert decision.p_no == pytest.approx(min(1.0, k * below[4 - k]))
 
 
-def test_refusals() -> None:
-    with pytest.raises(InputError, match="without parts"):
-        rules.k_of([], "all")
-    with pytest.raises(UnknownNameError, match="number of parts"):
-        rules.k_of(parts(1), "mostly")
-    with pytest.raises(InputError, match="3 of 1 parts"):
-        rules.k_of(parts(1), 3)
-    with pytest.raises(InputError, match="margin"):
-        rules.at_least(parts(1)[0], 0.0)
-
-
-def test_at_least_and_equal() -> None:
-    near, worse, better = (one(0.1 * noise(60) + mean) for mean in (0.0, -0.3, 0.3))
-    assert rules.at_least(near, 0.05).answer == rules.YES
-    assert rules.at_least(worse, 0.05).answer == rules.NO
-    assert rules.equal(near, 0.05).answer == rules.YES
-    assert rules.equal(worse, 0.05).answer == rules.equal(better, 0.05).answer == rules.NO
-    assert rules.equal(one(noise(20)), 0.05).answer == rules.INCONCLUSIVE
-    assert rules.equal(one(noise(5)), 0.05).answer == rules.UNTESTABLE
-
-
-def test_less_data_does_not_say_yes_more_often() -> None:
-    """A true deficit of .3 standard deviations is not "at least as good", however few inputs there are."""
-    answers = {
-        n: [rules.at_least(one(noise(n, -0.3, seed)), 0.05).answer == rules.YES for seed in range(40)] for n in (12, 96)
-    }
-    assert all(np.mean(found) <= 0.05 for found in answers.values())
-
-
-def items(values: list[float], n: int = 40) -> dict[str, Estimate]:
-    names = [f"m{i}" for i in range(len(values))]
-    cells = world(
-        {name: 0.3 * noise(n, seed=i) + mean for i, (name, mean) in enumerate(zip(names, values, strict=True))}
-    )
-    return {name: cells.mean(method=name) for name in names}
-
-
 def test_order() -> None:
-    published = [5.0, 4.0, 3.0, 2.0, 1.0]
-    ours = list(items([2.5, 2.0, 1.5, 1.0, 0.5]).values())
+    published, ours = [5.0, 4.0, 3.0, 2.0, 1.0], ordered([2.5, 2.0, 1.5, 1.0, 0.5])
     assert rules.orders([(ours, published)]).answer == rules.YES
     assert rules.orders([(ours[::-1], published)]).answer == rules.NO
     assert rules.orders([(ours, [3.0, 1.0, 5.0, 2.0, 4.0])]).answer == rules.INCONCLUSIVE
     assert rules.orders([(ours, published)], repeats_agree=False).answer == rules.NO_ORDER
     assert rules.orders([(ours, published)], ["a", "a", "b", "b", "c"]).answer == rules.UNTESTABLE
-    with pytest.raises(InputError, match="as many"):
-        rules.orders([(ours, published[:3])])
-
-
-def test_permutations_move_blocks_of_equal_size_only() -> None:
-    found = rules._permutations(("a", "a", "b", "b", "c"), 0)
-    assert sorted(map(tuple, found)) == [(0, 1, 2, 3, 4), (2, 3, 0, 1, 4)]
-    everything = rules._permutations(tuple(range(5)), 0)
-    assert sorted(map(tuple, everything)) == sorted(itertools.permutations(range(5)))
-    many = rules._permutations(tuple(range(9)), 0)
-    assert len(many) == 10_000
-    assert many[0].tolist() == list(range(9))
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=5))
 def test_there_are_as_many_permutations_as_ways_to_order_blocks_of_a_size(sizes: list[int]) -> None:
     blocks = [name for name, size in enumerate(sizes) for _ in range(size)]
-    found = rules._permutations(tuple(blocks), 0)
+    found = rules._permutations(tuple(blocks))
     assert len(found) == np.prod([math.factorial(sizes.count(size)) for size in set(sizes)])
     assert len({tuple(way) for way in found}) == len(found)
     assert all(sorted(way) == list(range(len(blocks))) for way in found.tolist())
+    for way in found:  # places of one block stay together, in their order
+        moved = [blocks[place] for place in way]
+        assert all(len({moved[i] for i, one in enumerate(blocks) if one == name}) == 1 for name in set(blocks))
+    assert rules._permutations(tuple(range(9))).shape == (10_000, 9)
 
 
 def test_several_orders_are_one_test() -> None:
     """Two orders that are each near the printed one are it together; two that contradict one another are not."""
     published = [5.0, 4.0, 3.0, 2.0, 1.0]
-    ours = list(items([2.5, 2.0, 1.5, 1.0, 0.5]).values())
-    near = list(items([2.0, 2.5, 1.0, 1.5, 0.5]).values())
+    ours, other = ordered([2.5, 2.0, 1.5, 1.0, 0.5]), ordered([2.0, 2.5, 1.0, 1.5, 0.5])
     right, wrong = (ours, published), (ours, published[::-1])
     both = rules.orders([right, right])
     assert (both.answer, both.passed, both.parts) == (rules.YES, 2, 2)
     assert rules.orders([wrong, wrong]).answer == rules.NO
     parted = rules.orders([right, wrong])
     assert (parted.answer, parted.passed) == (rules.INCONCLUSIVE, 1)
-    alone, together = rules.orders([(near, published)]), rules.orders([(near, published), right])
+    alone, together = rules.orders([(other, published)]), rules.orders([(other, published), right])
     assert alone.p_yes > together.p_yes > both.p_yes
     # One at a time: the p-value of a mean of tau over all orders of five, by enumeration.
     taus = [scipy.stats.kendalltau(way, range(5)).statistic for way in itertools.permutations(range(5))]
     seen = scipy.stats.kendalltau([2.0, 2.5, 1.0, 1.5, 0.5], published).statistic
     assert alone.p_yes == pytest.approx(np.mean(np.array(taus) >= seen - 1e-9))
-    with pytest.raises(InputError, match="of 3, 5 items"):
-        rules.orders([right, (ours[:3], published[:3])])
-
-
-def test_at_least_and_equal_of_several_parts() -> None:
-    near, worse, better = (0.1 * noise(60, seed=i) + mean for i, mean in enumerate((0.0, -0.3, 0.3)))
-    cells = world({"near": near, "worse": worse, "better": better})
-    part = {name: cells.mean(method=name) for name in ("near", "worse", "better")}
-    assert rules.at_least([part["near"], part["better"]], 0.05).answer == rules.YES
-    assert rules.at_least([part["near"], part["worse"]], 0.05).answer == rules.NO
-    assert rules.at_least([part["near"], part["worse"]], 0.05, k=1).answer == rules.YES
-    assert rules.equal([part["near"], part["near"]], 0.05).answer == rules.YES
-    assert rules.equal([part["near"], part["better"]], 0.05).answer == rules.NO
-    assert rules.equal([part["near"], part["better"]], 0.05, k=1).answer == rules.YES
-    assert rules.equal(parts(0.0, 0.0, n=30), 0.05).answer == rules.INCONCLUSIVE
-
-
-def test_trend() -> None:
-    x = np.arange(6.0)
-    assert rules.trend(x, x**2).answer == rules.YES
-    assert rules.trend(x, -(x**2)).answer == rules.NO
-    assert rules.trend(x, [0, 1, 0, 1, 0, 1]).answer == rules.INCONCLUSIVE
-    assert rules.trend(x[:4], x[:4]).answer == rules.UNTESTABLE
-    assert rules.trend(x, x * 0).answer == rules.UNTESTABLE
-    assert rules.trend(x, np.where(x == 2, np.nan, x)).answer == rules.UNTESTABLE
-    exact = rules.trend(x[:5], x[:5] ** 2)
-    assert exact.p_yes == pytest.approx(1 / 120)
-
-
-def test_same() -> None:
-    assert rules.same([0.8249, 0.3], ["0.82", "0.30"]).answer == rules.YES
-    assert rules.same([0.8249, 0.306], ["0.82", "0.30"]).answer == rules.NO
-    assert rules.same([0.8249, 0.306], ["0.82", "0.30"], tolerance=0.01).answer == rules.YES
-    with pytest.raises(InputError, match="as many"):
-        rules.same([0.1], [])
 
 
 def test_how_many_inputs_would_decide() -> None:
@@ -503,8 +430,6 @@ def test_how_many_inputs_would_decide() -> None:
     decided = [rules.above(one(noise(needed, 0.25, seed))).answer == rules.YES for seed in range(1, 101)]
     assert 0.65 <= np.mean(decided) <= 0.92
     assert rules.smallest_detectable(quantity) == pytest.approx(2.8 * quantity.standard_error, rel=0.03)
-    with pytest.raises(InputError, match="effect of zero"):
-        rules.how_many(quantity, 0.0)
 
 
 def test_a_tail_that_a_sample_may_lack_decides_nothing() -> None:

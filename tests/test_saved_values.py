@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
+from refusals import refused
 from tiny import commit, finish
 
 from faithbook.engine.plan import part_of, plan
@@ -19,7 +20,7 @@ from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.judge import reference as committed
 from faithbook.judge import scoreboard
-from faithbook.judge.reference import add, add_all, judged_again, keep_verdicts
+from faithbook.judge.reference import add, add_all, keep_verdicts
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 
@@ -39,29 +40,18 @@ def units(**changed: object) -> pd.DataFrame:
 # --- the schema ------------------------------------------------------------------------------------------------------
 
 
-def test_units_come_back_as_they_were_saved(tmp_path: Path) -> None:
-    path = tmp_path / "units.parquet"
+def test_units_come_back_as_they_were_saved_whatever_their_order(tmp_path: Path) -> None:
+    path, told = tmp_path / "units.parquet", {"profile": "smoke", "dataset": "movie"}
     given = units(k=[5, 5, 20, 20], language="de")
-    write_units(given, path, notebook="count", parameters={"profile": "smoke", "dataset": "movie"})
+    write_units(given, path, notebook="count", parameters=told)
     found = read_units(path)
     assert {*COLUMNS, "k", "language", "profile", "dataset"} == set(found.columns)
-    assert set(found["dataset"]) == {"movie"}
     assert found["k"].dtype.kind == found["seed"].dtype.kind == "i"
     both = given.merge(found, on=["id", "metric", "k", "language", "seed", "method", "cluster"])
     assert len(both) == len(given) == len(found)
     np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=1e-7)
-
-
-def test_the_order_of_rows_makes_no_other_file(tmp_path: Path) -> None:
-    for name, frame in {"one": units(), "two": units().iloc[::-1]}.items():
-        write_units(frame, tmp_path / name, notebook="count", parameters={})
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_a_missing_column_is_named(name: str) -> None:
-    with pytest.raises(InputError, match=f"missing: {name}$"):
-        checked_units(units().drop(columns=name))
+    write_units(given.iloc[::-1], tmp_path / "again", notebook="count", parameters=told)
+    assert path.read_bytes() == (tmp_path / "again").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -77,8 +67,9 @@ def test_a_missing_column_is_named(name: str) -> None:
     ],
 )
 def test_what_breaks_the_schema_is_refused(changed: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        checked_units(units(**changed))
+    refused(InputError, message, checked_units, units(**changed))
+    for name in COLUMNS:
+        refused(InputError, f"missing: {name}$", checked_units, units().drop(columns=name))
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
@@ -87,11 +78,9 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(path)
     later = {b"faithbook.units": json.dumps({"schema": UNITS_SCHEMA + 1, "parameters": {}}).encode()}
     pyarrow.parquet.write_table(table.replace_schema_metadata(later), path)
-    with pytest.raises(DataError, match=f"schema {UNITS_SCHEMA + 1}, this version reads {UNITS_SCHEMA}"):
-        read_units(path)
+    refused(DataError, f"schema {UNITS_SCHEMA + 1}, this version reads {UNITS_SCHEMA}", read_units, path)
     units().to_parquet(path)
-    with pytest.raises(DataError, match="schema None"):
-        read_units(path)
+    refused(DataError, "schema None", read_units, path)
 
 
 def test_a_hundred_thousand_values_take_half_a_megabyte(tmp_path: Path) -> None:
@@ -113,12 +102,9 @@ def test_a_run_saves_units_and_says_so(home: Path) -> None:
     run.save_units(units(k=5), "k")
     run.finish()
     facts = json.loads((run.folder / "manifest.json").read_text())
-    assert facts["files"] == {"units.parquet": 4, "units_k.parquet": 4}
-    assert facts["units_schema"] == UNITS_SCHEMA
-    assert set(load_units("count", "smoke")["dataset"]) == {"movie"}
+    assert (facts["files"], facts["units_schema"]) == ({"units.parquet": 4, "units_k.parquet": 4}, UNITS_SCHEMA)
     assert set(load_units("count", "smoke", part="k")["k"]) == {5}
-    with pytest.raises(DataError, match=r"report has no units.parquet in a whole run at the profile smoke"):
-        load_units("report", "smoke")
+    refused(DataError, "report has no units.parquet in a whole run at the profile smoke", load_units, "report", "smoke")
 
 
 # --- the committed reference -----------------------------------------------------------------------------------------
@@ -140,30 +126,22 @@ def whole(home: Path, save: Callable[[int], pd.DataFrame] = lambda seed: units(s
 def test_the_reference_holds_values_and_manifests_and_no_tables(home: Path) -> None:
     whole(home)
     folder = add_all("smoke")
-    assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
-        "manifest.json",
-        "units/count/movie_0-units.parquet",
-        "units/count/bbc_0-units.parquet",
-    }
+    values = {f"units/count/{name}_0-units.parquet" for name in ("movie", "bbc")}
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {"manifest.json", *values}
     found = load_units("count", reference=True)
-    assert set(found["dataset"]) == {"movie", "bbc"}
-    assert len(found) == 8
+    assert (set(found["dataset"]), len(found)) == ({"movie", "bbc"}, 8)
 
 
-def test_a_reference_that_is_too_large_is_refused_with_the_sizes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reference_that_is_too_large_or_of_no_whole_profile_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole(home)
     monkeypatch.setattr(committed, "LARGEST", 3000)
-    with pytest.raises(DataError, match=r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)"):
-        add_all("smoke")
+    refused(DataError, r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)", add_all, "smoke")
+    refused(UnknownNameError, "study 'none'", add_all, "smoke", "none")
+    shutil.rmtree(home / "data" / "results")
+    refused(DataError, "lacks count movie 0, count bbc 0: run python", add_all, "smoke")
     assert not (home / "data" / "reference").exists()
-
-
-def test_reference_needs_a_whole_profile(home: Path) -> None:
-    commit(home)
-    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0: run python"):
-        add_all("smoke")
-    with pytest.raises(UnknownNameError, match="study 'none'"):
-        add_all("smoke", "none")
 
 
 def test_files_of_no_run_leave_the_reference(home: Path) -> None:
@@ -215,123 +193,103 @@ def kept(folder: Path) -> dict[str, list[float]]:
     return {str(name): sorted(set(rows["value"].dropna())) for name, rows in found.groupby("dataset")}
 
 
+def there(folder: Path, dataset: str) -> list[dict[str, Any]]:
+    """The parameters of the reference's runs of a data set."""
+    runs = json.loads((folder / "manifest.json").read_text())["runs"]
+    return [run["parameters"] for run in runs if run["parameters"].get("dataset") == dataset]
+
+
+def of(dataset: str, seed: int = 0, **more: object) -> dict[str, object]:
+    return {"profile": "smoke", "dataset": dataset, "seed": seed, **more}
+
+
 def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, committed_reference: Path) -> None:
     before = kept(committed_reference)
-    again = run_of(home, "movie_0-0123456789ab")
-    new = run_of(home, "film-few_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film-few", "seed": 0})
-    add([again, new])
+    new = run_of(home, "film-few_0", parameters=of("film-few"))
+    add([run_of(home, "movie_0"), new])
     assert kept(committed_reference) == {"bbc": before["bbc"], "movie": [9.0], "film-few": [9.0]}
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    named = [run["parameters"].get("dataset") for run in runs if run["notebook"] == "count"]
-    assert sorted(named) == ["bbc", "film-few", "movie"]
+    assert [len(there(committed_reference, name)) for name in ("bbc", "film-few", "movie")] == [1, 1, 1]
     assert "reproduced" in (committed_reference / "scoreboard.csv").read_text()  # until it is judged again
-    add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
+    add([run_of(home, "film_0", parameters=of("film"))])
     assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
-    with pytest.raises(DataError, match="a few inputs of a data set of which the reference has more"):
-        add([new])
-    renamed = {"profile": "smoke", "dataset": "movie", "classifier": "l3", "seed": 0}
-    add([run_of(home, "movie_l3_0-0123456789ab", parameters=renamed)])
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    movie = [run["parameters"] for run in runs if run["parameters"].get("dataset") == "movie"]
-    assert movie == [renamed]  # in the place of the run of a grid without classifiers
-    assert set(kept(committed_reference)) == {"movie", "bbc", "film"}
-    film = {"profile": "smoke", "dataset": "film", "classifier": "l3", "seed": 1}
-    add([run_of(home, "film_l3_1-0123456789ab", parameters=film)])  # of another seed: beside what is there
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    assert [run["parameters"]["seed"] for run in runs if run["parameters"].get("dataset") == "film"] == [0, 1]
+    refused(DataError, "a few inputs of a data set of which the reference has more", add, [new])
+    renamed = of("movie", classifier="l3")
+    add([run_of(home, "movie_l3_0", parameters=renamed)])
+    assert there(committed_reference, "movie") == [renamed]  # in the place of the run of a grid without classifiers
+    add([run_of(home, "film_l3_1", parameters=of("film", 1, classifier="l3"))])  # of another seed: beside what is there
+    assert [one["seed"] for one in there(committed_reference, "film")] == [0, 1]
 
 
 def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed_reference: Path) -> None:
-    def part(number: int, of: int, **changed: object) -> Path:
-        film = {"profile": "smoke", "dataset": "film", "seed": 0} | changed
-        return run_of(home, f"{film['dataset']}_{number}_{of}", parameters=film | {"part": number, "parts": of})
+    def part(number: int, parts: int, dataset: str = "film") -> Path:
+        return run_of(home, f"{dataset}_{number}_{parts}", parameters=of(dataset, part=number, parts=parts))
 
-    def there() -> list[tuple[int, int]]:
-        runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-        return [part_of(run["parameters"]) for run in runs if run["parameters"].get("dataset") == "film"]
+    def films() -> list[tuple[int, int]]:
+        return [part_of(one) for one in there(committed_reference, "film")]
 
     add([part(2, 3)])
     add([part(1, 3), home / "elsewhere" / "film_2_3"])
-    assert there() == [(1, 3), (2, 3)]
     found = load_units("count", reference=True)
     assert (found["dataset"] == "film").sum() == 2 * len(units()) and not {"part", "parts"} & set(found.columns)
-    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs in 3 parts"):
-        add([part(1, 2)])
-    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs whole"):
-        add([part(1, 2, dataset="movie")])
-    add([part(number, 2) if number == 2 else home / "elsewhere" / "film_1_2" for number in (1, 2)])
-    assert there() == [(1, 2), (2, 2)]  # all at once
-    add([run_of(home, "film_0", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
-    assert there() == [(1, 1)]
+    refused(DataError, "is one of 2 parts, but the reference has these inputs in 3 parts", add, [part(1, 2)])
+    refused(DataError, "is one of 2 parts, but the reference has these inputs whole", add, [part(1, 2, "movie")])
+    assert films() == [(1, 3), (2, 3)]
+    add([home / "elsewhere" / "film_1_2", part(2, 2)])
+    assert films() == [(1, 2), (2, 2)]  # all at once
+    add([run_of(home, "film_0", parameters=of("film"))])
+    assert films() == [(1, 1)]
     assert (load_units("count", reference=True)["dataset"] == "film").sum() == len(units())
-    with pytest.raises(DataError, match="is one of 3 parts, but the reference has these inputs whole"):
-        add([home / "elsewhere" / "film_2_3"])
+    again = [home / "elsewhere" / "film_2_3"]
+    refused(DataError, "is one of 3 parts, but the reference has these inputs whole", add, again)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"kind": "report"}, "is no computation whose values are shared"),
-        ({"profile": "laptop"}, "ran at the profile laptop, the reference is of smoke"),
-        ({"commit": "0123456789ab with changes"}, "with changes: nobody could make its numbers again"),
-        ({"commit": "unknown"}, "ran at the commit unknown"),
-        ({"units_schema": UNITS_SCHEMA + 1}, f"no values of single inputs in schema {UNITS_SCHEMA}"),
-    ],
-)
-def test_a_run_that_cannot_be_told_again_is_refused(
-    home: Path, committed_reference: Path, changed: dict[str, object], message: str
-) -> None:
+def test_a_run_that_cannot_be_told_again_is_refused(home: Path, committed_reference: Path) -> None:
     before = {path: path.read_bytes() for path in committed_reference.rglob("*.*")}
-    with pytest.raises(DataError, match=message):
-        add([run_of(home, "good"), run_of(home, "bad", **changed)])
-    with pytest.raises(DataError, match=r"holds no whole run: expected manifest.json"):
-        add([home])
+    good = run_of(home, "good")
+    for number, (changed, message) in enumerate(
+        (
+            ({"kind": "report"}, "is no computation whose values are shared"),
+            ({"profile": "laptop"}, "ran at the profile laptop, the reference is of smoke"),
+            ({"commit": "0123456789ab with changes"}, "with changes: nobody could make its numbers again"),
+            ({"commit": "unknown"}, "ran at the commit unknown"),
+            ({"units_schema": UNITS_SCHEMA + 1}, f"no values of single inputs in schema {UNITS_SCHEMA}"),
+        )
+    ):
+        refused(DataError, message, add, [good, run_of(home, f"bad{number}", **changed)])
+    refused(DataError, r"holds no whole run: expected manifest.json", add, [home])
     assert {path: path.read_bytes() for path in committed_reference.rglob("*.*")} == before
 
 
 def test_the_pages_of_another_profile_judge_the_reference_again(
     home: Path, committed_reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = pd.DataFrame([{"id": name, "paper": "p", "kind": "claim"} for name in "abc"])
+    """New verdicts take the places of old ones on the scoreboard, or new ones."""
+    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abc"])
     monkeypatch.setattr(committed, "to_judge", lambda: places)
-    with pytest.raises(InputError, match="the profile smoke show their own numbers"):
-        keep_verdicts("smoke")
-    with pytest.raises(DataError, match="there is no report: run python -m faithbook build --profile laptop"):
-        keep_verdicts("laptop")
+    refused(InputError, "the profile smoke show their own numbers", keep_verdicts, "smoke")
+    missing = "there is no report: run python -m faithbook build --profile laptop"
+    refused(DataError, missing, keep_verdicts, "laptop")
     (page,) = (job for job in plan("laptop") if job.kind == "report")
     finish(page)
-    verdicts = pd.DataFrame([{"id": name, "decision": "not reproduced", "n": 3} for name in "ac"])
-    verdicts.to_parquet(page.folder / "verdicts.parquet")
+    told = {"decision": "not reproduced", "n": 3, "page": "r", "reason": "z"}
+    pd.DataFrame([{"id": name, **told} for name in "ac"]).to_parquet(page.folder / "verdicts.parquet")
 
-    def judged(source: str) -> dict[str, str]:
+    def judged(source: str) -> list[list[str]]:
         facts = json.loads(page.manifest.read_text())
         page.manifest.write_text(json.dumps(facts | {"notes": {"speaks": source}}))
         keep_verdicts("laptop")
-        board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id", keep_default_na=False)
-        return board["decision"].to_dict()
+        board = pd.read_csv(committed_reference / "scoreboard.csv", keep_default_na=False, dtype=str)
+        return board[["id", "paper", "kind", "decision", "page", "reason", "n"]].to_numpy().tolist()
 
-    assert judged("this run") == {"a": "reproduced", "b": "reproduced"}
-    assert judged("the reference") == {"a": "not reproduced", "b": "reproduced", "c": "not reproduced"}
+    before = [["a", "p", "claim", "reproduced", "q", "old", "7"], ["b", "p", "claim", "reproduced", "q", "", "7"]]
+    assert judged("this run") == before
+    new = ["not reproduced", "r", "z", "3"]
+    assert judged("the reference") == [["a", "p", "claim", *new], before[1], ["c", "o", "question", *new]]
+    board = pd.read_csv(committed_reference / "scoreboard.csv", keep_default_na=False, dtype=str)
+    assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
     source = home / "notebooks" / "compute" / "count.py"
     source.write_text(source.read_text() + "\n")
-    with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
-        keep_verdicts("laptop")
-
-
-def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
-    board = b'id,paper,kind,decision,page,reason,n\na,p,claim,not tested,,waits,\nb,p,claim,mixed,q,"x, y",7\n'
-    told = {"decision": "not reproduced", "n": 3, "page": "r", "reason": "z"}
-    new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
-    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    found = pd.read_csv(io.BytesIO(judged_again(board, new, places)), keep_default_na=False, dtype=str)
-    assert list(found.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
-    shown = ["id", "paper", "kind", "decision", "page", "reason", "n", "evidence", "post_hoc"]
-    ground = "substitute data, our models"
-    assert found[shown].values.tolist() == [
-        ["a", "p", "claim", "not reproduced", "r", "z", "3", ground, "False"],
-        ["b", "p", "claim", "mixed", "q", "x, y", "7", "", ""],
-        ["c", "o", "question", "not reproduced", "r", "z", "3", ground, "False"],
-    ]
+    refused(DataError, r"differ from it: notebooks/compute/count\.py", keep_verdicts, "laptop")
 
 
 # --- from a notebook's frame -----------------------------------------------------------------------------------------
@@ -341,23 +299,12 @@ def test_a_frame_of_results_takes_the_columns_of_the_schema() -> None:
     wide = pd.DataFrame({"input": [3, 4], "language": "de", "ns": [0.5, np.nan], "nc": [1.0, 2.0], "label": 0})
     found = as_units(wide, seed=7, clusters={"3": "p", "4": "p"}, metrics=["ns", "nc"], keys=["language"])
     assert set(found.columns) == {*COLUMNS, "language"}
-    assert found[["id", "metric", "value"]].fillna(-1).to_numpy().tolist() == [
-        ["3", "ns", 0.5], ["4", "ns", -1], ["3", "nc", 1.0], ["4", "nc", 2.0],
-    ]  # fmt: skip
-    assert set(found["method"]) == {"none"}
-    assert set(found["seed"]) == {7}
-    assert set(found["cluster"]) == {"p"}
+    rows = found[["id", "metric", "value"]].fillna(-1).to_numpy().tolist()
+    assert rows == [["3", "ns", 0.5], ["4", "ns", -1], ["3", "nc", 1.0], ["4", "nc", 2.0]]
+    assert found[["method", "seed", "cluster"]].drop_duplicates().to_numpy().tolist() == [["none", 7, "p"]]
     checked_units(found)
-
-
-def test_a_frame_with_values_keeps_its_own_methods_and_seeds() -> None:
     long = pd.DataFrame({"name": ["a", "b"], "method": "lime", "metric": "saco", "value": [0.1, 0.2], "draw": [1, 2]})
     found = as_units(long, seed="draw", name="name")
-    assert found["seed"].tolist() == [1, 2]
-    assert found["cluster"].tolist() == found["id"].tolist() == ["a", "b"]
-
-
-def test_an_id_without_a_cluster_is_refused() -> None:
-    frame = pd.DataFrame({"input": ["a", "b"], "metric": "ns", "value": [0.1, 0.2]})
-    with pytest.raises(InputError, match="missing values in cluster"):
-        checked_units(as_units(frame, seed=0, clusters={"a": "p"}))
+    assert (found["seed"].tolist(), found["cluster"].tolist()) == ([1, 2], ["a", "b"])
+    without = as_units(long.rename(columns={"name": "input"}), seed=0, clusters={"a": "p"})
+    refused(InputError, "missing values in cluster", checked_units, without)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refusals import refused
 from store import Store
-from tiny import REPOSITORY
 
 from faithbook.judge import analysis_plan, lessons, published, scoreboard, sentences
-from faithbook.judge.scoreboard import Entry
+from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
 from faithbook.stats import grounds, rules
 from faithlib.errors import DataError, UnknownNameError
@@ -19,24 +19,19 @@ from faithlib.errors import DataError, UnknownNameError
 LESSONS = lessons.lessons()
 RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
 PARAGRAPHS = lessons.landing_page()
+BOXES = [(one.overview, one.text, one.when) for one in published.beside("in_short").itertuples()]
 GUARDED = [
     *((one.title, one.text, one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),
+    *BOXES,
 ]
-WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "n"}
+WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "n", "interval"}
 
 
-def board(**told: Entry) -> pd.DataFrame:
+def board(**told: dict[str, object]) -> pd.DataFrame:
     """Everything that is judged, not run except what is told (by id)."""
-    known = scoreboard.to_judge()["id"]
-    untold = {name: Entry(name, rules.NOT_TESTED, "executed/page") for name in known}
-    return scoreboard.board(scoreboard.entries({**untold, **told}.values()))
-
-
-def decided(decisions: dict[str, str]) -> pd.DataFrame:
-    """A board on which these ids have these decisions, with counts of comparisons everywhere."""
-    told = {name: Entry(name, one, "executed/page") for name, one in decisions.items()}
-    return board(**told).assign(passed=1, parts=2)
+    rows = [{"id": name, "decision": rules.NOT_TESTED, "page": "executed/page"} for name in scoreboard.to_judge()["id"]]
+    return scoreboard.board(pd.DataFrame([row | told.get(row["id"], {}) for row in rows]))
 
 
 def everything(text: str) -> pd.DataFrame:
@@ -44,48 +39,34 @@ def everything(text: str) -> pd.DataFrame:
     rows = []
     for place in re.findall(r"\{([^}]*)\}(?!`)", text):
         claim, part = ([one for one in place.split("|") if one not in WRITING] + ["any"])[:2]
-        rows.append((claim, part.replace("*", "a"), 0.25, 0.25, 60))
-    return pd.DataFrame(rows, columns=["claim", "part", "published", "ours", "n"])
+        rows.append((claim, part.replace("*", "a"), *[0.25] * 4, 60))
+    return pd.DataFrame(rows, columns=VALUES.columns)
 
 
-UNTOLD = board()
 VALUES = pd.DataFrame(
     [
-        ("soft_c01", "Soft-NC minus NC", 0.128, -0.214),
-        ("soft_c01", "Soft-NS minus NS", -0.004, -0.273),
-        ("together_mirrored", "middle", float("nan"), 1.0),
+        ("soft_c01", "Soft-NC minus NC", 0.128, -0.214, -0.3, -0.1, 32),
+        ("soft_c01", "Soft-NS minus NS", -0.004, -0.273, -0.3, -0.1, 32),
+        ("together_mirrored", "middle", float("nan"), 1.0, 0.9, 1.0, 1360),
     ],
-    columns=["claim", "part", "published", "ours"],
+    columns=["claim", "part", "published", "ours", "low", "high", "n"],
 )
-
-
-def soft(decision: str, **more: object) -> str:
-    """The evidence below the first answer where the first verdict is this one."""
-    told = {"evidence": grounds.DATA, "passed": 0, "parts": 2, **more, "decision": decision}
-    made = UNTOLD.copy()
-    made.loc[made["id"] == "soft_c01", ["page", "n", *told]] = ["executed/soft_tables", 32, *told.values()]
-    return lessons.paragraph(LESSONS[0], Results(made, VALUES)).split("\n\n")[1]
 
 
 # ----------------------------------------------------------------------------------------------------- what is refused
 @pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
 def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name: str, text: str, when: str) -> None:
-    sides = {one: written[0] for one, written in sentences.conditions(when).items()}
-    said = Results(decided(sides), everything(text)).say(text, when)
+    """And the committed verdicts are those that it was written for."""
+    kept, conditions = committed_board().set_index("id")["decision"], sentences.conditions(when)
+    assert all(kept[one] in written for one, written in conditions.items()), name
+    values, sides = everything(text), {one: {"decision": written[0]} for one, written in conditions.items()}
+    said = Results(board(**sides).assign(passed=1, parts=2), values).say(text, when)
     assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
-    for one, written in sentences.conditions(when).items():
+    for one, written in conditions.items():
         for other in set(rules.DECISIONS) - set(written):
-            turned = Results(decided(sides | {one: other}), everything(text))
-            with pytest.raises(Refused, match=f"`{one}` is {other}"):
-                turned.say(text, when)
+            turned = Results(board(**sides | {one: {"decision": other}}).assign(passed=1, parts=2), values)
+            refused(Refused, f"`{one}` is {other}", turned.say, text, when)
             assert turned.shown(text, when).startswith("*A sentence is left out here: ")
-
-
-@pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
-def test_the_committed_verdicts_are_those_that_a_sentence_was_written_for(name: str, text: str, when: str) -> None:
-    kept = pd.read_csv(REPOSITORY / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["decision"]
-    for one, written in sentences.conditions(when).items():
-        assert kept[one] in written, f"{name}: {one} is {kept[one]}"
 
 
 def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
@@ -97,34 +78,27 @@ def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
 
 
 def test_no_measured_number_is_typed() -> None:
-    for text in (*(text for _, text, _ in GUARDED), *(one.found for one in RESTS_ON)):
+    for text in (*(text for _, text, _ in GUARDED[: -len(BOXES)]), *(one.found for one in RESTS_ON)):
         bare = re.sub(r"\{[^}]*\}", "", text)
         assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
         assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance
 
 
 def test_places_are_filled_or_the_sentence_is_refused() -> None:
-    made = board(
-        soft_c01=Entry("soft_c01", "not reproduced", "p", passed=1, parts=1200),
-        soft_c02=Entry("soft_c02", "mixed", "p", passed=2, parts=34),
-    )
-    results = Results(made, VALUES)
-    assert results.say("{Soft-NS minus NS}, {published|Soft-NC minus NC}", of="soft_c01") == "−.27, .13"
-    assert results.say("{lowest|named} to {highest|named}", of="soft_c01") == (
-        "−.27 (Soft-NS minus NS) to −.21 (Soft-NC minus NC)"
-    )
-    assert results.say("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS minus NS|size}") == "−.21, .27"
-    assert results.say("{together_mirrored|middle|%} or {together_mirrored|middle|whole}") == "100\u00a0% or 1"
-    assert results.say("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}") == "3 of 1,234"
-    assert results.say("{passed} in {doc}`page`", of="soft_c02") == "2 in {doc}`page`"
-    for lacking in (
-        "{soft_c02|part}",
-        "{published|together_mirrored|middle}",
-        "{soft_c03|passed}",
-        "{lowest|soft_c09}",
+    told = {"soft_c01": {"passed": 1, "parts": 1200}, "soft_c02": {"passed": 2, "parts": 34}}
+    results = Results(board(**told), VALUES)
+    for text, of, said in (
+        ("{Soft-NS minus NS}, {published|Soft-NC minus NC}", "soft_c01", "−.27, .13"),
+        ("{lowest|named} to {highest}", "soft_c01", "−.27 (Soft-NS minus NS) to −.21"),
+        ("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS minus NS|size}", "", "−.21, .27"),
+        ("{together_mirrored|middle|%} or {together_mirrored|middle|whole}", "", "100\u00a0% or 1"),
+        ("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}", "", "3 of 1,234"),
+        ("{passed} in {doc}`page`", "soft_c02", "2 in {doc}`page`"),
+        ("{interval}, n = {n}", "together_mirrored", "[.90, 1.00], n = 1,360"),
     ):
-        with pytest.raises(Refused, match="has no"):
-            results.say(lacking)
+        assert results.say(text, of=of) == said
+    for name in ("{soft_c02|part}", "{published|together_mirrored|middle}", "{soft_c03|passed}", "{lowest|soft_c09}"):
+        refused(Refused, "has no", results.say, name)
 
 
 # --------------------------------------------------------------------------------------------------------- ten answers
@@ -138,51 +112,31 @@ def test_there_are_ten_questions_and_every_headline_is_among_what_answers_them()
     assert headlines <= set(names) <= set(scoreboard.to_judge()["id"])
 
 
-def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
-    """A badge after a finding that contradicts the claim read as if the finding failed."""
-    first, note = soft("not reproduced").split("\n")
-    assert first == (
-        "Mean diagnosticity changes from NC to Soft-NC by −.21 (published for these data: .13), from NS to Soft-NS by "
-        "−.27 (.00)."
-    )
-    badge = lessons.badge("does not replicate on our models")
-    badge += " paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`"
-    claim = published.column("claim")["soft_c01"]
-    assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
-
-
 @pytest.mark.parametrize("decision", rules.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
-    told = soft(decision)
+    told = {"decision": decision, "evidence": grounds.DATA, "n": 32, "passed": 0, "parts": 2}
+    shown = lessons.paragraph(LESSONS[0], Results(board(soft_c01=told), VALUES)).split("\n\n")[1]
     badge = lessons.badge(grounds.worded(decision, grounds.DATA))
-    assert f"{published.column('claim')['soft_c01']}*. {badge}" in told
+    assert f"Claim of Zhao & Aletras 2023: *{published.column('claim')['soft_c01']}*. {badge}" in shown
     measured = decision in lessons.MEASURED
-    assert ("by −.21" in told) == measured == ("n = 32" in told)
-    assert measured or told.startswith("Not tested on the data of this copy.")
+    assert ("by −.21" in shown) == measured == ("n = 32" in shown)
+    assert measured or shown.startswith("Not tested on the data of this copy.")
 
 
 def test_what_a_review_page_says_is_named_so() -> None:
-    made = Results(
-        board(naopc_c05=Entry("naopc_c05", "not reproduced", "executed/p", evidence=grounds.AUTHORS)), VALUES
-    )
-    told = lessons.paragraph(LESSONS[7], made)
-    assert "Claim of a review page of Edin et al. 2025: *A value of 0 means as bad as a random order*." in told
-    assert "Claim of Edin et al. 2025: *AOPC depends on the model" in lessons.paragraph(LESSONS[6], made)
+    made = Results(board(naopc_c05={"decision": "not reproduced", "evidence": grounds.AUTHORS}), VALUES)
+    assert "Claim of a review page of Edin et al. 2025: *" in lessons.paragraph(LESSONS[7], made)
+    assert "Claim of Edin et al. 2025: *" in lessons.paragraph(LESSONS[6], made)
     assert "Our question: *" in lessons.paragraph(LESSONS[8], made)
-    assert set(lessons.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
-
-
-def test_an_id_without_a_verdict_is_refused() -> None:
-    assert all(one.found for one in RESTS_ON)
-    with pytest.raises(DataError, match="no verdict on soft_c01"):
-        lessons.paragraph(LESSONS[0], Results(board().query("id != 'soft_c01'"), VALUES))
+    without = Results(board().query("id != 'soft_c01'"), VALUES)
+    refused(DataError, "no verdict on soft_c01", lessons.paragraph, LESSONS[0], without)
 
 
 def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
-    entry = Entry("saco_c05", "reproduced", "executed/saco_random", n=32, evidence=grounds.DATA)
-    made = board(saco_c05=entry)
-    quoted = pd.DataFrame([("saco_c05", "mean SaCo of random scores", 0.0, 0.02)], columns=VALUES.columns)
+    made = board(saco_c05={"decision": "reproduced", "n": 32, "evidence": grounds.DATA})
+    random = ("saco_c05", "mean SaCo of random scores", 0.0, 0.02, 0.0, 0.04, 32)
+    quoted = pd.DataFrame([random], columns=VALUES.columns)
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
     found = store.report("taught")
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10

@@ -248,7 +248,7 @@ def all_above(world: World, *, k: int | str = "all", worlds: int, seed: int = SE
 
 
 def at_least(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
-    """`rules.at_least` with the margin .05 where the mean is truly `true`."""
+    """The rule `at_least` with the margin .05 where the mean is truly `true`."""
 
     def p_of(means: Means) -> tuple[Array, Array, int]:
         limit = -MARGIN - true

@@ -55,19 +55,15 @@ class Rule:
         return min(k, m) if isinstance(k, int) else rules.parts_needed(k, m)
 
     @property
-    def fixed(self) -> str:
-        """The decision of a rule `fixed`, with which its `why` begins; "" of others."""
-        return self.why.partition(":")[0] if self.rule == "fixed" else ""
-
-    @property
-    def set_up(self) -> bool:
-        """Of a rule `same`: whether it is about the set-up, which agrees without being a result."""
-        return self.rule == "same" and self.why.startswith(f"{rules.SET_UP}:")
+    def begins(self) -> str:
+        """With what its `why` begins: of a rule `fixed` the decision, of `same` whether it is about the set-up, which
+        agrees without being a result, of `order` whether the paper's own repeats agree."""
+        return self.why.partition(":")[0]
 
     @property
     def repeats_agree(self) -> bool | None:
         """Of a rule `order`: whether the paper's own repeats agree; None where it does not repeat the order."""
-        return REPEATS[self.why.partition(":")[0]] if self.rule == "order" else None
+        return REPEATS[self.begins] if self.rule == "order" else None
 
 
 @remembered
@@ -92,20 +88,12 @@ def read(row: Mapping[Any, str]) -> Rule:
     """
     if row["rule"] not in RULES:
         raise unknown(f"rule (of {row['id']})", row["rule"], RULES)
+    told: dict[str, Any] = {name: row[name] for name in ("id", "rule", "same_as", "why")}
+    told |= {name: row[name] == "yes" for name in ("headline", "post_hoc")}
+    told |= {name: tuple(filter(None, row[name].split(";"))) for name in ("needs", "unreported")}
+    told["k"] = int(row["k"]) if row["k"].isdigit() else row["k"] or None
     try:
-        return Rule(
-            id=row["id"],
-            rule=row["rule"],
-            k=int(row["k"]) if row["k"].isdigit() else row["k"] or None,
-            threshold=float(row["threshold"] or 0),
-            margin=float(row["margin"]) if row["margin"] else None,
-            needs=tuple(filter(None, row["needs"].split(";"))),
-            same_as=row["same_as"],
-            headline=row["headline"] == "yes",
-            unreported=tuple(filter(None, row["unreported"].split(";"))),
-            dated=datetime.date.fromisoformat(row["dated"]),
-            post_hoc=row["post_hoc"] == "yes",
-            why=row["why"],
-        )
+        told |= {"threshold": float(row["threshold"] or 0), "margin": float(row["margin"]) if row["margin"] else None}
+        return Rule(dated=datetime.date.fromisoformat(row["dated"]), **told)
     except ValueError as error:
         raise DataError(f"the rule of {row['id']} in data/claims.csv cannot be read: {error}") from error

@@ -133,7 +133,7 @@ def _decided(rule: Rule, claim: Claim, bases: Parts, have: Collection[str]) -> r
     """What the rule says of a claim that asks for these `bases`. Raises InputError where it is not what its rule is
     about."""
     if rule.rule == "fixed":
-        return rules.Decision(rule.fixed, 0, 1)
+        return rules.Decision(rule.begins, 0, 1)
     if lacking := [name for name in rule.needs if name not in have]:
         return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
     items = _items(claim)
@@ -152,32 +152,29 @@ def _decided(rule: Rule, claim: Claim, bases: Parts, have: Collection[str]) -> r
 def _of_parts(rule: Rule, pairs: Sequence[Comparison]) -> rules.Decision:
     """Of parts that the claim says are above the threshold. Of fewer than it counts, as many are required as hold in
     the paper's own numbers, and where it prints none the claim is not tested."""
-    parts, k, margin = [pair.ours for pair in pairs], rule.k or "all", rule.margin
+    parts, k = [pair.ours for pair in pairs], rule.k or "all"
+    level = None if rule.rule == "at_least" else rule.margin
     if isinstance(k, int) and len(parts) < k:
         as_many = sum(pair.published > rule.threshold for pair in pairs)
         why = f"{len(parts)} comparisons are available, and the claim needs {k}"
         if not as_many:
             return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
         why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
-        return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
+        return replace(_counted(rule, parts, as_many, level=level), why=why)
     if k == "each":
-        not_worse = rule.rule == "at_least"
-        d = -(margin or 0.0) if not_worse else rule.threshold
-        return rules.each(parts, d, margin=None if not_worse else margin)
+        return rules.each(parts, lines(rule)[0], margin=level)
     if rule.rule == "leader":
-        return rules.leader(parts, margin=margin)
+        return rules.leader(parts, margin=level)
     if rule.rule == "above" and len(parts) > 1:
         raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
-    return _counted(rule, parts, k, level=margin)
+    return _counted(rule, parts, k, level=level)
 
 
 def _counted(rule: Rule, parts: Sequence[Estimate], k: int | str, *, level: float | None = None) -> rules.Decision:
     """Whether k of the parts are what the rule asks for; `level`: within which of the threshold nothing is above it."""
-    if rule.rule == "at_least":
-        return rules.at_least(parts, rule.margin or 0.0, k=k)
     if rule.rule == "equal":
-        return rules.equal(parts, rule.margin or 0.0, k=k)
-    return rules.k_of(parts, k, rule.threshold, margin=level)
+        return rules.equal(parts, lines(rule)[1], k=k)
+    return rules.k_of(parts, k, lines(rule)[0], margin=level)
 
 
 def _of_orders(rule: Rule, several: Sequence[Ordered]) -> rules.Decision:
@@ -192,7 +189,8 @@ def _of_numbers(rule: Rule, numbers: Sequence[SameNumber]) -> rules.Decision:
     """Of numbers that are worked out twice."""
     ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
     decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
-    return replace(decision, answer=rules.SET_UP) if rule.set_up and decision.answer == rules.YES else decision
+    set_up = rule.begins == rules.SET_UP and decision.answer == rules.YES
+    return replace(decision, answer=rules.SET_UP) if set_up else decision
 
 
 def _own_repeat(claim: Claim) -> str:
@@ -323,13 +321,13 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     decision = _decided(rule, claim, bases, have)
     if decision.answer in (rules.YES, rules.NO) and any(choice in turned_by for choice in rule.unreported):
         decision = replace(decision, answer=rules.DEPENDS, why="")
-    ours = published.column("kind").get(name) == "question"
-    nothing = grounds.OUR_QUESTION if ours else grounds.STAND_INS  # nobody's material but the paper's own words
-    ground = grounds.weakest([*_grounds(claim), *_grounds(bases)]) if claim else nothing
-    rows = _rows(rule, claim) if claim else []
-    frame = pd.DataFrame([{"claim": rule.id, **row} for row in rows], columns=list(COLUMNS))
-    typed = frame.astype({"n": "Int64", "clusters": "Int64"})
-    return Verdict(name, rule, decision, ground, typed, _own_repeat(claim))
+    if claim:
+        ground = grounds.weakest([*_grounds(claim), *_grounds(bases)])
+    else:  # nobody's material but the paper's own words
+        ground = grounds.OUR_QUESTION if published.column("kind").get(name) == "question" else grounds.STAND_INS
+    rows = [{"claim": rule.id, **row} for row in (_rows(rule, claim) if claim else [])]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64", "clusters": "Int64"})
+    return Verdict(name, rule, decision, ground, frame, _own_repeat(claim))
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -382,22 +380,19 @@ def _number_of(rule: Rule, one: SameNumber) -> dict[str, Any]:
 def _along_row(claim: Trend) -> dict[str, Any]:
     sides = (claim.x.values(), claim.y.values())
     everyone = [pair.ours for side in sides for pair in side]
-    return {
-        "part": f"{claim.name} over {len(claim.x)} units",
-        "ours": _pearson(*(np.array([pair.ours.point for pair in side]) for side in sides)),
-        "published": _pearson(*(np.array([pair.published for pair in side]) for side in sides)),
-        "n": min(one.n for one in everyone),
-        "clusters": min(one.clusters for one in everyone),
-    }
+    row: dict[str, Any] = {name: min(getattr(one, name) for one in everyone) for name in ("n", "clusters")}
+    row["ours"] = _pearson(*([pair.ours.point for pair in side] for side in sides))
+    row["published"] = _pearson(*([pair.published for pair in side] for side in sides))
+    return row | {"part": f"{claim.name} over {len(claim.x)} units"}
 
 
 def _order_rows(several: Sequence[Ordered]) -> list[dict[str, Any]]:
     """Kendall's tau-b of each order with the printed one, with its interval over inputs; before several of them their
     mean."""
-    rows = [_order_row(one) for one in several]
+    taus = [tau_of(one.ours, one.published) for one in several]
+    rows = [_order_row(one, tau) for one, tau in zip(several, taus, strict=True)]
     if len(rows) == 1:
         return rows
-    taus = [tau_of(one.ours, one.published) for one in several]
     mean = sum(taus[1:], start=taus[0]) / len(taus) if len({id(tau.drawn) for tau in taus}) == 1 else None
     together = {} if mean is None else row_of(mean, "ours", "low", "high")
     first = {"part": f"mean of {len(rows)}", "ours": float(np.mean([row["ours"] for row in rows])), **together}
@@ -406,10 +401,9 @@ def _order_rows(several: Sequence[Ordered]) -> list[dict[str, Any]]:
     return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
 
 
-def _order_row(one: Ordered) -> dict[str, Any]:
+def _order_row(one: Ordered, tau: Estimate) -> dict[str, Any]:
     """Kendall's tau-b of our order with the printed one, its interval over inputs; `repeat`: that of the paper's own
     repeat."""
-    tau = tau_of(one.ours, one.published)
     row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
     row["clusters"] = tau.clusters
     if one.repeats is not None:
@@ -417,7 +411,6 @@ def _order_row(one: Ordered) -> dict[str, Any]:
     return row
 
 
-def _pearson(x: np.ndarray, y: np.ndarray) -> float:
-    if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any() or not x.std() or not y.std():
-        return math.nan
-    return float(np.corrcoef(x, y)[0, 1])
+def _pearson(x: Sequence[float], y: Sequence[float]) -> float:
+    spread = min(np.std(x), np.std(y))  # NaN where one value is
+    return float(np.corrcoef(x, y)[0, 1]) if spread > 0 else math.nan

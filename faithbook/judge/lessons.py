@@ -9,7 +9,6 @@ its source words it, never after the finding: a finding that contradicts a claim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -32,28 +31,18 @@ ROWS = {
 """The metrics of the landing page's figure: short and long name."""
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """A question that the book answers: the answer, the decisions that it was written for, and its evidence, the
-    weightiest first: rows with an `id` that the answer rests on and the sentence of what was measured (`found`)."""
+def lessons() -> tuple[Any, ...]:
+    """The ten lessons of `data/lessons.csv`, in order, rows with `number`, the question (`asks`), the `answer`, the
+    decisions that it was written for (`when`), and the claims that it `rests_on`, the weightiest first: rows with an
+    `id` and the sentence of what was measured (`found`). Their `lesson` is its number and their place in it (`6.2`)."""
+    claims, rows = published.claims(), published.beside("lessons").rename(columns={"lesson": "number"})
 
-    number: int
-    asks: str
-    answer: str
-    when: str
-    rests_on: tuple[Any, ...]
+    def answering(number: str) -> tuple[Any, ...]:
+        answers = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
+        return tuple(answers[["id", "found"]].itertuples(index=False))
 
-
-def lessons() -> tuple[Lesson, ...]:
-    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and
-    their place in it (`6.2`)."""
-    claims = published.claims()
-    read = []
-    for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
-        answering = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
-        rests_on = tuple(answering[["id", "found"]].itertuples(index=False))
-        read.append(Lesson(int(number), asks, answer, when, rests_on))
-    return tuple(read)
+    rests_on = pd.Series([answering(number) for number in rows["number"]])
+    return tuple(rows.astype({"number": int}).assign(rests_on=rests_on).itertuples(index=False))
 
 
 def landing_page() -> tuple[Any, ...]:
@@ -83,7 +72,7 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
     return boxes
 
 
-def paragraph(lesson: Lesson, results: Results) -> str:
+def paragraph(lesson: Any, results: Results) -> str:
     """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
     supports = [
         f'{sentence(one, results)}\n<span class="verdict-note">{_claim(results, one.id)}</span>'

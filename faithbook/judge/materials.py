@@ -7,7 +7,6 @@ a run has read and is never typed beside a claim.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatch
 
 from faithbook.access import remembered
@@ -23,7 +22,7 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     """
     if paper == published.OUR_OWN:
         return OUR_QUESTION
-    of_paper = _materials(paper).of_paper
+    of_paper, _, _ = _materials(paper)
     if notebook in of_paper["outputs"]:
         return AUTHORS
     named = list(datasets)
@@ -39,32 +38,21 @@ def stands_for(paper: str) -> dict[str, str]:
     >>> stands_for("wu_2024")["animals"]
     'imagenet'
     """
-    return dict(_materials(paper).stands_for)
+    return dict(_materials(paper)[1])
 
 
 def published_n(paper: str, datasets: Iterable[str]) -> int | None:
     """The smallest number of inputs that the paper measured one of its data sets on; None where one has none stated."""
-    counts = _materials(paper).n
-    sizes = [counts.get(name, "") for name in datasets]
+    sizes = [_materials(paper)[2].get(name, "") for name in datasets]
     return min(map(int, sizes)) if sizes and all(sizes) else None
 
 
-@dataclass(frozen=True)
-class _Materials:
-    """A paper's rows of `data/materials.csv`: by kind what is its own, by substitute what it stands for, by name n."""
-
-    of_paper: dict[str, set[str]]
-    stands_for: dict[str, str]
-    n: dict[str, str]
-
-
 @remembered
-def _materials(paper: str) -> _Materials:
+def _materials(paper: str) -> tuple[dict[str, set[str]], dict[str, str], dict[str, str]]:
+    """A paper's rows of `data/materials.csv`: by kind what is its own, by substitute what it stands for, by name n."""
     rows = published.beside("materials")
     rows = rows[rows["paper"] == paper]
     of_paper = rows[rows["own"] == "yes"]
-    return _Materials(
-        {kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")},
-        {name: other for name, other in zip(rows["name"], rows["stands_for"], strict=True) if other},
-        dict(zip(rows["name"], rows["n"], strict=True)),
-    )
+    own = {kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")}
+    standing = {name: other for name, other in zip(rows["name"], rows["stands_for"], strict=True) if other}
+    return own, standing, dict(zip(rows["name"], rows["n"], strict=True))

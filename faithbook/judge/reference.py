@@ -45,11 +45,11 @@ def add_all(profile: str, study: str | None = None) -> Path:
     if study is not None and study not in table().studies:
         raise unknown("study", study, table().studies)
     jobs = [job for job in plan(profile, study) if job.kind == "compute" and shareable(job.notebook)]
-    if missing := [job.label for job in jobs if study in (None, job.study) and not job.done]:
-        raise DataError(
-            f"the profile {profile} lacks {', '.join(missing)}: run python -m faithbook build --profile {profile}"
-        )
-    return add([job.folder for job in jobs if study in (None, job.study)], profile)
+    jobs = [job for job in jobs if study in (None, job.study)]
+    if missing := [job.label for job in jobs if not job.done]:
+        lacks = f"the profile {profile} lacks {', '.join(missing)}"
+        raise DataError(f"{lacks}: run python -m faithbook build --profile {profile}")
+    return add([job.folder for job in jobs], profile)
 
 
 def add(folders: Sequence[Path], profile: str = "full") -> Path:
@@ -67,13 +67,21 @@ def add(folders: Sequence[Path], profile: str = "full") -> Path:
     runs = list(manifest["runs"])
     given = {folder: _checked(folder, manifest["profile"]) for folder in folders}
     for folder, facts in given.items():
-        if reason := _left_out(facts, runs, list(given.values())):
-            raise DataError(f"{folder} is {reason}")
-        for old in [run for run in runs if _replaced_by(run, facts) or _is_shared_otherwise(facts, run)]:
+        of_notebook = [run for run in runs if run["notebook"] == facts["notebook"]]
+        inputs, parts = _inputs_of(facts), _parts(facts)
+        shared = [run for run in of_notebook if _inputs_of(run) == inputs and parts not in (1, _parts(run))]
+        together = [run for run in given.values() if _inputs_of(run) == inputs and _parts(run) == parts]
+        if any(_is_few_of(facts, run) for run in of_notebook):
+            raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
+        if shared and len(together) < parts:
+            known = "whole" if _parts(shared[0]) == 1 else f"in {_parts(shared[0])} parts"
+            told = f"{folder} is one of {parts} parts, but the reference has these inputs {known}"
+            raise DataError(f"{told}: add all parts at once")
+        for old in [run for run in of_notebook if run in shared or _is_few_of(run, facts) or _is_as(run, facts)]:
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
-        units = sorted(folder.glob(f"{UNITS}*.parquet"))
-        files |= {_place_of(facts) / f"{slug_of(facts['parameters'])}-{path.name}": path.read_bytes() for path in units}
+        before = Path(UNITS, facts["notebook"], slug_of(facts["parameters"]))
+        files |= {Path(f"{before}-{path.name}"): path.read_bytes() for path in folder.glob(f"{UNITS}*.parquet")}
         runs.append(facts)
     kept = {name: files[name] for name in files if name == Path(BOARD) or any(_is_of(name, run) for run in runs)}
     kept[Path(MANIFEST)] = (json.dumps({"profile": manifest["profile"], "runs": runs}, indent=1) + "\n").encode()
@@ -148,45 +156,29 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     if facts["profile"] != profile:
         raise DataError(f"{what} ran at the profile {facts['profile']}, the reference is of {profile}")
     if facts["commit"] == "unknown" or "changes" in facts["commit"]:
-        raise DataError(
-            f"{what} ran at the commit {facts['commit']}: nobody could make its numbers again; run it on one"
-        )
+        told = f"{what} ran at the commit {facts['commit']}"
+        raise DataError(f"{told}: nobody could make its numbers again; run it on one")
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
         raise DataError(f"{what} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
     return facts
 
 
-def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, Any]]) -> str:
-    """Why a run cannot be added to those of the reference; empty where it can."""
-    if any(_is_few_of(new, run) for run in runs):
-        return "of a few inputs of a data set of which the reference has more: leave it out"
-    parts = [_parts(run) for run in runs if _is_shared_otherwise(new, run)]
-    together = [run for run in given if _has_inputs_of(new, run) and _parts(run) == _parts(new)]
-    if parts and len(together) < _parts(new):
-        known = "whole" if parts[0] == 1 else f"in {parts[0]} parts"
-        return f"one of {_parts(new)} parts, but the reference has these inputs {known}: add all parts at once"
-    return ""
-
-
-def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a run takes the place of another: of the same parameters, as far as its notebook still has them, or of a
-    few inputs of the same set."""
-    if old["notebook"] != new["notebook"]:
-        return False
-    before, now = _parameters(old), new["parameters"]
-    return _is_few_of(old, new) or all(now[name] == value for name, value in before.items() if name in now)
-
-
-def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a run; of one from before its notebook had a parameter with the default, which is what it has done."""
+def _inputs_of(run: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The notebook of a run and its parameters, without which part of the inputs it has. A run from before its notebook
+    had a parameter has done what the default says."""
     defaults = notebook_parameters(find_notebook(run["notebook"]))
-    return {name: value for name, value in defaults.items() if name not in (PART, PARTS)} | dict(run["parameters"])
+    return run["notebook"], {**defaults, **run["parameters"], PART: 1, PARTS: 1}
+
+
+def _is_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a run has the parameters of another of its notebook, as far as this still has them."""
+    before = _inputs_of(old)[1] | old["parameters"]
+    return all(new["parameters"].get(name, value) == value for name, value in before.items())
 
 
 def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
-    """Whether a run is of a few inputs of the data set of another."""
-    few = f"{whole['parameters'].get('dataset')}{FEW}"
-    return (one["notebook"], one["parameters"].get("dataset")) == (whole["notebook"], few)
+    """Whether a run is of a few inputs of the data set of another of its notebook."""
+    return one["parameters"].get("dataset") == f"{whole['parameters'].get('dataset')}{FEW}"
 
 
 def _parts(run: Mapping[str, Any]) -> int:
@@ -194,21 +186,5 @@ def _parts(run: Mapping[str, Any]) -> int:
     return part_of(run["parameters"])[1]
 
 
-def _is_shared_otherwise(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-    """Whether a run has inputs of a part, but not as one of the same number of parts."""
-    return _has_inputs_of(part, run) and _parts(part) not in (1, _parts(run))
-
-
-def _has_inputs_of(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-    if part["notebook"] != run["notebook"]:
-        return False
-    first, other = ({**_parameters(one), PART: 1, PARTS: 1} for one in (part, run))
-    return first == other
-
-
-def _place_of(facts: Mapping[str, Any]) -> Path:
-    return Path(UNITS, facts["notebook"])
-
-
 def _is_of(name: Path, run: Mapping[str, Any]) -> bool:
-    return name.parent == _place_of(run) and name.name.startswith(f"{slug_of(run['parameters'])}-{UNITS}")
+    return name.match(f"{UNITS}/{run['notebook']}/*") and name.name.startswith(f"{slug_of(run['parameters'])}-{UNITS}")

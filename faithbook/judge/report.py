@@ -36,18 +36,14 @@ _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
-class Tested:
-    """Judged claims of one section: `frame`, every part as data; `claims`, by id."""
+class Tested(dict[str, Verdict]):
+    """Judged claims of one section by id."""
 
-    def __init__(self, claims: Sequence[Verdict]) -> None:
-        self.claims: dict[str, Verdict] = {one.id: one for one in claims}
-        frames = [one.rows for one in claims if not one.rows.empty]
-        self.frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
-
-    def __getitem__(self, name: str) -> Verdict:
-        if name not in self.claims:
-            raise unknown("judged id", name, self.claims)
-        return self.claims[name]
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Every part of them as data."""
+        frames = [one.rows for one in self.values() if not one.rows.empty]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
 
 
 def start_page(notebook: str, profile: str, *, paper: str) -> Page:
@@ -65,7 +61,7 @@ class Page:
         self.run, self.paper, self.notebook = run, paper, run.job.notebook
         self._measured: list[Scores] = []
         self._prepared: dict[Hashable, pd.DataFrame] = {}
-        self._entries: dict[str, scoreboard.Entry] = {}
+        self._entries: dict[str, dict[str, Any]] = {}
         self._quotable: list[pd.DataFrame] = []
         self._curves: dict[str, Curve] = {}
         self._said = published.column("claim")
@@ -108,9 +104,12 @@ class Page:
         """The data used on this page, in a sentence."""
         sources = []
         for one in self._measured:
-            n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
+            by_dataset, evidence = "dataset" in one.frame.columns, one.evidence()
+            n = one.frame.groupby("dataset")["id"].nunique() if by_dataset else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
+            if by_dataset and len(one.grounds) > 1:  # each with its data sets
+                evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in one.grounds.items())
+            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {evidence}")
         rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
 
@@ -127,7 +126,7 @@ class Page:
             if one.id in self._entries:
                 raise InputError(f"{one.id} is judged twice on this page")
             self._entries[one.id] = self._entry(one)
-        return Tested(decided)
+        return Tested((one.id, one) for one in decided)
 
     def _turns(self, name: str) -> tuple[str, ...]:
         """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
@@ -142,25 +141,18 @@ class Page:
         ]
         self._quotable.append(pd.DataFrame(rows, columns=list(decide.COLUMNS)))
 
-    def _entry(self, one: Verdict) -> scoreboard.Entry:
-        unmeasured = one.decision.answer in grounds.UNMEASURED
-        curve = self._curves.get(one.id)
-        return scoreboard.Entry(
-            id=one.id,
-            decision=one.decision.decision,
-            page=f"executed/{self.notebook}",
-            evidence="" if unmeasured else one.evidence,
-            same_as=one.rule.same_as,
-            post_hoc=one.rule.post_hoc,
-            **one.columns,
-            **(curve.columns if curve else {}),
-        )
+    def _entry(self, one: Verdict) -> dict[str, Any]:
+        """A line of the scoreboard."""
+        evidence = "" if one.decision.answer in grounds.UNMEASURED else one.evidence
+        told: dict[str, Any] = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
+        told |= {"evidence": evidence, "same_as": one.rule.same_as, "post_hoc": one.rule.post_hoc}
+        return told | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
     def verdicts(self, tested: Tested) -> Markdown:
         """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
         rule."""
         lines = []
-        for name, one in tested.claims.items():
+        for name, one in tested.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
             words = self._said.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
@@ -235,7 +227,7 @@ class Page:
 
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
         """
-        repeats = [one.id for one in tested.claims.values() if one.rule.same_as in tested.claims]
+        repeats = [one.id for one in tested.values() if one.rule.same_as in tested]
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if answers is not None:
             frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
@@ -261,7 +253,7 @@ class Page:
     def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
         """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
         rows = tested.frame.dropna(subset=["low"])
-        rows = rows[rows["claim"].isin(list(only or tested.claims))]
+        rows = rows[rows["claim"].isin(list(only or tested))]
         if rows.empty:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
@@ -317,7 +309,7 @@ class Page:
         if missing := [name for name in of_page if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:
-            self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
+            self.run.save(scoreboard.filled(pd.DataFrame([*self._entries.values()])), "verdicts")
         if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
@@ -326,14 +318,6 @@ class Page:
         shown = self.provenance(note=note)
         self.run.finish()
         return shown
-
-
-def _told(measured: Scores) -> str:
-    """The ground of what was measured; where data sets rest on different ones, each with its data sets."""
-    grounds = measured.grounds if "dataset" in measured.frame.columns else {}
-    if len(grounds) < 2:
-        return measured.evidence()
-    return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
 
 
 def _alone(answer: object, why: object) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -30,78 +31,50 @@ _COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specif
 _NUMBERS = ("effect", "low", "high", "published", "detectable")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of the scoreboard: an id of the published tables, figures or claims or of our questions, and how it
-    fared.
+FIELDS = (
+    *("decision", "page", "reason", "evidence", "n", "passed", "parts", "part", "effect", "low", "high", "published"),
+    *("detectable", "needed", "contradicted", "own_repeat", "depends_on", "agreeing", "specifications", "waits_for"),
+    *("same_as", "post_hoc"),
+)
+"""Columns of the board beside id, paper and kind: how an id of the published tables, figures or claims or of our
+questions fared.
 
-    - `decision`: one of `rules.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
-    - `n`: independent inputs in the smallest cell; `passed` of `parts`: contrasts that hold on their own;
-    - `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for
-      it; `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
-    - `contradicted`: contrasts of which the paper's own numbers, as they are, say the opposite;
-    - `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
-    - `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have
-      the answer of the book's own;
-    - `waits_for`: what an undecided or untested claim waits for, by cause (`CAUSES`);
-    - `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
-    """
-
-    id: str
-    decision: str
-    page: str
-    reason: str = ""
-    evidence: str = STAND_INS
-    n: int | None = None
-    passed: int | None = None
-    parts: int | None = None
-    part: str = ""
-    effect: float | None = None
-    low: float | None = None
-    high: float | None = None
-    published: float | None = None
-    detectable: float | None = None
-    needed: int | None = None
-    contradicted: int | None = None
-    own_repeat: str = ""
-    depends_on: str = ""
-    agreeing: int | None = None
-    specifications: int | None = None
-    waits_for: str = ""
-    same_as: str = ""
-    post_hoc: bool = False
+- `decision`: one of `rules.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
+- `n`: independent inputs in the smallest cell; `passed` of `parts`: contrasts that hold on their own;
+- `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for it;
+  `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
+- `contradicted`: contrasts of which the paper's own numbers, as they are, say the opposite;
+- `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
+- `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have the
+  answer of the book's own;
+- `waits_for`: what an undecided or untested claim waits for, by cause (`CAUSES`);
+- `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
+"""
 
 
-FIELDS = tuple(one.name for one in fields(Entry) if one.name != "id")
-"""Columns of the board beside id, paper and kind."""
+def in_cells(verdict: Mapping[Any, Any]) -> dict[str, str]:
+    """The columns of a verdict (`FIELDS`) that have a value, under the names that readers see.
 
-
-def entries(rows: Iterable[Entry]) -> pd.DataFrame:
-    """Entries as a frame, for a report to save as `verdicts`."""
-    return filled(pd.DataFrame([asdict(row) for row in rows]))
-
-
-def in_cells(entry: Entry) -> dict[str, str]:
-    """The columns of an entry that have a value, under the names that readers see.
-
-    >>> in_cells(Entry("soft_c01", "undecided", "p", passed=1, parts=2, part="a", effect=0.5, needed=70))
+    >>> told = {"id": "soft_c01", "decision": "undecided", "page": "p", "passed": 1, "parts": 2}
+    >>> in_cells(told | {"part": "a", "effect": 0.5, "needed": 70})
     {'contrasts that hold': '1 of 2', 'a': '0.500', 'n to decide': '70'}
     """
-    cells = {"why": entry.reason}
-    cells["contrasts that hold"] = f"{entry.passed} of {entry.parts}" if (entry.parts or 0) > 1 else ""
-    if entry.effect is not None:
-        ends = "" if entry.low is None or entry.high is None else f" [{entry.low:.3f}, {entry.high:.3f}]"
-        printed = "" if entry.published is None else f", published {entry.published:.3f}"
-        cells[entry.part] = f"{entry.effect:.3f}{ends}{printed}"
-    cells["n (smallest cell)"] = f"{entry.n:,}" if entry.n else ""
-    undecided = entry.decision == UNDECIDED
-    cells["smallest detectable effect"] = f"{entry.detectable:.3f}" if undecided and entry.detectable else ""
-    cells["n to decide"] = f"{entry.needed:,}" if entry.needed else ""
-    cells["waits for"] = WAITS[entry.waits_for]
-    cells["contradicted by the paper's own values"] = f"{entry.contradicted} contrasts" if entry.contradicted else ""
-    cells["the paper's own repeat, by this rule"] = entry.own_repeat
-    cells["depends on"] = entry.depends_on
-    same = f"{entry.agreeing} of {entry.specifications}" if entry.specifications else ""
+    one = {name: verdict.get(name) for name in FIELDS}
+    cells = {"why": one["reason"]}
+    cells["contrasts that hold"] = f"{one['passed']} of {one['parts']}" if (one["parts"] or 0) > 1 else ""
+    if one["effect"] is not None:
+        ends = "" if None in (one["low"], one["high"]) else f" [{one['low']:.3f}, {one['high']:.3f}]"
+        printed = "" if one["published"] is None else f", published {one['published']:.3f}"
+        cells[str(one["part"])] = f"{one['effect']:.3f}{ends}{printed}"
+    cells["n (smallest cell)"] = f"{one['n']:,}" if one["n"] else ""
+    detectable = one["detectable"] if one["decision"] == UNDECIDED else None
+    cells["smallest detectable effect"] = f"{detectable:.3f}" if detectable else ""
+    cells["n to decide"] = f"{one['needed']:,}" if one["needed"] else ""
+    cells["waits for"] = WAITS[one["waits_for"] or ""]
+    cells["contradicted by the paper's own values"] = f"{one['contradicted']} contrasts" if one["contradicted"] else ""
+    cells["the paper's own repeat, by this rule"] = one["own_repeat"]
+    cells["depends on"] = one["depends_on"]
+    same = f"{one['agreeing']} of {one['specifications']}" if one["specifications"] else ""
     cells["analysis variants with this answer"] = same
     return {name: value for name, value in cells.items() if value}
 
@@ -113,7 +86,7 @@ def to_judge() -> pd.DataFrame:
 
 def board(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
-    and the fields of an `Entry`.
+    and `FIELDS`.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
@@ -129,7 +102,7 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts with every field of an `Entry`, its default where a report left it out."""
+    """Verdicts with all of `FIELDS`, their defaults where a report left one out."""
     defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS, "post_hoc": False}
     frame = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
     return frame.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))

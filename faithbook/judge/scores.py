@@ -28,9 +28,9 @@ from faithbook.judge import materials
 from faithbook.paths import reference_dir, root
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.conditions import Conditions, Labels
+from faithbook.stats.conditions import Conditions, among
 from faithbook.stats.estimates import Array, Estimate
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError
 
 REFERENCE, RUN = "the reference", "this run"
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
@@ -103,12 +103,7 @@ class Scores:
         different grounds only those on the firmest, the paper's own where there are some beside substitutes. Raises
         DataError where there are no values at all.
         """
-        theirs = _of_reference(notebook, parts)
-        if theirs is not None and not has_run(run, notebook) and _is_beside(run.job.profile, theirs.profile):
-            ours = theirs  # of what this machine has no data for
-        else:
-            mine = _of_run(run, notebook, parts)
-            ours = _speaking(mine, theirs, lambda one: one.ground(paper, notebook), run.job.profile)
+        ours = _speaking(run, notebook, parts, paper)
         key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
         if key not in prepared:
             prepared[key] = ours.units if prepare is None else prepare(ours.units)
@@ -117,15 +112,9 @@ class Scores:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
         defined = frame[frame.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
-        cells = Conditions.of(
-            frame if defined.empty else defined,
-            over=over,
-            unit=unit,
-            cluster="cluster",
-            stratum=stratum,
-            bounds=bounds,
-            n_resamples=n_resamples or RESAMPLES,
-        )
+        asked: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
+        values = frame if defined.empty else defined
+        cells = Conditions.of(values, over=over, n_resamples=n_resamples or RESAMPLES, **asked)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
         return cls(paper, notebook, frame, ours, cells, none if printed is None else printed)
 
@@ -136,8 +125,6 @@ class Scores:
 
     def levels(self, column: str) -> list[Any]:
         """The different values of a column of the frame, in the order in which they come first."""
-        if column not in self.frame.columns:
-            raise unknown("column", column, self.frame.columns)
         if column not in self._levels:  # asked for with each quantity, of frames of many rows
             self._levels[column] = list(self.frame[column].unique().tolist())
         return list(self._levels[column])
@@ -187,15 +174,11 @@ class Scores:
 
     def mean(self, **labels: object) -> Comparison:
         """The mean over the cells with these labels, beside the mean of the printed values that have them."""
-        if (known := self._means.get(key := repr(sorted(labels.items())))) is not None:
-            return known
-        datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
-        self._means[key] = Comparison(
-            self.cells.mean(**labels),
-            self.published(**labels),
-            self.evidence(datasets),
-            materials.published_n(self.paper, datasets),
-        )
+        if (key := repr(sorted(labels.items()))) not in self._means:
+            datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
+            n = materials.published_n(self.paper, datasets)
+            ours, theirs = self.cells.mean(**labels), self.published(**labels)
+            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n)
         return self._means[key]
 
     def each(
@@ -221,15 +204,15 @@ class Scores:
             of_paper = name != "dataset" or named <= set(self.printed[name])
             if not of_paper and named in (set(self.levels(name)), set(self.comparable())):
                 continue
-            chosen &= self._labels[name].among({stands.get(one, one) for one in named})
+            chosen &= among(self._labels[name], {stands.get(one, one) for one in named})
         values = self._values[chosen]
         return float(values.mean()) if len(values) else math.nan
 
     @cached_property
-    def _labels(self) -> dict[str, Labels]:
+    def _labels(self) -> dict[str, Any]:
         """The labels of the printed values as text, by column."""
         rows = self.printed[self.printed["value"].notna()]
-        return {str(name): Labels(pd.Index(rows[name].astype(str))) for name in rows.columns if name != "value"}
+        return {str(name): pd.Categorical(rows[name].astype(str)) for name in rows.columns if name != "value"}
 
     @cached_property
     def _values(self) -> Array:
@@ -246,21 +229,22 @@ def _listed(label: object) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ materials
-def _speaking(mine: Material, theirs: Material | None, ground: Callable[[Material], str], profile: str) -> Material:
+def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Material:
     """Whose values are ours.
 
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
     size, or rests on firmer ground (the paper's own models, say).
     """
-    if theirs is None or not _is_beside(profile, theirs.profile):
+    known = _reference(run, notebook)
+    theirs = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
+    if theirs and not has_run(run, notebook):
+        return theirs  # of what this machine has no data for
+    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
+    mine = _material(RUN, notebook, parts, run.job.profile, manifests)
+    if theirs is None:
         return mine
-    firmer = ground(mine) != ground(theirs) and grounds.weakest([ground(mine), ground(theirs)]) == ground(theirs)
-    return mine if firmer else theirs
-
-
-def _is_beside(profile: str, of_reference: str) -> bool:
-    """Whether the reference, of that profile, may be shown at another: not at its own, nor at the papers' size."""
-    return profile not in (of_reference, PAPERS_SIZE)
+    ours, other = (one.ground(paper, notebook) for one in (mine, theirs))
+    return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
 
 
 def has_run(run: Run, notebook: str) -> bool:
@@ -270,8 +254,7 @@ def has_run(run: Run, notebook: str) -> bool:
 
 def has_values(run: Run, notebook: str) -> bool:
     """Whether there are values of a compute notebook to show: of the present run's, or of the reference."""
-    committed = (root() / UNITS_DIR / notebook).is_dir()
-    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _reference_manifest()["profile"]))
+    return has_run(run, notebook) or _reference(run, notebook) is not None
 
 
 def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
@@ -282,36 +265,24 @@ def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]
     return {ground: by_ground[ground] for ground in grounds.GROUNDS if ground in by_ground}
 
 
-def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:
-    """What the present run reads of a compute notebook, with the models that its manifests declare."""
-    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
-    of_notebook = [one for one in manifests if one["notebook"] == notebook]
-    frames = [load_units(notebook, run.job.profile, part=part) for part in parts]
-    return _material(RUN, frames, of_notebook, run.job.profile, notebook)
-
-
-def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
-    """The committed values of a compute notebook, None where the reference has none yet."""
+def _reference(run: Run, notebook: str) -> dict[str, Any] | None:
+    """The manifest of the committed reference, None where it has no values of a compute notebook yet or may not be
+    shown beside the run: at its own profile, and at the papers' size."""
     if not (root() / UNITS_DIR / notebook).is_dir():
         return None
-    manifest = _reference_manifest()
-    of_notebook = [one for one in manifest["runs"] if one["notebook"] == notebook]
-    frames = [load_units(notebook, part=part, reference=True) for part in parts]
-    return _material(REFERENCE, frames, of_notebook, manifest["profile"], notebook)
-
-
-def _reference_manifest() -> dict[str, Any]:
-    """The manifest of the committed reference."""
     manifest: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
-    return manifest
+    return None if run.job.profile in (manifest["profile"], PAPERS_SIZE) else manifest
 
 
 def _material(
-    source: str, frames: list[pd.DataFrame], manifests: list[dict[str, Any]], profile: str, notebook: str
+    source: str, notebook: str, parts: Sequence[str], profile: str, manifests: Sequence[Mapping[str, Any]]
 ) -> Material:
+    """The values of a compute notebook in the run or the reference, with the models that its manifests declare."""
+    reference = source == REFERENCE
+    frames = [load_units(notebook, profile, part=part, reference=reference) for part in parts]
     units = pd.concat(frames, ignore_index=True)
     if "dataset" not in units.columns:
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
-    declared = {name for one in manifests for name in one.get("declared", ())}
+    declared = {name for one in manifests if one["notebook"] == notebook for name in one.get("declared", ())}
     models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
     return Material(source, profile, units, tuple(units["dataset"].unique()), tuple(models))

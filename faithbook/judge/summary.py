@@ -70,9 +70,8 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
     rows = facts(board)
     table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
     known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
-    return table.reindex(
-        index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
-    )
+    index = pd.MultiIndex.from_tuples(known, names=["ground", "paper"])
+    return table.reindex(index=index, columns=DECIDED, fill_value=0)
 
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:

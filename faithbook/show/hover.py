@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,18 +21,9 @@ MOST_BYTES = 150_000
 """Of what one figure says."""
 
 
-@dataclass(frozen=True)
-class _Point:
-    """A point in the coordinates of its axes; `of_row`: it stands on a level line, whose name goes before the text."""
-
-    ax: Any
-    x: float
-    y: float
-    text: str
-    of_row: bool
-
-
-_SAID: WeakKeyDictionary[Any, list[_Point]] = WeakKeyDictionary()
+_SAID: WeakKeyDictionary[Any, list[tuple[Any, float, float, str, bool]]] = WeakKeyDictionary()
+"""By figure its points: their axes, two coordinates in these, the text, and whether the point stands on a level line,
+whose name goes before the text."""
 
 
 def say(ax: Any, x: ArrayLike, y: ArrayLike, texts: Sequence[str], *, of_row: bool = False) -> None:
@@ -44,13 +34,13 @@ def say(ax: Any, x: ArrayLike, y: ArrayLike, texts: Sequence[str], *, of_row: bo
         raise InputError(f"{across.size} points and {len(texts)} texts: expected a text for each point")
     points = zip(across.ravel().tolist(), up.ravel().tolist(), texts, strict=True)
     _SAID.setdefault(ax.figure, []).extend(
-        _Point(ax, one, other, text, of_row) for one, other, text in points if np.isfinite([one, other]).all()
+        (ax, one, other, text, of_row) for one, other, text in points if np.isfinite([one, other]).all()
     )
 
 
 def say_rows(ax: Any, estimate: ArrayLike, places: ArrayLike, name: str, *ends: ArrayLike) -> None:
     """Estimates on level lines, with the two `ends` of their intervals where there are any; `name`: what they are."""
-    say(ax, estimate, places, [f"{name}: {one}" if name else one for one in _values(estimate, *ends)], of_row=True)
+    say(ax, estimate, places, [f"{name}: {one}" if name else one for one in values(estimate, *ends)], of_row=True)
 
 
 def say_curve(
@@ -58,7 +48,7 @@ def say_curve(
 ) -> None:
     """Estimates along a curve; `name`: of the curve; `at`: of its places, where they are not plain numbers."""
     places = at or [f"{one:g}" for one in np.asarray(x, dtype=float).tolist()]
-    texts = [f"{name}\n{place}: {value}" for place, value in zip(places, _values(estimate, *ends), strict=True)]
+    texts = [f"{name}\n{place}: {value}" for place, value in zip(places, values(estimate, *ends), strict=True)]
     say(ax, x, estimate, texts)
 
 
@@ -71,13 +61,12 @@ def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Seque
         say(ax, [i + 0.5 for i in places], down + 0.5, texts)
 
 
-def _values(estimate: ArrayLike, *ends: ArrayLike) -> list[str]:
+def values(estimate: ArrayLike, *ends: ArrayLike, digits: int = 3) -> list[str]:
+    """Estimates in words, with the two `ends` of their intervals where there are any."""
     numbers = np.asarray(estimate, dtype=float).ravel()
-    if not ends:
-        return [f"{one:.3f}" for one in numbers]
-    low, high = (np.asarray(end, dtype=float).ravel() for end in ends)
+    low, high = (np.asarray(end, dtype=float).ravel() for end in ends or (np.full(len(numbers), np.nan),) * 2)
     return [
-        f"{one:.3f}" + ("" if np.isnan([a, z]).any() else f" ({a:.3f} to {z:.3f})")
+        f"{one:.{digits}f}" + ("" if np.isnan([a, z]).any() else f" ({a:.{digits}f} to {z:.{digits}f})")
         for one, a, z in zip(numbers, low, high, strict=True)
     ]
 
@@ -85,15 +74,16 @@ def _values(estimate: ArrayLike, *ends: ArrayLike) -> list[str]:
 def said(fig: Any) -> list[tuple[float, float, str]]:
     """The points of a figure that is laid out: from its left and its top, as shares of its size, and their texts."""
     points, names = [], dict[Any, dict[float, str]]()
-    several = len({one.ax for one in _SAID.get(fig, ())}) > 1
-    for one in _SAID.get(fig, ()):
-        place = fig.transFigure.inverted().transform(one.ax.transData.transform((one.x, one.y)))
+    several = len({ax for ax, *_ in _SAID.get(fig, ())}) > 1
+    for ax, x, y, text, of_row in _SAID.get(fig, ()):
+        place = fig.transFigure.inverted().transform(ax.transData.transform((x, y)))
         if not (0 <= place[0] <= 1 and 0 <= place[1] <= 1):
             continue
-        panel = (one.ax.get_title() or one.ax.get_title(loc="left")) if several else ""
-        row = _nearest(names.setdefault(one.ax, _rows(one.ax)), one.y) if one.of_row else ""
+        panel = (ax.get_title() or ax.get_title(loc="left")) if several else ""
+        rows = names.setdefault(ax, _rows(ax)) if of_row else {}
+        row = rows[min(rows, key=lambda one: abs(one - y))] if rows else ""
         head = ", ".join(filter(None, [panel, row]))
-        text = f"{head}\n{one.text}" if one.of_row and head else f"{panel}, {one.text}" if panel else one.text
+        text = f"{head}\n{text}" if of_row and head else f"{panel}, {text}" if panel else text
         points.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))
     return points
 
@@ -102,10 +92,6 @@ def _rows(ax: Any) -> dict[float, str]:
     """The names that a y axis has for places."""
     places = ax.get_yticks()
     return dict(zip(places, ax.yaxis.get_major_formatter().format_ticks(places), strict=True))
-
-
-def _nearest(names: dict[float, str], place: float) -> str:
-    return names[min(names, key=lambda one: abs(one - place))] if names else ""
 
 
 def script(fig: Any, name: str) -> str:

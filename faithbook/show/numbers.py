@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.estimates import Estimate, Interval95
+from faithbook.stats.estimates import Estimate
 
 ENDS = ("estimate", "low", "high")
 
@@ -19,7 +19,7 @@ def ends_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
     name stands for itself, itself low and itself high."""
     if len(names) == 1:
         names = (names[0], f"{names[0]} low", f"{names[0]} high")
-    interval = _interval(of)
+    interval = _ours(of).interval()
     return dict(zip(names or ENDS, (interval.estimate, interval.low, interval.high), strict=True))
 
 
@@ -46,14 +46,10 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     >>> spoken(Interval95(0.5, 0.25, 0.75), ".2f"), spoken(Interval95(0.5, 0.25, 0.75), "+.0%")
     ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
     """
-    interval = _interval(of) if isinstance(of, Comparison | Estimate) else of
+    interval = _ours(of).interval() if isinstance(of, Comparison | Estimate) else of
     text = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
     return f"{text} (n = {_ours(of).n})" if n else text
 
 
 def _ours(of: Comparison | Estimate) -> Estimate:
     return of.ours if isinstance(of, Comparison) else of
-
-
-def _interval(of: Comparison | Estimate) -> Interval95:
-    return _ours(of).interval()

@@ -86,10 +86,10 @@ def beside(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
 def stacked(frame: pd.DataFrame, keys: Sequence[str], columns: Mapping[str, Sequence[str]], into: str) -> pd.DataFrame:
     """A wide frame as rows of a plot, below one another: by level of the column `into`, the columns that hold its
     estimate and the ends of its interval, or its estimate alone."""
-    parts = [
-        frame[[*keys, *held]].set_axis([*keys, *ENDS[: len(held)]], axis=1).assign(**{into: level})
-        for level, held in columns.items()
-    ]
+    parts = []
+    for level, held in columns.items():
+        ends = dict(zip(held, ENDS, strict=False))
+        parts.append(frame[[*keys, *held]].rename(columns=ends).assign(**{into: level}))
     return pd.concat(parts)
 
 
@@ -150,7 +150,9 @@ def line_plot(
         for name, part in _split(rows, look.series).items():
             colour, marker = styles[name]
             if part[x].isna().all():
-                _level(ax, part.iloc[0], colour, look.word(name))
+                level = part.iloc[0]
+                ax.axhspan(level["low"], level["high"], color=colour, alpha=0.1, lw=0)
+                ax.axhline(level["estimate"], color=colour, ls="--", lw=2, label=look.word(name))
                 continue
             line = part.sort_values(x)
             at = [f"{x_label} {value:,g}" for value in line[x]]
@@ -174,11 +176,6 @@ def line_plot(
 def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with the ends of intervals, missing where it has none."""
     return frame if "low" in frame.columns else frame.assign(low=np.nan, high=np.nan)
-
-
-def _level(ax: Any, row: pd.Series, colour: str, name: str) -> None:
-    ax.axhspan(row["low"], row["high"], color=colour, alpha=0.1, lw=0)
-    ax.axhline(row["estimate"], color=colour, ls="--", lw=2, label=name)
 
 
 def _split(frame: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
@@ -205,7 +202,8 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             known = part.dropna(subset=["estimate"])
             if len(frame) > _MOST_SPOKEN and len(known) > 2:
                 known = known.sort_values("estimate").iloc[[0, -1]]
-            points = ", ".join(f"{look.word(row[place])} {_value(row)}" for row in known.to_dict("records"))
+            said = zip(known[place], hover.values(*(known[end] for end in ENDS), digits=2), strict=True)
+            points = ", ".join(f"{look.word(level)} {value}" for level, value in said)
             points = points.replace("nan ", "at any place ")
             of_series.append(f"{look.word(name)}: {points}" if name else points)
         by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
@@ -214,16 +212,11 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
     return f"{what}{intervals}.{many} {'. '.join(by_panel)}."
 
 
-def _value(row: Mapping[Any, Any]) -> str:
-    ends = "" if np.isnan(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
-    return f"{row['estimate']:.2f}{ends}"
-
-
 # --------------------------------------------------------------------------------------------------------------- claims
 def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
     """Published against ours, one panel a claim and one line a part, with intervals.
 
-    `rows` has the columns of `judged.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
+    `rows` has the columns of `decide.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
     dotted lines are. The pale bar: where a replication of the published value falls in 95 of 100; at the right, how far
     ours lies from it in standard errors.
     """

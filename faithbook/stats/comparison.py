@@ -37,12 +37,11 @@ class Comparison:
     def _with(self, other: Comparison | float, do: Callable[[Any, Any], Any]) -> Comparison:
         if not isinstance(other, Comparison):
             return replace(self, ours=do(self.ours, other), published=do(self.published, other))
-        return Comparison(
-            do(self.ours, other.ours),
-            _published(do, self.published, other.published),
-            grounds.weakest([self.evidence, other.evidence]),
-            None if self.published_n is None or other.published_n is None else min(self.published_n, other.published_n),
-        )
+        try:
+            published = float(do(self.published, other.published))
+        except ZeroDivisionError:
+            published = math.nan
+        return _folded(lambda both: do(*both), [self, other], published)
 
     def __add__(self, other: Comparison | float) -> Comparison:
         return self._with(other, lambda a, b: a + b)
@@ -128,10 +127,3 @@ def mean(of: Sequence[Comparison]) -> Comparison:
     if not of:
         raise InputError("no quantities to average")
     return sum(of[1:], start=of[0]) / len(of)
-
-
-def _published(do: Callable[[Any, Any], Any], first: float, second: float) -> float:
-    try:
-        return float(do(first, second))
-    except ZeroDivisionError:
-        return math.nan

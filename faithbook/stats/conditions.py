@@ -7,7 +7,7 @@ gain = cells.mean(method="lime", metric="nc") - cells.mean(method="random", metr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,21 +19,14 @@ from faithbook.stats.estimates import Array, Drawn, Estimate, Share
 from faithlib.errors import InputError, unknown
 
 
-class Labels:
-    """A column of labels as numbers, which are asked again and again for the rows that have one of some labels.
+def among(column: pd.Categorical, wanted: Iterable[object]) -> NDArray[np.bool_]:
+    """Which rows of a column, asked again and again, have one of these labels.
 
-    >>> Labels(pd.Index(["a", "b", "a", "c"])).among(["a", "c", "d"]).tolist()
+    >>> among(pd.Categorical(["a", "b", "a", "c"]), ["a", "c", "d"]).tolist()
     [True, False, True, True]
     """
-
-    def __init__(self, column: pd.Index[Any]) -> None:
-        self._codes, known = pd.factorize(column)
-        self._number = {label: number for number, label in enumerate(known.tolist())}
-
-    def among(self, wanted: Iterable[object]) -> NDArray[np.bool_]:
-        """Which rows have one of these labels."""
-        numbers = [self._number[label] for label in wanted if label in self._number]
-        return self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
+    numbers = column.categories.get_indexer(pd.Index([*wanted], dtype=object))
+    return np.isin(column.codes, numbers[numbers >= 0])
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,8 @@ class Conditions:
     drawn: Drawn
     bounds: tuple[float, float]
     seeds: Array
+    _drawn_counts: dict[int, Array] = field(default_factory=dict, repr=False)
+    """By kind of cell, the number of its values on every draw."""
 
     @classmethod
     def of(
@@ -60,7 +55,6 @@ class Conditions:
         stratum: str | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         n_resamples: int = 9999,
-        seed: int = 0,
     ) -> Conditions:
         """Cells of a long frame: one for every combination of the columns `over` that was measured.
 
@@ -84,7 +78,7 @@ class Conditions:
         number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
         stratum_of = np.array([key[0] for key in keys], dtype=np.int64)
         seeds = _by_seed(frame, over, value, wide.columns)
-        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=seed), bounds, seeds)
+        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=0), bounds, seeds)
 
     def mean(self, **labels: object) -> Estimate:
         """The mean over the cells that have these labels (each one or several) of each cell's mean over its units; what
@@ -102,7 +96,7 @@ class Conditions:
             if level not in self._levels:
                 raise unknown("cell label", level, self._levels)
             accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
-            chosen &= self._levels[level].among(accepted)
+            chosen &= among(self._levels[level], accepted)
         if not chosen.any():
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
         return chosen
@@ -114,16 +108,19 @@ class Conditions:
         return Estimate(np.nan, draws, influence, self.drawn, 0, 0, self.bounds)
 
     @cached_property
-    def _levels(self) -> dict[str, Labels]:
+    def _levels(self) -> dict[str, pd.Categorical]:
         """What every cell is called, by label."""
         columns = self.values.columns
-        return {str(name): Labels(columns.get_level_values(place)) for place, name in enumerate(columns.names)}
+        levels = {str(name): columns.get_level_values(place) for place, name in enumerate(columns.names)}
+        return {name: pd.Categorical(level) for name, level in levels.items()}
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """Of every cluster and cell, the number of values and their sum, [K, C] each."""
-        there = self.values.notna().to_numpy(dtype=float)
-        return self._by_cluster(there), self._by_cluster(self.values.fillna(0.0).to_numpy(dtype=float))
+        count, total = (np.zeros((len(self.drawn.stratum), self.values.shape[1])) for _ in range(2))
+        np.add.at(count, self.cluster, self.values.notna().to_numpy(dtype=float))
+        np.add.at(total, self.cluster, self.values.fillna(0.0).to_numpy(dtype=float))
+        return count, total
 
     @cached_property
     def _kinds(self) -> NDArray[np.int64]:
@@ -145,11 +142,6 @@ class Conditions:
             with np.errstate(invalid="ignore", divide="ignore"):
                 draws += (drawn @ total[valued]) / self._drawn_counts[kind]
         return draws / chosen.sum()
-
-    @cached_property
-    def _drawn_counts(self) -> dict[int, Array]:
-        """By kind of cell, the number of its values on every draw."""
-        return {}
 
     def _quantity(self, chosen: NDArray[np.bool_]) -> Estimate:
         count, total = (sums[:, chosen] for sums in self._sums)
@@ -191,12 +183,6 @@ class Conditions:
             return self.bounds == (0, 1)
         values = self.values.to_numpy(dtype=float)
         return bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
-
-    def _by_cluster(self, values: Array) -> Array:
-        """Sums over the units of each cluster, [K, C]."""
-        sums = np.zeros((len(self.drawn.stratum), values.shape[1]))
-        np.add.at(sums, self.cluster, values)
-        return sums
 
 
 def _by_seed(frame: pd.DataFrame, over: Sequence[str], value: str, columns: pd.Index[Any]) -> Array:

@@ -12,13 +12,12 @@ import math
 import numpy as np
 import scipy.stats
 
+from faithbook.stats import rules
 from faithbook.stats.comparison import Comparison, combined
 from faithbook.stats.estimates import Array
 
-POWER, LEVEL = 0.8, 0.05
-_Z = float(scipy.stats.norm.ppf(1 - LEVEL / 2))
-_NEEDED = _Z + float(scipy.stats.norm.ppf(POWER))
-_FEWEST = {"t": 2, "sign": 6}
+_Z = float(scipy.stats.norm.ppf(1 - rules.ALPHA))
+_FEWEST, _FEWEST_OF_SIGNS = 2, 6
 """Inputs below which the test cannot come out significant at all."""
 
 
@@ -45,7 +44,7 @@ def inputs_needed(size: float) -> float:
     """
     if math.isnan(size):
         return math.nan
-    return math.inf if size <= 0 else max((_NEEDED / size) ** 2, _FEWEST["t"])
+    return math.inf if size <= 0 else max((rules.reach() / size) ** 2, _FEWEST)
 
 
 def sign_test_needed(win: float, tie: float) -> float:
@@ -61,8 +60,8 @@ def sign_test_needed(win: float, tie: float) -> float:
     share = min(1.0, win / (1 - tie))
     if share <= 0.5:
         return math.inf
-    noise = _Z * 0.5 + (_NEEDED - _Z) * math.sqrt(share * (1 - share))
-    return max((noise / (share - 0.5)) ** 2, _FEWEST["sign"]) / (1 - tie)
+    noise = _Z * 0.5 + (rules.reach() - _Z) * math.sqrt(share * (1 - share))
+    return max((noise / (share - 0.5)) ** 2, _FEWEST_OF_SIGNS) / (1 - tie)
 
 
 def needed_row(pair: Comparison) -> dict[str, float]:

@@ -21,9 +21,9 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.stats.agreement import tau_b
+from faithbook.stats.agreement import tau_b, tau_of
 from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
-from faithbook.stats.p_values import outward
+from faithbook.stats.p_values import moved_outward
 from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
@@ -40,24 +40,20 @@ NOT_TESTED, NOTHING = "not tested", "nothing to test"
 DECISIONS = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED, NOTHING)
 """What is decided about a claim, one of six."""
 _DECIDES = {
-    **dict.fromkeys((YES, EXPLAINED), REPRODUCED),
-    **dict.fromkeys((PARTLY, DEPENDS), MIXED),
-    **dict.fromkeys((NO, LEVEL), NOT_REPRODUCED),
-    INCONCLUSIVE: UNDECIDED,
-    **dict.fromkeys((UNTESTABLE, NOT_RUN), NOT_TESTED),
-    **dict.fromkeys((SET_UP, NOT_RECOMPUTABLE, NO_ORDER), NOTHING),
+    YES: (REPRODUCED, ""),
+    EXPLAINED: (REPRODUCED, "the numbers that differ do so for a known cause"),
+    PARTLY: (MIXED, "some comparisons support it, others contradict it"),
+    DEPENDS: (MIXED, "depends on a choice that the paper does not report"),
+    NO: (NOT_REPRODUCED, ""),
+    LEVEL: (NOT_REPRODUCED, "the difference is smaller than the smallest effect of interest"),
+    INCONCLUSIVE: (UNDECIDED, ""),
+    UNTESTABLE: (NOT_TESTED, "about data, a model or a language that we do not have, or with too few inputs"),
+    NOT_RUN: (NOT_TESTED, "not computed at this profile"),
+    NO_ORDER: (NOTHING, "the paper's own repeats disagree on the ranking"),
+    SET_UP: (NOTHING, "a table of the set-up"),
+    NOT_RECOMPUTABLE: (NOTHING, "an illustration, or people's annotations"),
 }
-_REASONS = {
-    EXPLAINED: "the numbers that differ do so for a known cause",
-    PARTLY: "some comparisons support it, others contradict it",
-    DEPENDS: "depends on a choice that the paper does not report",
-    LEVEL: "the difference is smaller than the smallest effect of interest",
-    UNTESTABLE: "about data, a model or a language that we do not have, or with too few inputs",
-    NOT_RUN: "not computed at this profile",
-    NO_ORDER: "the paper's own repeats disagree on the ranking",
-    SET_UP: "a table of the set-up",
-    NOT_RECOMPUTABLE: "an illustration, or people's annotations",
-}
+"""By answer, what it decides, and the reason where it says more than that."""
 
 ALPHA, POWER = 0.025, 0.8
 FEWEST_FOR_SEVERAL_NO = 24
@@ -89,12 +85,12 @@ class Decision:
         """What it decides about a claim, one of `DECISIONS`. An effect smaller than the smallest of interest (*level*)
         is not reproduced. Tables of the set-up, illustrations, people's marks, and rankings on which the paper's own
         repeats disagree leave nothing to test, so that they are not findings."""
-        return _DECIDES[self.answer]
+        return _DECIDES[self.answer][0]
 
     @property
     def reason(self) -> str:
         """Why, where the answer of the rule says more than the decision."""
-        return _REASONS.get(self.answer, "")
+        return _DECIDES[self.answer][1]
 
     def __str__(self) -> str:
         text = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
@@ -116,11 +112,11 @@ def k_of(parts: Sequence[Estimate], k: int | str, d: float = 0.0, *, margin: flo
 
     Raises InputError for no part or a k that is not among 1 to m.
     """
-    m = _counted(parts)
-    needed, fewest = parts_needed(k, m), min(part.clusters for part in parts)
-    if fewest < FEWEST_CLUSTERS:
-        return _too_few(fewest, m)
-    skew = float(np.median([part.skewness for part in parts]))
+    m = len(parts)
+    needed = parts_needed(k, m)
+    if few := _too_few(parts):
+        return few
+    skew, fewest = float(np.median([part.skewness for part in parts])), min(part.clusters for part in parts)
 
     def decided(p_of: Callable[[Estimate, float], float], skew: float) -> Decision:
         return conjunction([p_of(part, d) for part in parts], [p_of(-part, -d) for part in parts], needed, fewest, skew)
@@ -128,9 +124,8 @@ def k_of(parts: Sequence[Estimate], k: int | str, d: float = 0.0, *, margin: flo
     decision = decided(Estimate.p_above, skew)
     if decision.why == TOO_SKEWED:
         bounded = decided(Estimate.p_bounded, 0.0)
-        decision = (
-            decision if bounded.answer == INCONCLUSIVE else replace(bounded, passed=decision.passed, why=BY_RANGE)
-        )
+        if bounded.answer != INCONCLUSIVE:
+            decision = replace(bounded, passed=decision.passed, why=BY_RANGE)
     if margin is not None and all((part - d).interval().inside(margin) for part in parts):
         return replace(decision, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return decision
@@ -192,17 +187,14 @@ def conjunction(
     return Decision(INCONCLUSIVE, passed, m, p_yes, p_no)
 
 
-def _counted(parts: Sequence[object]) -> int:
-    if not len(parts):
-        raise InputError("a claim without parts: nothing to judge")
-    return len(parts)
-
-
-def _too_few(clusters: int, m: int) -> Decision:
-    return Decision(UNTESTABLE, 0, m, why=f"{clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
+def _too_few(parts: Sequence[Estimate]) -> Decision | None:
+    fewest = min(part.clusters for part in parts)
+    why = f"{fewest} independent inputs, fewer than {FEWEST_CLUSTERS}"
+    return Decision(UNTESTABLE, 0, len(parts), why=why) if fewest < FEWEST_CLUSTERS else None
 
 
 def parts_needed(k: int | str, m: int) -> int:
+    """How many parts "all" or "most" of m are. Raises InputError for a number that is not among 1 to m."""
     if isinstance(k, str):
         named = {"all": m, "most": m // 2 + 1}
         if k not in named:
@@ -213,33 +205,20 @@ def parts_needed(k: int | str, m: int) -> int:
     return k
 
 
-def at_least(parts: Estimate | Sequence[Estimate], margin: float, *, k: int | str = "all") -> Decision:
-    """Are `k` of the parts not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
-    return k_of([parts] if isinstance(parts, Estimate) else parts, k, -_positive(margin))
-
-
-def equal(parts: Estimate | Sequence[Estimate], margin: float, *, k: int | str = "all") -> Decision:
+def equal(parts: Sequence[Estimate], margin: float, *, k: int | str = "all") -> Decision:
     """Are `k` of the parts within `margin` of zero (two one-sided tests each)?
 
     No where the interval of the one part lies outside; of several parts by their p-values of lying outside.
     """
-    margin, several = _positive(margin), [parts] if isinstance(parts, Estimate) else list(parts)
-    m = _counted(several)
-    needed, fewest = parts_needed(k, m), min(part.clusters for part in several)
-    if fewest < FEWEST_CLUSTERS:
-        return _too_few(fewest, m)
-    inside = [max(part.p_above(-margin), part.p_below(margin)) for part in several]
-    outside = [min(part.p_above(margin), part.p_below(-margin)) for part in several]
-    if m == 1:
-        interval = several[0].interval()
+    needed = parts_needed(k, len(parts))
+    if few := _too_few(parts):
+        return few
+    inside = [max(part.p_above(-margin), part.p_below(margin)) for part in parts]
+    outside = [min(part.p_above(margin), part.p_below(-margin)) for part in parts]
+    if len(parts) == 1:
+        interval = parts[0].interval()
         outside = outside if interval.low > margin or interval.high < -margin else [1.0]
-    return conjunction(inside, outside, needed, fewest)
-
-
-def _positive(margin: float) -> float:
-    if not margin > 0:
-        raise InputError(f"margin {margin}: expected a number above 0, the smallest effect of interest")
-    return margin
+    return conjunction(inside, outside, needed, min(part.clusters for part in parts))
 
 
 # --------------------------------------------------------------------------------------------------- orders and trends
@@ -256,10 +235,10 @@ class Agreement:
     permutations: int
 
     @classmethod
-    def of(cls, ours: ArrayLike, published: ArrayLike, blocks: Sequence[object] | None, seed: int = 0) -> Agreement:
+    def of(cls, ours: ArrayLike, published: ArrayLike, blocks: Sequence[object] | None) -> Agreement:
         """Of values [M, I] of M orders of I items; `blocks` as `orders` takes them."""
         mine, theirs = np.asarray(ours, dtype=float), np.asarray(published, dtype=float)
-        places = _permutations(tuple(range(mine.shape[1]) if blocks is None else blocks), seed)
+        places = _permutations(tuple(range(mine.shape[1]) if blocks is None else blocks))
         moved = np.nan_to_num([tau_b(one[places], other) for one, other in zip(mine, theirs, strict=True)])  # [M, P]
         together, seen = moved.mean(0), moved[:, :1] - 1e-9
         above, below = (together >= together[0] - 1e-9).mean(), (together <= together[0] + 1e-9).mean()
@@ -274,11 +253,10 @@ class Agreement:
 
 
 def orders(
-    several: Sequence[tuple[Sequence[Estimate], ArrayLike]],
+    several: Sequence[tuple[Sequence[Estimate], Sequence[float]]],
     blocks: Sequence[object] | None = None,
     *,
     repeats_agree: bool | None = None,
-    seed: int = 0,
 ) -> Decision:
     """Are several orders of the same items (two outputs, two models) the published ones, taken together? By the mean of
     Kendall's tau-b with the published values, one p-value for all: the items of every order change places alike.
@@ -290,46 +268,34 @@ def orders(
 
     Raises InputError where orders differ in their number of items.
     """
-    m = _counted(several)
+    m, everything = len(several), [item for items, _ in several for item in items]
     sizes = {size for items, published in several for size in (len(items), np.size(published))}
     if len(sizes) > 1:
         raise InputError(f"orders and published values of {', '.join(map(str, sorted(sizes)))} items: expected as many")
     if repeats_agree is False:
         return Decision(NO_ORDER, 0, m)
-    fewest = min(item.clusters for items, _ in several for item in items)
-    if fewest < FEWEST_CLUSTERS:
-        return _too_few(fewest, m)
+    if few := _too_few(everything):
+        return replace(few, parts=m)
     theirs = np.array([published for _, published in several], dtype=float)
-    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
+    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks)
     passed = int((agreement.each_above <= ALPHA).sum())
     if agreement.permutations < FEWEST_PERMUTATIONS:
-        return Decision(
-            UNTESTABLE, 0, m, why=f"{agreement.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}"
-        )
-    low, high = _ends_of_tau([items for items, _ in several], theirs, agreement.mean)
+        why = f"{agreement.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}"
+        return Decision(UNTESTABLE, 0, m, why=why)
+    # The 95 % interval over inputs of the mean of several taus.
+    drawn = np.mean([tau_of(items, published).draws for items, published in several], axis=0)
+    low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
+    low, high = moved_outward(np.array(agreement.mean), low, high, min(item.clusters for item in everything))
     yes, no = agreement.above <= ALPHA and low > 0, agreement.below <= ALPHA and high < 0
     return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, agreement.above, agreement.below)
 
 
-def _ends_of_tau(
-    several: Sequence[Sequence[Estimate]], theirs: NDArray[np.float64], mean: float
-) -> tuple[float, float]:
-    """The 95 % interval over inputs of the mean of several taus."""
-    stacked = (np.stack([item.draws for item in items], axis=1) for items in several)
-    drawn = np.mean([tau_b(draws, one) for draws, one in zip(stacked, theirs, strict=True)], axis=0)
-    low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
-    widen = outward(min(item.clusters for items in several for item in items))
-    return mean - widen * max(0.0, mean - float(low)), mean + widen * max(0.0, float(high) - mean)
-
-
 @functools.lru_cache(maxsize=16)
-def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
+def _permutations(blocks: tuple[object, ...]) -> NDArray[np.int64]:
     """Ways [P, I] in which blocks of equal size change places, the identity first: all, or a random 10,000."""
-    members: dict[object, list[int]] = {}
-    for place, block in enumerate(blocks):
-        members.setdefault(block, []).append(place)
     sizes: dict[int, list[list[int]]] = {}
-    for held in members.values():
+    for block in dict.fromkeys(blocks):
+        held = [place for place, one in enumerate(blocks) if one == block]
         sizes.setdefault(len(held), []).append(held)
     groups = [np.array(group) for group in sizes.values()]  # of each size, places [blocks, size]
     number = math.prod(math.factorial(len(group)) for group in groups)
@@ -337,7 +303,7 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
         every = itertools.product(*(itertools.permutations(range(len(group))) for group in groups))
         ways = [np.array(way) for way in zip(*every, strict=True)]
     else:
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(0)
         ways = [generator.permuted(np.tile(range(len(group)), (_ENUMERATED, 1)), axis=1) for group in groups]
         for way in ways:
             way[0] = range(way.shape[1])
@@ -347,7 +313,7 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     return places
 
 
-def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
+def trend(x: ArrayLike, y: ArrayLike) -> Decision:
     """Does y rise with x over the units that the claim names? By Pearson's r and a permutation test, exact where
     there are at most 10,000 permutations; not testable with fewer than five units."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -360,7 +326,7 @@ def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
     a, b = a - a.mean(), b - b.mean()
     if not a.any() or not b.any():
         return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
-    along, seen = b[_permutations(tuple(range(len(b))), seed)] @ a, float(b @ a)
+    along, seen = b[_permutations(tuple(range(len(b))))] @ a, float(b @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
     answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
@@ -388,9 +354,8 @@ def same(
         raise InputError(f"{len(values)} values and {len(published)} published ones: expected as many, at least one")
     allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
     close = np.abs(values - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
-    explained = (
-        2 * close.sum() > len(close) and causes is not None and bool((close | np.array(causes, dtype=bool)).all())
-    )
+    known = close | np.array(causes or [""] * len(close), dtype=bool)
+    explained = 2 * close.sum() > len(close) and known.all()
     return Decision(YES if close.all() else EXPLAINED if explained else NO, int(close.sum()), len(close))
 
 

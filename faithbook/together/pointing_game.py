@@ -11,6 +11,7 @@ from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
+from faithbook.together.questions import by_cell
 
 FLOOR = "random"
 OBJECTS = {"pointing_game": "higher", "iou": "higher", "auprc": "higher", "astray": "lower"}
@@ -21,11 +22,9 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     """A row for every dataset, method and metric: mean, interval, n, and whether it is clearly better or worse than
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
     names = ["dataset", "method", "metric"]
-    keys = measured.frame[names].drop_duplicates().itertuples(index=False, name=None)
-    cells = {key: measured.cells.mean(**dict(zip(names, key, strict=True))) for key in keys}
-    words = []
+    cells, words = by_cell(measured, names), []
     for data, one, metric in cells:
-        ends = (cells[data, one, metric] - cells[data, FLOOR, metric]).interval()
+        ends = (cells[data, one, metric] - cells[data, FLOOR, metric]).ours.interval()
         low, high = (-ends.high, -ends.low) if metrics[metric] == "lower" else (ends.low, ends.high)
         words.append("" if one == FLOOR else "better" if low > 0 else "worse" if high < 0 else "open")
     return listed(cells, names).assign(beside_random=words)
