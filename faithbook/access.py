@@ -44,7 +44,7 @@ def require(*names: str) -> None:
         if not {name, name.rpartition("/")[0]} & _declared:
             raise InputError(
                 f"this run opens {name!r}, which its notebook does not declare: name it, or what holds it, under "
-                f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_told()) or 'nothing'}"
+                f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_listed()) or 'nothing'}"
             )
     _opened.update(names)
 
@@ -76,6 +76,6 @@ def model_name(spec: str) -> str:
     return spec if folder is None else str(folder.resolve())
 
 
-def _told() -> list[str]:
+def _listed() -> list[str]:
     """The declared names fit for a message: models and sources, not the tables that every report may open."""
     return sorted(name for name in _declared or () if not name.startswith("data/reference/") and name not in _TABLES)

@@ -66,7 +66,9 @@ def scores_of(
     if isinstance(explanation, Tensor | np.ndarray):
         return _of_array(torch.as_tensor(explanation).detach().float(), inputs, aggregation, pool)
     if isinstance(explanation, Sequence) and all(isinstance(one, Sequence) and len(one) == 2 for one in explanation):
-        return _by_tokens([(list(names), np.asarray(own, dtype=float)) for names, own in explanation], inputs, pool)
+        return _by_tokens(
+            [(list(names), np.asarray(values, dtype=float)) for names, values in explanation], inputs, pool
+        )
     raise InputError(
         f"an explanation of type {type(explanation).__module__}.{type(explanation).__name__}: expected a tensor or an "
         "array, or for each input a pair (tokens, scores); the head of faithbook.adapters has the line for each package"
@@ -130,11 +132,11 @@ def laid_over(tokens: Sequence[str], features: Sequence[str], b: int = 0) -> lis
     """
     cleaned = [_characters(feature) for feature in features]
     owner = [f for f, text in enumerate(cleaned) for _ in text]
-    whole, read, found = "".join(cleaned), 0, []
+    whole, read, feature_of = "".join(cleaned), 0, []
     for token in tokens:
         text = "" if token.strip() in _SPECIAL else _characters(token)
         if not text:
-            found.append(-1)
+            feature_of.append(-1)
             continue
         covered = set(owner[read : read + len(text)])
         if whole[read : read + len(text)] != text:
@@ -143,13 +145,15 @@ def laid_over(tokens: Sequence[str], features: Sequence[str], b: int = 0) -> lis
                 f"{whole[read : read + max(8, len(text))]!r}: explain the same texts, cut at the same length"
             )
         if len(covered) > 1:
-            told = ", ".join(features[f] for f in sorted(covered))
-            raise InputError(f"text {b}: the token {token!r} covers several features ({told}): take whole words")
-        found.append(covered.pop())
+            names_covered = ", ".join(features[f] for f in sorted(covered))
+            raise InputError(
+                f"text {b}: the token {token!r} covers several features ({names_covered}): take whole words"
+            )
+        feature_of.append(covered.pop())
         read += len(text)
     if read < len(whole):
         raise InputError(f"text {b}: the explanation ends before {whole[read:][:20]!r}: explain the whole text")
-    return found
+    return feature_of
 
 
 def _characters(text: str) -> str:

@@ -85,8 +85,8 @@ class Task:
 
     def __getitem__(self, rows: slice) -> Task:
         """These texts, in their order."""
-        own = ("ids", "texts", "words", "truth", "names", "marked")
-        return replace(self, **{name: getattr(self, name)[rows] for name in own})
+        by_row = ("ids", "texts", "words", "truth", "names", "marked")
+        return replace(self, **{name: getattr(self, name)[rows] for name in by_row})
 
     def asked(self, model: Any, tokenizer: Any) -> tuple[Prompt, TextInputs]:
         """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name."""
@@ -233,13 +233,13 @@ def filled_in(
                 start, end = words[place]
                 text = text[:start] + fills[place] + text[end:]
             texts.append(text)
-        own = ("ids", "truth", "names")
+        by_row = ("ids", "truth", "names")
         filled = replace(
             task,
             texts=tuple(texts),
             words=tuple(((0, len(text)),) for text in texts),
             marked=(),
-            **{name: getattr(task, name)[b : b + 1] * len(texts) for name in own},
+            **{name: getattr(task, name)[b : b + 1] * len(texts) for name in by_row},
         )
         prompt, inputs = filled.asked(model, tokenizer)
         device = next(model.parameters()).device

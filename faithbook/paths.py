@@ -21,12 +21,12 @@ def _resolved(folder: str) -> Path:
 
 def checked_root() -> Path:
     """The repository; DataError where there is none, as beside a package that was installed without its clone."""
-    here = root()
-    if not (here / "notebooks" / "profiles.yaml").is_file():
+    folder = root()
+    if not (folder / "notebooks" / "profiles.yaml").is_file():
         raise DataError(
-            f"{here} is no clone of the book's repository (no notebooks/profiles.yaml): set FAITHLIB_HOME to one"
+            f"{folder} is no clone of the book's repository (no notebooks/profiles.yaml): set FAITHLIB_HOME to one"
         )
-    return here
+    return folder
 
 
 def results_dir(profile: str) -> Path:

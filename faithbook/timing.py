@@ -51,8 +51,8 @@ def estimate(profile: str, runs: Sequence[Manifest], *, related_only: bool = Fal
     for of, kind, name, entry in table().entries():
         if kind != "compute":
             continue
-        own, block = [one for one in runs if one["notebook"] == name], settings_of(name, profile)
-        counted = [one for one in own if one["notes"].get("rows_run")]
+        of_notebook, block = [one for one in runs if one["notebook"] == name], settings_of(name, profile)
+        counted = [one for one in of_notebook if one["notes"].get("rows_run")]
         if not (points := entry.points(block)):
             continue  # the profile does not run it
         sums = {"inputs": 0.0, "rows": 0.0, "hours": 0.0}
@@ -61,7 +61,7 @@ def estimate(profile: str, runs: Sequence[Manifest], *, related_only: bool = Fal
             inputs = _inputs(entry, block, point)
             sums["inputs"] += inputs
             sums["rows"] += inputs * _mean(entry, alike(counted), _rows)
-            sums["hours"] += inputs * _mean(entry, alike(own), seconds) / 3600
+            sums["hours"] += inputs * _mean(entry, alike(of_notebook), seconds) / 3600
         made.append({"study": of, "notebook": name, "runs": len(points), **sums})
     return pd.DataFrame(made, columns=["study", "notebook", "runs", "inputs", "rows", "hours"])
 
@@ -130,10 +130,10 @@ def _most_like(
 def _related() -> dict[str, set[str]]:
     """By data set, those for which it is a substitute."""
     require(_STANDS_FOR)
-    found: dict[str, set[str]] = {}
+    originals_of: dict[str, set[str]] = {}
     if (path := root() / _STANDS_FOR).is_file():
         with path.open(encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream):
                 if row["kind"] == "data" and row["stands_for"]:
-                    found.setdefault(row["name"], set()).add(row["stands_for"])
-    return found
+                    originals_of.setdefault(row["name"], set()).add(row["stands_for"])
+    return originals_of

@@ -134,10 +134,10 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
     """Which features the marks of each row touch; nothing for rows that are not used."""
     marked: list[list[bool]] = [[] for _ in cells]
     spans: Any = getattr(whole.inputs, "spans", ())
-    for row, own in zip(whole.rows, spans, strict=True):
+    for row, spans_of_row in zip(whole.rows, spans, strict=True):
         try:
             marks = [(int(begin), int(end)) for begin, end in (mark.split(":") for mark in cells[row].split())]
-            marked[row] = [any(start < end and begin < stop for begin, end in marks) for start, stop in own]
+            marked[row] = [any(start < end and begin < stop for begin, end in marks) for start, stop in spans_of_row]
         except ValueError as error:
             raise DataError(
                 f"gold of row {row}: {cells[row]!r}; expected characters as start:end, '2:6 11:16'"

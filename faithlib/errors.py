@@ -58,8 +58,8 @@ def require(module: str, *, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        told = f"{package} is not installed: pip install 'faithlib[{extra}]'"
-        raise MissingPackageError(told, name=package) from None
+        message = f"{package} is not installed: pip install 'faithlib[{extra}]'"
+        raise MissingPackageError(message, name=package) from None
 
 
 def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:

@@ -219,7 +219,7 @@ class TextInputs(Batch):
         owned = self.feature_of >= 0
         feature_of = torch.where(owned, owned.cumsum(dim=1) - 1, -1)
         names = tuple(
-            tuple(token for token, own in zip(tokens, row, strict=False) if own)
+            tuple(token for token, is_own in zip(tokens, row, strict=False) if is_own)
             for tokens, row in zip(self.tokens, owned.tolist(), strict=False)
         )
         return replace(
@@ -415,8 +415,8 @@ def _segments(segments: Any) -> Tensor:
     if maps.is_floating_point() or maps.ndim not in (2, 3):
         raise InputError(f"segments are {maps.dtype} {list(maps.shape)}: expected integers [H, W] or [B, H, W]")
     numbered = torch.full(maps.shape, -1)
-    for own, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
-        own[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
+    for numbers, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
+        numbers[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
     return numbered
 
 
@@ -441,10 +441,10 @@ def _check_queries(queries: Sequence[str], tokenizer: Any, limit: int) -> None:
             raise InputError(f"query {i} has {size} tokens and leaves no room for its text within {limit}: shorten it")
 
 
-def _check_features(n_features: Tensor, found: Tensor) -> None:
-    if not torch.equal(n_features.cpu(), found.cpu().expand_as(n_features)):
+def _check_features(n_features: Tensor, counted: Tensor) -> None:
+    if not torch.equal(n_features.cpu(), counted.cpu().expand_as(n_features)):
         raise InputError(
-            f"n_features {n_features.tolist()} and feature_of (largest index + 1: {found.tolist()}) disagree"
+            f"n_features {n_features.tolist()} and feature_of (largest index + 1: {counted.tolist()}) disagree"
         )
     if (n_features < 1).any():
         raise InputError(f"input {int((n_features < 1).nonzero()[0])} has no features: every input needs at least one")

@@ -180,9 +180,9 @@ def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
 
 def _rank(scores: Tensor, present: Tensor) -> Tensor:
     # Absent features lie behind all that are there, so that they are never lower; a feature is one of its own ties.
-    own = torch.where(present, scores, torch.inf)
-    ordered = own.sort(dim=1).values
-    lower, not_higher = (torch.searchsorted(ordered, own, right=right) for right in (False, True))
+    last_first = torch.where(present, scores, torch.inf)
+    ordered = last_first.sort(dim=1).values
+    lower, not_higher = (torch.searchsorted(ordered, last_first, right=right) for right in (False, True))
     others = present.sum(dim=1, keepdim=True) - 1
     below = 0.5 * (lower + not_higher - 1).to(torch.promote_types(scores.dtype, torch.float32))
     return torch.where(others > 0, below / others, 0.5)

@@ -220,8 +220,8 @@ def head_of(output: str, model: Any, count: int) -> str:
 
 
 def _asking(output: str | None) -> str:
-    said = "" if output is None else f", and output {output!r} is a softmax over classes, 1 whatever the model says"
+    why = "" if output is None else f", and output {output!r} is a softmax over classes, 1 whatever the model says"
     return (
-        f"this model has one output{said}: expected output='sigmoid' where it is the logit of a yes (classes 0 and 1), "
+        f"this model has one output{why}: expected output='sigmoid' where it is the logit of a yes (classes 0 and 1), "
         "or output='value' where it is a predicted number"
     )

@@ -387,8 +387,8 @@ class SetFunction:
             values = self.fn(sets)
             self.stats.seconds_model += time.perf_counter() - began
             if tuple(values.shape) != (len(sets),):
-                told = f"fn returned shape {tuple(values.shape)} for {len(sets)} sets"
-                raise InputError(f"{told}: expected [{len(sets)}]")
+                message = f"fn returned shape {tuple(values.shape)} for {len(sets)} sets"
+                raise InputError(f"{message}: expected [{len(sets)}]")
             self._memo.put(slots[rows], values[:, None])
             self.stats.rows_run += len(sets)
             self.stats.forwards += 1

@@ -82,10 +82,10 @@ class Memo:
     def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
         """The slot of every key; unknown keys get new ones."""
         slot = self._slot
-        found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
+        places = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
             self.done = np.pad(self.done, (0, max(len(slot) - len(self.done), len(self.done))))
-        return found
+        return places
 
     def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
         """Store the answers [R, C] of rows that have just run; `places`: the slots on the device, where they are."""

@@ -56,34 +56,36 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
     b = int(backend.lengths.argmax())
     call = _own_call(asked, backend, b)
     again: Tensor | None = None
-    here: Tensor | None = None if first is None else first[b]
+    ours: Tensor | None = None if first is None else first[b]
     with torch.no_grad():
         if call is None:
-            return len(_here(backend, b) if here is None else here)
-        own = _first(call, asked, b)
+            return len(_ours(backend, b) if ours is None else ours)
+        theirs = _first(call, asked, b)
         if isinstance(backend, TextBackend):
-            again, here = (None, _here(backend, b)) if here is None else (call(), here)
+            again, ours = (None, _ours(backend, b)) if ours is None else (call(), ours)
         elif isinstance(backend, FunctionBackend):
-            again, here = call(), None if here is None else backend.model([backend.inputs.texts[b]])[0]
+            again, ours = call(), None if ours is None else backend.model([backend.inputs.texts[b]])[0]
         elif backend.tokens is None:
             own_model = replica(asked) if in_training(asked) else asked
             again = backend.asked(backend.inputs.pixels[[b]], own_model)[0].float()
         else:
-            again, here = here, None
-            if (apart := _apart(backend, own, b)) is not None:
+            again, ours = ours, None
+            if (apart := _apart(backend, theirs, b)) is not None:
                 again = apart if in_training(asked) else call()
-    if again is not None and _differ(own, again, asked):
-        raise ModelError(f"{named(asked)} answers input {b} differently from call to call: {_told(own, again, asked)}")
-    if here is not None and _differ(own, here, asked):
+    if again is not None and _differ(theirs, again, asked):
         raise ModelError(
-            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_told(own, here, asked)}"
+            f"{named(asked)} answers input {b} differently from call to call: {_apart_by(theirs, again, asked)}"
         )
-    numbers = own[None] if first is None else first
+    if ours is not None and _differ(theirs, ours, asked):
+        raise ModelError(
+            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_apart_by(theirs, ours, asked)}"
+        )
+    numbers = theirs[None] if first is None else first
     adds_up = bool((numbers >= 0).all()) and bool(((numbers.sum(dim=1) - 1).abs() < 1e-3).all())
-    if adds_up and len(own) > 1 and not isinstance(backend, FunctionBackend):
-        told = "answers numbers that add up to 1 and are read as logits: of probabilities, give their logarithms"
-        note("logits", f"{named(asked)} {told}")
-    return len(own)
+    if adds_up and len(theirs) > 1 and not isinstance(backend, FunctionBackend):
+        why = "answers numbers that add up to 1 and are read as logits: of probabilities, give their logarithms"
+        note("logits", f"{named(asked)} {why}")
+    return len(theirs)
 
 
 def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
@@ -93,8 +95,8 @@ def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
         # Only what torch and transformers say themselves: errors of the user's own pass as they are.
         if type(error).__module__ != "builtins" or is_out_of_memory(error) or not isinstance(asked, nn.Module):
             raise
-        told = f"{named(asked)} fails on input {b} by its own call: {failure(asked, error)}"
-        raise ModelError(f"{told}. {_ALL_THE_SAME}") from error
+        message = f"{named(asked)} fails on input {b} by its own call: {failure(asked, error)}"
+        raise ModelError(f"{message}. {_ALL_THE_SAME}") from error
 
 
 def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
@@ -106,9 +108,9 @@ def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
     >>> met(model, model, WordInputs.from_texts(["a b"]))
     2
     """
-    own = unwrapped(asked)
-    backend = VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs)
-    return self_check(quiet if getattr(own, "training", False) else asked, backend)
+    model = unwrapped(asked)
+    backend = VisionBackend(quiet, inputs, model) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs)
+    return self_check(quiet if getattr(model, "training", False) else asked, backend)
 
 
 def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | None:
@@ -137,27 +139,27 @@ def _of_prompt(prompt: Prompt, backend: TextBackend, ids: Tensor, b: int) -> Ten
     follows = backend.inputs.follows
     if follows is not None:
         return prompt.own_call(ids, follows[[b]])[0].to(backend.device).float()
-    own = logits_of(prompt(ids, torch.ones_like(ids)), 1, prompt).to(backend.device)
-    return (backend.compared(own, torch.tensor([b])) if prompt.reads_distribution else own)[0].float()
+    theirs = logits_of(prompt(ids, torch.ones_like(ids)), 1, prompt).to(backend.device)
+    return (backend.compared(theirs, torch.tensor([b])) if prompt.reads_distribution else theirs)[0].float()
 
 
-def _here(backend: Any, b: int) -> Tensor:
+def _ours(backend: Any, b: int) -> Tensor:
     """What is computed for input `b` [C], from its embeddings on; nothing where no forward comes by them."""
     row = torch.tensor([b], device=backend.device)
     embeddings = backend.embeddings(row, length=int(backend.lengths[b]))
     return backend.logits(embeddings, row)[0].float() if len(embeddings) else embeddings
 
 
-def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:
+def _apart(backend: VisionBackend, theirs: Tensor, b: int) -> Tensor | None:
     """The answer [C] that a model's tokens lead to, where it is not its own: then nothing is done with them, and pixels
     are left."""
     backend.forget_tokens("")
-    here = _here(backend, b)
-    if not _differ(own, here, backend.model):
+    ours = _ours(backend, b)
+    if not _differ(theirs, ours, backend.model):
         return None
-    values = f", {_pair(own, here)}" if len(here) else ""
+    values = f", {_pair(theirs, ours)}" if len(ours) else ""
     backend.forget_tokens(f"its own call answers otherwise than its parts do{values}")
-    return here
+    return ours
 
 
 def _check_parts(asked: nn.Module) -> None:
@@ -168,11 +170,11 @@ def _check_parts(asked: nn.Module) -> None:
             raise ModelError(f"a part of {named(asked)} is in training mode, {name!r}: call model.eval() first")
 
 
-def _differ(own: Tensor, other: Tensor, asked: Any) -> bool:
-    if own.shape != other.shape:
+def _differ(theirs: Tensor, other: Tensor, asked: Any) -> bool:
+    if theirs.shape != other.shape:
         return True
-    bound = _tolerance(asked) * (1 + float(own.abs().max().nan_to_num(0)))
-    return not bool(torch.isclose(own, other.to(own.dtype), rtol=0, atol=bound, equal_nan=True).all())
+    bound = _tolerance(asked) * (1 + float(theirs.abs().max().nan_to_num(0)))
+    return not bool(torch.isclose(theirs, other.to(theirs.dtype), rtol=0, atol=bound, equal_nan=True).all())
 
 
 def _tolerance(asked: Any) -> float:
@@ -185,12 +187,12 @@ def _tolerance(asked: Any) -> float:
     return _TF32 if tf32 else _ROUNDING.get(first.dtype, _QUANTISED)
 
 
-def _pair(own: Tensor, other: Tensor) -> str:
-    one, two = ([round(x, 4) for x in values.tolist()[:4]] for values in (own, other))
+def _pair(theirs: Tensor, other: Tensor) -> str:
+    one, two = ([round(x, 4) for x in values.tolist()[:4]] for values in (theirs, other))
     return f"{one} and {two}"
 
 
-def _told(own: Tensor, other: Tensor, asked: Any) -> str:
+def _apart_by(theirs: Tensor, other: Tensor, asked: Any) -> str:
     parts = in_training(asked)
     if not isinstance(asked, nn.Module):
         why = "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
@@ -200,4 +202,4 @@ def _told(own: Tensor, other: Tensor, asked: Any) -> str:
     else:
         why = "expected a model that is what its parts are, in evaluation mode: no dropout that stays on, no virtual "
         why += "tokens or adapters around it, no forward patched in"
-    return f"{_pair(own, other)}; {why}. {_ALL_THE_SAME}"
+    return f"{_pair(theirs, other)}; {why}. {_ALL_THE_SAME}"

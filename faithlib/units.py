@@ -72,11 +72,11 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     """
     items = listed(texts, noun)
     faults = {i: fault for i, text in enumerate(items) if (fault := _fault(text))}
-    told = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
+    messages = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
     if len(faults) > 3:
-        told.append(f"and rows {some_rows(list(faults)[3:])}")
+        messages.append(f"and rows {some_rows(list(faults)[3:])}")
     if faults:
-        raise InputError(f"{'; '.join(told)}: leave such texts out of the batch")
+        raise InputError(f"{'; '.join(messages)}: leave such texts out of the batch")
     return items
 
 
@@ -180,10 +180,10 @@ def cuts(
         return None
     parts = [[(0, text)] for text in texts]
     if within is not None:
-        parts = [[(start, text[start:end]) for start, end in own] for text, own in zip(texts, within, strict=True)]
-    for own, text, pair in zip(parts, texts, pairs or (), strict=False):
-        own.append((len(text) + 1, pair))
-    return [[(at + start, at + end) for at, part in own for start, end in cut(part, unit)] for own in parts]
+        parts = [[(start, text[start:end]) for start, end in spans] for text, spans in zip(texts, within, strict=True)]
+    for spans, text, pair in zip(parts, texts, pairs or (), strict=False):
+        spans.append((len(text) + 1, pair))
+    return [[(at + start, at + end) for at, part in spans for start, end in cut(part, unit)] for spans in parts]
 
 
 # ----------------------------------------------------------------------------------------------------- with a tokenizer

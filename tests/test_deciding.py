@@ -79,7 +79,7 @@ def test_every_undecided_finding_of_the_reference_says_why() -> None:
     told = undecided(board)
     assert len(told) > 5 and set(told["decided"]) <= set(CAUSES.values())
     assert told["why not"].str.len().min() > 10
-    assert set(published.beside("undecided")["cause"]) <= set(CAUSES)
+    assert set(published.our_table("undecided")["cause"]) <= set(CAUSES)
     by_number = told[told["decided"] != CAUSES["rule"]].set_index("finding")["needed"].drop("xl_c05")  # by languages
     assert (by_number != "-").all()
 

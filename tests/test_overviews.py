@@ -18,7 +18,7 @@ OVERVIEWS = {path.parent.name: path.read_text(encoding="utf-8") for path in (ROO
 
 
 def test_every_overview_includes_its_box_and_its_figure() -> None:
-    assert set(OVERVIEWS) == set(published.beside("in_short").overview)
+    assert set(OVERVIEWS) == set(published.our_table("in_short").overview)
     for name, text in OVERVIEWS.items():
         included = re.findall(r"```\{include\} (\S+)", text)
         assert included[0] == f"../executed/taught/in_short_{name}.md"

@@ -100,7 +100,7 @@ def test_the_ground_follows_from_data_and_models(
 
 
 def test_the_materials_and_the_pages_of_claims_are_those_of_the_profiles() -> None:
-    found = published.beside("materials")
+    found = published.our_table("materials")
     assert set(found.paper) <= set(published.PAPERS) and set(found.kind) == {"data", "model", "outputs"}
     known = set(profiles().data) | {"exnli", *LENGTHS}
     assert set(found[found.kind == "data"].name) <= known

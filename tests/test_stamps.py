@@ -83,14 +83,14 @@ def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int)
 
 def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
     data = images._stamps("test", objects=2)
-    assert data.beside is not None and len(set(data.ids)) == len(data) == 24
+    assert data.others is not None and len(set(data.ids)) == len(data) == 24
     for i in range(0, len(data), 2):
         assert np.array_equal(data.images[i], data.images[i + 1])
-        assert (data.cells[i], data.beside[i]) == (data.beside[i + 1], data.cells[i + 1])
+        assert (data.cells[i], data.others[i]) == (data.others[i + 1], data.cells[i + 1])
         assert data.labels[i] != data.labels[i + 1]
         assert data.ids[i].split("+") == data.ids[i + 1].split("+")[::-1]
     part = data.at([5, 2])
-    assert part.ids == (data.ids[5], data.ids[2]) and part.beside == (data.beside[5], data.beside[2])
+    assert part.ids == (data.ids[5], data.ids[2]) and part.others == (data.others[5], data.others[2])
     assert data[2:4].cells == data.cells[2:4]
 
 

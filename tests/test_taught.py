@@ -19,7 +19,7 @@ from faithlib.errors import DataError, UnknownNameError
 LESSONS = lessons.lessons()
 RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
 PARAGRAPHS = lessons.landing_page()
-BOXES = [(one.overview, one.text, one.when) for one in published.beside("in_short").itertuples()]
+BOXES = [(one.overview, one.text, one.when) for one in published.our_table("in_short").itertuples()]
 GUARDED = [
     *((one.title, one.text, one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),

@@ -135,7 +135,7 @@ def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> 
     words = inner.encoder.embeddings.table.weight.data
     turned = closed_form.WordModel(words, *weights, over=inner.over, pad_id=inner.config.pad_token_id)
     renamed = replace(inputs, features=_numbered(inputs.features), tokens=_numbered(inputs.tokens))
-    for other, told in (
+    for other, fault in (
         (replace(ground, model=turned), "label: it changes where the classes get other numbers"),
         (replace(ground, inputs=renamed), "words, and so at the label: it changes where they are other strings"),
     ):
@@ -144,7 +144,7 @@ def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> 
         except InputError:
             alike = False
         if not alike:
-            faults.append(f"{name} looks at the {told} and the model answers the same.")
+            faults.append(f"{name} looks at the {fault} and the model answers the same.")
     return faults
 
 

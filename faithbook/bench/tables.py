@@ -49,7 +49,7 @@ def of_metric(
     `values`: of real models, with `control` (missing, "shuffled" or "ranks"); `planted`: of planted ones; `prices`:
     rows per input, by modality and family of metrics; `by_amount`: whether the metric uses how high scores are.
     """
-    known = BOOK.beside(metric.name, metric.direction, by_amount=by_amount)
+    known = BOOK.joined_by(metric.name, metric.direction, by_amount=by_amount)
     values, planted = (frame.assign(dataset=frame["modality"], cluster=frame["id"]) for frame in (values, planted))
 
     over = ["modality", "metric", "against"]

@@ -90,21 +90,21 @@ class OwnMethod:
 
 
 def _called(
-    own: OwnMetric | OwnMethod, arguments: tuple[Any, ...], shape: Sequence[int], letters: str, what: str
+    user: OwnMetric | OwnMethod, arguments: tuple[Any, ...], shape: Sequence[int], letters: str, what: str
 ) -> Tensor:
     try:
-        answer = own.function(*arguments)
+        answer = user.function(*arguments)
     except ModelError:
         raise  # this kind of model does not allow it, which is no fault
     except Exception as error:
-        raise InputError(f"{own.name} failed with {type(error).__name__}: {error}") from error
+        raise InputError(f"{user.name} failed with {type(error).__name__}: {error}") from error
     if not isinstance(answer, Tensor):
-        raise InputError(f"{own.name} answered a {type(answer).__name__}: expected a torch tensor")
+        raise InputError(f"{user.name} answered a {type(answer).__name__}: expected a torch tensor")
     if answer.dtype == torch.bool or answer.is_complex():
-        raise InputError(f"{own.name} answered {answer.dtype}: expected numbers")
+        raise InputError(f"{user.name} answered {answer.dtype}: expected numbers")
     if tuple(answer.shape) != tuple(shape):
-        told = f"expected {letters} = {list(shape)}, {what}"
-        raise InputError(f"{own.name} answered shape {tuple(answer.shape)}: {told}")
+        wanted = f"expected {letters} = {list(shape)}, {what}"
+        raise InputError(f"{user.name} answered shape {tuple(answer.shape)}: {wanted}")
     return answer.detach()
 
 

@@ -37,22 +37,22 @@ SCORES = ("precision", "recall", "f1", "aer")
 
 # --------------------------------------------------------------------------------------------------------------- scores
 def link_counts(
-    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
+    links: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
 ) -> dict[str, np.ndarray[Any, Any]]:
     """|A|, |S|, |A & S| and |A & P| of each sentence, [N], under the names `COUNTS`: all that scores depend on. A are
-    the links `found`, S the `sure` and P the `possible` ones (S lies in P; None: P = S).
+    the links `links`, S the `sure` and P the `possible` ones (S lies in P; None: P = S).
 
     Raises InputError for numbers of sentences that differ, none, or a sure link that is not possible.
     """
     possible = sure if possible is None else possible
-    if not len(found) == len(sure) == len(possible) or not len(found):
+    if not len(links) == len(sure) == len(possible) or not len(links):
         raise InputError(
-            f"links of {len(found)}, {len(sure)} and {len(possible)} sentences (found, sure, possible): expected one "
+            f"links of {len(links)}, {len(sure)} and {len(possible)} sentences (found, sure, possible): expected one "
             "set of links a sentence in each, and at least one"
         )
     if odd := [i for i, (s, p) in enumerate(zip(sure, possible, strict=True)) if not s <= p]:
         raise InputError(f"sentence {odd[0]} has sure links that are not possible: every sure link is a possible one")
-    rows = [(len(a), len(s), len(a & s), len(a & p)) for a, s, p in zip(found, sure, possible, strict=True)]
+    rows = [(len(a), len(s), len(a & s), len(a & p)) for a, s, p in zip(links, sure, possible, strict=True)]
     return dict(zip(COUNTS, np.array(rows, dtype=float).T, strict=True))
 
 

@@ -108,7 +108,7 @@ class Library:
     def __init__(self) -> None:
         self._file = functools.cache(_file_of)
         self._module = functools.cache(self._read_module)
-        self.found = functools.cache(self._found)
+        self.leads_to = functools.cache(self._leads_to)
 
     def code(self, text: str) -> Code:
         """What the code of a notebook reaches, through all imports; words about code do not count."""
@@ -120,14 +120,14 @@ class Library:
             if place in looked_up or place[0].startswith(_NOT_IN_DIGEST):
                 continue
             looked_up.add(place)
-            for module in self.found(*place):
+            for module in self.leads_to(*place):
                 if module not in reached and not module.startswith(_NOT_IN_DIGEST):
                     reached.add(module)
                     todo += [(inner, name) for _, inner, name in self._module(module)[1]]
         trees = {name: self._module(name)[0] for name in reached}
         return Code(digest([trees, sorted(looked_up)]), frozenset(reached))
 
-    def _found(self, module: str, name: str) -> tuple[str, ...]:
+    def _leads_to(self, module: str, name: str) -> tuple[str, ...]:
         """The modules that `from module import name` reaches ("": the module as a whole)."""
         if name and self._file(f"{module}.{name}"):
             module, name = f"{module}.{name}", ""
@@ -139,7 +139,7 @@ class Library:
         led = [(inner, what) for bound, inner, what in self._module(module)[1] if bound == name]
         if not led:
             return (module,)  # defined in the face itself
-        return tuple(reached for inner, what in led for reached in self.found(inner, what))
+        return tuple(reached for inner, what in led for reached in self.leads_to(inner, what))
 
     def _read_module(self, module: str) -> tuple[str, tuple[Import, ...]]:
         file = self._file(module)

@@ -95,9 +95,9 @@ def _ends(facts: Mapping[str, Any]) -> dict[str, float]:
     return {end: round(float(facts[end]), 6) for end in ("lower", "upper", "chance")}
 
 
-def _orders(found: Iterable[tuple[str, list[int], float]]) -> dict[str, dict[str, Any]]:
+def _orders(named: Iterable[tuple[str, list[int], float]]) -> dict[str, dict[str, Any]]:
     """Orders of attributions and their AOPC, by the name of the method for people."""
-    return {name: {"order": order, "aopc": round(float(aopc), 6)} for name, order, aopc in found}
+    return {name: {"order": order, "aopc": round(float(aopc), 6)} for name, order, aopc in named}
 
 
 def cell_names(across: int) -> list[str]:

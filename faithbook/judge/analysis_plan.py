@@ -88,12 +88,12 @@ def read(row: Mapping[Any, str]) -> Rule:
     """
     if row["rule"] not in RULES:
         raise unknown(f"rule (of {row['id']})", row["rule"], RULES)
-    told: dict[str, Any] = {name: row[name] for name in ("id", "rule", "same_as", "why")}
-    told |= {name: row[name] == "yes" for name in ("headline", "post_hoc")}
-    told |= {name: tuple(filter(None, row[name].split(";"))) for name in ("needs", "unreported")}
-    told["k"] = int(row["k"]) if row["k"].isdigit() else row["k"] or None
+    values: dict[str, Any] = {name: row[name] for name in ("id", "rule", "same_as", "why")}
+    values |= {name: row[name] == "yes" for name in ("headline", "post_hoc")}
+    values |= {name: tuple(filter(None, row[name].split(";"))) for name in ("needs", "unreported")}
+    values["k"] = int(row["k"]) if row["k"].isdigit() else row["k"] or None
     try:
-        told |= {"threshold": float(row["threshold"] or 0), "margin": float(row["margin"]) if row["margin"] else None}
-        return Rule(dated=datetime.date.fromisoformat(row["dated"]), **told)
+        values |= {"threshold": float(row["threshold"] or 0), "margin": float(row["margin"]) if row["margin"] else None}
+        return Rule(dated=datetime.date.fromisoformat(row["dated"]), **values)
     except ValueError as error:
         raise DataError(f"the rule of {row['id']} in data/claims.csv cannot be read: {error}") from error

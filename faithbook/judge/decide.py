@@ -254,7 +254,7 @@ class Verdict:
             return MORE_INPUTS if few else UNOBTAINABLE
         if self.decision.decision != rules.UNDECIDED:
             return ""
-        declared = published.beside("undecided").set_index("id")["cause"]
+        declared = published.our_table("undecided").set_index("id")["cause"]
         if (fact := self.rule.same_as or self.id) in declared:
             return str(declared[fact])
         if self.awaited is None or self.own_repeat not in ("", rules.REPRODUCED):

@@ -35,7 +35,7 @@ def lessons() -> tuple[Any, ...]:
     """The ten lessons of `data/lessons.csv`, in order, rows with `number`, the question (`asks`), the `answer`, the
     decisions that it was written for (`when`), and the claims that it `rests_on`, the weightiest first: rows with an
     `id` and the sentence of what was measured (`found`). Their `lesson` is its number and their place in it (`6.2`)."""
-    claims, rows = published.claims(), published.beside("lessons").rename(columns={"lesson": "number"})
+    claims, rows = published.claims(), published.our_table("lessons").rename(columns={"lesson": "number"})
 
     def answering(number: str) -> tuple[Any, ...]:
         answers = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
@@ -48,7 +48,7 @@ def lessons() -> tuple[Any, ...]:
 def landing_page() -> tuple[Any, ...]:
     """The paragraphs of the landing page: the rows of `data/findings.csv`, with their `kind` (a numbered finding, or
     what follows the findings), `title`, `text`, and the decisions that they were written for (`when`)."""
-    return tuple(published.beside("findings").itertuples(index=False))
+    return tuple(published.our_table("findings").itertuples(index=False))
 
 
 def landing(results: Results, figure: str) -> str:
@@ -64,7 +64,7 @@ def landing(results: Results, figure: str) -> str:
 def in_short(results: Results, figure: str = "") -> dict[str, str]:
     """The box at the top of each overview, from `data/in_short.csv`, by overview; `figure`: the first study's."""
     boxes = {}
-    for overview, rows in published.beside("in_short").groupby("overview", sort=False):
+    for overview, rows in published.our_table("in_short").groupby("overview", sort=False):
         lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
         sentences = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
         boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(sentences) + "\n:::\n"

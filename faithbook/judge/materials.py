@@ -50,9 +50,11 @@ def published_n(paper: str, datasets: Iterable[str]) -> int | None:
 @remembered
 def _materials(paper: str) -> tuple[dict[str, set[str]], dict[str, str], dict[str, str]]:
     """A paper's rows of `data/materials.csv`: by kind what is its own, by substitute what it stands for, by name n."""
-    rows = published.beside("materials")
+    rows = published.our_table("materials")
     rows = rows[rows["paper"] == paper]
     of_paper = rows[rows["own"] == "yes"]
-    own = {kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")}
+    of_paper_itself = {
+        kind: set(of_paper.loc[of_paper["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")
+    }
     standing = {name: other for name, other in zip(rows["name"], rows["stands_for"], strict=True) if other}
-    return own, standing, dict(zip(rows["name"], rows["n"], strict=True))
+    return of_paper_itself, standing, dict(zip(rows["name"], rows["n"], strict=True))

@@ -36,7 +36,7 @@ def table(name: str, *, text: bool = False) -> pd.DataFrame:
     return frame
 
 
-def beside(name: str) -> pd.DataFrame:
+def our_table(name: str) -> pd.DataFrame:
     """A table of ours that lies in `data/` and says something of the papers' (materials, prices), all as text."""
     require(f"data/{name}.csv")
     return pd.read_csv(root() / "data" / f"{name}.csv", dtype=str, keep_default_na=False)

@@ -75,8 +75,8 @@ def add(folders: Sequence[Path], profile: str = "full") -> Path:
             raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
         if shared and len(together) < parts:
             known = "whole" if _parts(shared[0]) == 1 else f"in {_parts(shared[0])} parts"
-            told = f"{folder} is one of {parts} parts, but the reference has these inputs {known}"
-            raise DataError(f"{told}: add all parts at once")
+            fault = f"{folder} is one of {parts} parts, but the reference has these inputs {known}"
+            raise DataError(f"{fault}: add all parts at once")
         for old in [run for run in of_notebook if run in shared or _is_few_of(run, facts) or _is_as(run, facts)]:
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
@@ -156,8 +156,8 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     if facts["profile"] != profile:
         raise DataError(f"{what} ran at the profile {facts['profile']}, the reference is of {profile}")
     if facts["commit"] == "unknown" or "changes" in facts["commit"]:
-        told = f"{what} ran at the commit {facts['commit']}"
-        raise DataError(f"{told}: nobody could make its numbers again; run it on one")
+        run_of = f"{what} ran at the commit {facts['commit']}"
+        raise DataError(f"{run_of}: nobody could make its numbers again; run it on one")
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
         raise DataError(f"{what} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
     return facts

@@ -64,7 +64,7 @@ class Page:
         self._entries: dict[str, dict[str, Any]] = {}
         self._quotable: list[pd.DataFrame] = []
         self._curves: dict[str, Curve] = {}
-        self._said = published.column("claim")
+        self._claims = published.column("claim")
         self._source = published.sources()
 
     # ------------------------------------------------------------------------------------------------------- measured
@@ -144,9 +144,9 @@ class Page:
     def _entry(self, one: Verdict) -> dict[str, Any]:
         """A line of the scoreboard."""
         evidence = "" if one.decision.answer in grounds.UNMEASURED else one.evidence
-        told: dict[str, Any] = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
-        told |= {"evidence": evidence, "same_as": one.rule.same_as, "post_hoc": one.rule.post_hoc}
-        return told | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
+        entry: dict[str, Any] = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
+        entry |= {"evidence": evidence, "same_as": one.rule.same_as, "post_hoc": one.rule.post_hoc}
+        return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
     def verdicts(self, tested: Tested) -> Markdown:
         """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
@@ -154,7 +154,7 @@ class Page:
         lines = []
         for name, one in tested.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            words = self._said.get(name, "").rstrip(".")
+            words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             shown = scoreboard.in_cells(self._entries[name])
             shown["rule of"] = f"{one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
@@ -181,7 +181,7 @@ class Page:
         """
         theirs = published.table(name) if printed is None else printed
         wide, long = tables.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
-        title = caption or self._said.get(name, name)
+        title = caption or self._claims.get(name, name)
         brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
         legend = f"ours, {brackets if long['published'].notna().any() else 'intervals in the texts of the cells'}"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)

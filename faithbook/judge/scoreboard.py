@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.judge.analysis_plan import Rule
-from faithbook.judge.published import beside, claims
+from faithbook.judge.published import claims, our_table
 from faithbook.stats import rules
 from faithbook.stats.grounds import STAND_INS
 from faithbook.stats.rules import UNDECIDED
@@ -158,7 +158,7 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
     nothing is known.
     """
     rows = distinct(board).query("decision == @UNDECIDED")
-    causes = beside("undecided").set_index("id").reindex(rows["id"]).fillna("")
+    causes = our_table("undecided").set_index("id").reindex(rows["id"]).fillna("")
     return pd.DataFrame(
         {
             "finding": rows["id"].to_numpy(),

@@ -24,8 +24,8 @@ WHAT_TO_DO = (
 def local_checkpoints() -> list[str]:
     """Names that `local:` knows: every folder of data/checkpoints with a card, at any depth."""
     folder = checkpoints_dir()
-    found = sorted(card.parent.relative_to(folder).as_posix() for card in folder.rglob("card.json"))
-    return [name for name in found if not name.endswith(".part")]  # those are still being written
+    names = sorted(card.parent.relative_to(folder).as_posix() for card in folder.rglob("card.json"))
+    return [name for name in names if not name.endswith(".part")]  # those are still being written
 
 
 def cards(kind: str = "text") -> pd.DataFrame:
@@ -48,9 +48,9 @@ def cards(kind: str = "text") -> pd.DataFrame:
 def read_json(file: Path) -> dict[str, Any]:
     """A JSON file of a checkpoint; DataError where it is missing, damaged or holds something else than names."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{file} cannot be read ({error}): {WHAT_TO_DO}") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{file} holds {type(found).__name__}, expected names and values: {WHAT_TO_DO}")
-    return found
+    if not isinstance(content, dict):
+        raise DataError(f"{file} holds {type(content).__name__}, expected names and values: {WHAT_TO_DO}")
+    return content

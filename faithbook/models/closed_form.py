@@ -123,8 +123,8 @@ def _detecting(kinds: int, *, threshold: float) -> tuple[Tensor, Tensor]:
     """Weight [1 + kinds, kinds * copies] and bias of: "neither" at 0, a kind above it where its dimensions are above
     the threshold, by `SHARPNESS` where they are 1."""
     slope = SHARPNESS / (1 - threshold)
-    own = torch.eye(kinds).repeat_interleave(COPIES, dim=1) * (slope / COPIES)
-    weight = torch.cat([torch.zeros(1, own.shape[1]), own])
+    detectors = torch.eye(kinds).repeat_interleave(COPIES, dim=1) * (slope / COPIES)
+    weight = torch.cat([torch.zeros(1, detectors.shape[1]), detectors])
     return weight, torch.tensor([0.0] + [-slope * threshold] * kinds)
 
 
@@ -167,9 +167,9 @@ def _patches_to_logits(weight: Tensor, bias: Tensor, *, pool: str, labels: tuple
 
 def linear_patches() -> Classifier:
     """Which direction of stripes has more evidence in the whole image: linear in every patch."""
-    own = torch.eye(2).repeat_interleave(COPIES, dim=1) / COPIES
+    copies = torch.eye(2).repeat_interleave(COPIES, dim=1) / COPIES
     patches = (28 // planted.CELL) ** 2
-    weight = patches * SHARPNESS / 2 * (own - own.flip(0))
+    weight = patches * SHARPNESS / 2 * (copies - copies.flip(0))
     return _patches_to_logits(weight, torch.zeros(2), pool="avg", labels=planted.CELL_LABELS[1:], what="linear patches")
 
 

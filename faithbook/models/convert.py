@@ -81,10 +81,14 @@ def read_pickle(pickle: Path, weights: Path, place: str) -> None:
     except subprocess.TimeoutExpired as error:
         raise DataError(f"the pickled weights of {place} were not read in {_SECONDS} seconds: try again") from error
     if done.returncode:
-        said = next((line for line in reversed(done.stderr.strip().splitlines()) if line.strip()), "no word")
-        if disk.says_full(said):
-            raise DataError(f"the weights of {place} do not fit where they go, {weights}: {said}; {disk.WHAT_TO_DO}")
-        raise DataError(f"the pickled weights of {place} hold something else than tensors, or are damaged: {said}")
+        last_words = next((line for line in reversed(done.stderr.strip().splitlines()) if line.strip()), "no word")
+        if disk.says_full(last_words):
+            raise DataError(
+                f"the weights of {place} do not fit where they go, {weights}: {last_words}; {disk.WHAT_TO_DO}"
+            )
+        raise DataError(
+            f"the pickled weights of {place} hold something else than tensors, or are damaged: {last_words}"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,8 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except OSError as error:  # as DataError is one
             if not isinstance(error, DataError) and not disk.is_full(error):
                 raise
-            told = f"{error}; {disk.WHAT_TO_DO}" if disk.is_full(error) else error
-            print(f"faithlib: {place} was not converted: {told}", file=sys.stderr)
+            message = f"{error}; {disk.WHAT_TO_DO}" if disk.is_full(error) else error
+            print(f"faithlib: {place} was not converted: {message}", file=sys.stderr)
             return 1
     return 0
 

@@ -129,11 +129,11 @@ def vocabulary_texts() -> list[str]:
     Greek and English New Testament of the gold alignments, and the prefix of its own training. The folders of encoders
     are made once: after a change here, delete `e5/model` and `e5-six/model`.
     """
-    found = [text for message in home_assistant.read(fetch("homeassistant")) for text in message.texts.values()]
+    texts = [text for message in home_assistant.read(fetch("homeassistant")) for text in message.texts.values()]
     for split in SPLITS:
-        found += load_dataset("section", split).texts
-        found += load_dataset("pair", split).queries or ()
-    return [*found, *map(_testament, TESTAMENTS), PREFIX]
+        texts += load_dataset("section", split).texts
+        texts += load_dataset("pair", split).queries or ()
+    return [*texts, *map(_testament, TESTAMENTS), PREFIX]
 
 
 def vocabulary_words() -> list[str]:
@@ -184,9 +184,9 @@ def _file() -> E5File:
 def config(layers: int, pieces: Pieces = kept_pieces) -> bytes:
     """config.json of a BertModel with the first `layers` layers and these pieces."""
     sizes = _file().sizes | {"num_hidden_layers": layers, "vocab_size": len(pieces())}
-    told = {"architectures": ["BertModel"], "model_type": "bert"}
-    told |= {"_name_or_path": "multilingual-e5-small, 4-bit dequantised", "hidden_act": "gelu"}
-    return _json({name: (told | sizes).get(name, SPECIAL.index("<pad>")) for name in _CONFIG})
+    values = {"architectures": ["BertModel"], "model_type": "bert"}
+    values |= {"_name_or_path": "multilingual-e5-small, 4-bit dequantised", "hidden_act": "gelu"}
+    return _json({name: (values | sizes).get(name, SPECIAL.index("<pad>")) for name in _CONFIG})
 
 
 def weights(layers: int, pieces: Pieces = kept_pieces) -> bytes:

@@ -58,19 +58,19 @@ class Classifier:
         `names`: what the model's classes are, in its own order, for a model that does not say ("LABEL_0"). Raises
         InputError where the model lacks a class of the data, or `names` has another number of classes.
         """
-        own = [name.casefold() for name in names or self.label_names]
-        if len(own) != len(self.label_names) or not {name.casefold() for name in data.label_names} <= set(own):
+        classes = [name.casefold() for name in names or self.label_names]
+        if len(classes) != len(self.label_names) or not {name.casefold() for name in data.label_names} <= set(classes):
             raise InputError(
                 f"{self.spec}: {len(self.label_names)} outputs, classes {', '.join(names or self.label_names)}; "
                 f"{data.name} has {', '.join(data.label_names)}: use a model of this task, or say what its classes are"
             )
-        return tuple(own.index(data.label_names[label].casefold()) for label in data.labels)
+        return tuple(classes.index(data.label_names[label].casefold()) for label in data.labels)
 
     def check_classes(self, data: Dataset | Pictures) -> None:
         """InputError where this model counts its classes otherwise than `data` does. One whose classes are called by
         their numbers does not say what they are, and passes."""
-        own, theirs = ([name.casefold() for name in names] for names in (self.label_names, data.label_names))
-        if own not in (theirs, [str(i) for i in range(len(own))]):
+        classes, theirs = ([name.casefold() for name in names] for names in (self.label_names, data.label_names))
+        if classes not in (theirs, [str(i) for i in range(len(classes))]):
             raise InputError(
                 f"{self.spec} has the classes {some(self.label_names)}; {data.name} has {some(data.label_names)}, in "
                 "this order: use a model that was trained on these classes, counted as the data set counts them"

@@ -44,23 +44,27 @@ class TrainingState:
         """What was kept last, None where nothing was that belongs to this training. Torch's generators go on from where
         they were."""
         try:
-            found: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+            state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, UnpicklingError, zipfile.BadZipFile):
             return None
-        if found.pop("how", None) != self._how:
+        if state.pop("how", None) != self._how:
             return None
-        drawn, on_gpus = found.pop("drawn"), found.pop("drawn_on_gpus")
+        drawn, on_gpus = state.pop("drawn"), state.pop("drawn_on_gpus")
         torch.set_rng_state(drawn)
         if len(on_gpus) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(on_gpus)
-        return found
+        return state
 
     def save(self, **state: Any) -> None:
         """Keep this instead of what was kept before."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
-        own = {"how": self._how, "drawn": torch.get_rng_state(), "drawn_on_gpus": torch.cuda.get_rng_state_all()}
-        torch.save({**state, **own}, part)
+        bookkeeping = {
+            "how": self._how,
+            "drawn": torch.get_rng_state(),
+            "drawn_on_gpus": torch.cuda.get_rng_state_all(),
+        }
+        torch.save({**state, **bookkeeping}, part)
         os.replace(part, self.path)
 
     def drop(self) -> None:

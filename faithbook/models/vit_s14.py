@@ -83,10 +83,10 @@ def weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
 
     timm has query, key and value in one matrix. Raises DataError where something of the encoder is not there.
     """
-    found, tensors = onnx_state(exported, "backbone")
+    state, tensors = onnx_state(exported, "backbone")
     try:
-        found["pos_embed"] = torch.cat([tensors[name] for name in _POSITIONS], dim=1)
-        return _joined({_renamed(name): value for name, value in found.items()})
+        state["pos_embed"] = torch.cat([tensors[name] for name in _POSITIONS], dim=1)
+        return _joined({_renamed(name): value for name, value in state.items()})
     except KeyError as error:
         raise DataError(f"the ONNX file lacks {error}: it is no export of the encoder that is expected") from error
 

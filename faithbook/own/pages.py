@@ -64,9 +64,11 @@ def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
     return frame
 
 
-def accuracy(said: pd.DataFrame) -> str:
+def accuracy(predicted: pd.DataFrame) -> str:
     """The share of correct predictions with its interval, in words."""
-    share = Conditions.of(said.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)).mean()
+    share = Conditions.of(
+        predicted.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)
+    ).mean()
     return f"Accuracy {spoken(share)} (95 % interval)."
 
 
@@ -82,8 +84,8 @@ def explain(
         shared = Perturber(classifier.model, inputs, erase=erase)
         rows = {name: Row(name) for name in methods}
         scores, costs = attributed(rows, classifier.model, inputs, perturber=shared)
-        told = [(name, cost.rows_run, cost.backward_run, cost.seconds) for name, cost in costs.items()]
-        return scores, pd.DataFrame(told, columns=["method", "rows", "backward", "seconds"])
+        timings = [(name, cost.rows_run, cost.backward_run, cost.seconds) for name, cost in costs.items()]
+        return scores, pd.DataFrame(timings, columns=["method", "rows", "backward", "seconds"])
     scores, seconds = {}, {}
     for name in methods:
         began = time.perf_counter()
@@ -129,7 +131,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
     turned = turned.mul([1 if METRICS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
     ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)
-    own = ranked[0].unstack("metric").loc[methods, metrics]
+    rank_of = ranked[0].unstack("metric").loc[methods, metrics]
     rows = {}
     faithful = [name for name in metrics if name in FAITHFULNESS]
     for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
@@ -139,7 +141,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         rows[method] = {name: np.clip(end, 1, len(methods)) for name, end in numbers.ends_of(rank).items()}
     means_of_ranks = pd.DataFrame(rows, index=ENDS).T.rename_axis("method").reset_index()
     means_of_ranks = means_of_ranks.sort_values("estimate", ignore_index=True, kind="stable")
-    return (own.loc[means_of_ranks["method"]] if rows else own), means_of_ranks
+    return (rank_of.loc[means_of_ranks["method"]] if rows else rank_of), means_of_ranks
 
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
@@ -156,7 +158,7 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
         gains = [_mean(cells, metric, method) - _mean(cells, metric, floor) for metric in faithful]
         up = [gain if METRICS[metric] == HIGHER else -gain for metric, gain in zip(faithful, gains, strict=True)]
         answers = [rules.above(gain).answer for gain in up]
-        open_ones = [gain for gain, told in zip(gains, answers, strict=True) if told not in (rules.YES, rules.NO)]
+        open_ones = [gain for gain, answer in zip(gains, answers, strict=True) if answer not in (rules.YES, rules.NO)]
         needed = [to_decide(gain) for gain in open_ones if gain.n]
         half = float(np.median(needed)) if needed else math.nan
         row = {"method": method, "better": answers.count(rules.YES), "worse": answers.count(rules.NO)}
@@ -173,29 +175,32 @@ def to_decide(difference: Estimate) -> float:
     return max(rules.how_many(difference), FEWEST_CLUSTERS) if difference.point else math.inf
 
 
-def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
+def rank_figure(rank_of: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
     """What `ranks` gives as a figure, and in words for its alternative text."""
     fig, (left, right) = plt.subplots(
         1,
         2,
-        figsize=(3.2 + 0.45 * own.shape[1] + 2.6, 0.38 * len(own) + 2.1),
-        width_ratios=(own.shape[1], 5),
+        figsize=(3.2 + 0.45 * rank_of.shape[1] + 2.6, 0.38 * len(rank_of) + 2.1),
+        width_ratios=(rank_of.shape[1], 5),
         sharey=True,
     )
-    cells = own.to_numpy(dtype=float)
-    left.imshow(cells, cmap="Blues_r", vmin=1 - len(own), vmax=len(own), aspect="auto")
+    cells = rank_of.to_numpy(dtype=float)
+    left.imshow(cells, cmap="Blues_r", vmin=1 - len(rank_of), vmax=len(rank_of), aspect="auto")
     for y, x in np.ndindex(*cells.shape):
         text = "–" if np.isnan(cells[y, x]) else f"{cells[y, x]:g}"
         left.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
-    left.set_xticks(range(own.shape[1]), [label(name) for name in own.columns], rotation=60, ha="right")
-    left.set_yticks(range(len(own)), [label(name) for name in own.index])
+    left.set_xticks(range(rank_of.shape[1]), [label(name) for name in rank_of.columns], rotation=60, ha="right")
+    left.set_yticks(range(len(rank_of)), [label(name) for name in rank_of.index])
     left.grid(visible=False)
     figures.dots(right, means, range(len(means)))
     right.set_xlabel("mean rank, 95 % interval")
     right.set_visible(len(means) > 0)
     ends = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
     best = "; ".join(f"{label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in ends)
-    return fig, f"A grid of ranks, {len(own)} methods by {own.shape[1]} metrics. Mean ranks with intervals: {best}."
+    return (
+        fig,
+        f"A grid of ranks, {len(rank_of)} methods by {rank_of.shape[1]} metrics. Mean ranks with intervals: {best}.",
+    )
 
 
 def refusal(attempt: Callable[[], object], hidden: str = "") -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
 from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label, labels, short
-from faithbook.show.plots import Drawn, Layout, beside, dot_plot, line_plot
+from faithbook.show.plots import Drawn, Layout, compared, dot_plot, line_plot
 from faithbook.stats.comparison import Comparison
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
@@ -72,7 +72,7 @@ def limits(both: pd.DataFrame) -> Drawn:
 
 def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
     """Means by method, ours beside the published: one panel a kind of score."""
-    tidy = pd.concat([beside(pairs, kind=kind) for kind, pairs in panels.items()])
+    tidy = pd.concat([compared(pairs, kind=kind) for kind, pairs in panels.items()])
     layout = Layout(panel="kind", series="series", names={method: short_name(method) for method in tidy["row"]})
     return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
 

@@ -305,13 +305,13 @@ def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     seconds (the mean of the twelve means of a model and data set), in the published columns."""
     gap = (errors.ended - errors.exact).abs()
     cells = errors.assign(gap=gap, near=gap < 1e-3).groupby(["width", "bound"])
-    found = cells.gap.agg(absolute_difference_mean="mean", absolute_difference_max="max")
-    found = found.assign(**{"share_within_0.001": cells.near.mean()})
-    found["pearson"] = [part.ended.corr(part.exact) for _, part in cells]
+    gaps = cells.gap.agg(absolute_difference_mean="mean", absolute_difference_max="max")
+    gaps = gaps.assign(**{"share_within_0.001": cells.near.mean()})
+    gaps["pearson"] = [part.ended.corr(part.exact) for _, part in cells]
     seconds = errors[errors.bound == "upper"].groupby(["width", "dataset", "model"]).seconds.mean()
     timed = seconds.groupby("width").mean().rename("value").reset_index()
     timed = timed.assign(bound="both", statistic="seconds_per_input_mean")
-    both = pd.concat([found.reset_index().melt(["width", "bound"], var_name="statistic"), timed])
+    both = pd.concat([gaps.reset_index().melt(["width", "bound"], var_name="statistic"), timed])
     return both.assign(beam_size=both.pop("width").astype(str), comparison="beam_vs_exact")
 
 

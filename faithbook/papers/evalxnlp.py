@@ -90,14 +90,14 @@ def largest_sizes(scores: Array, many: int) -> Marks:
     return chosen
 
 
-def overlap(found: Marks, marked: Marks) -> float:
+def overlap(chosen: Marks, marked: Marks) -> float:
     """Intersection over union of two rationales, in [0, 1]."""
-    return float((found & marked).sum() / (found | marked).sum())
+    return float((chosen & marked).sum() / (chosen | marked).sum())
 
 
-def f1(found: Marks, marked: Marks) -> float:
+def f1(chosen: Marks, marked: Marks) -> float:
     """F1 of two rationales, in [0, 1]."""
-    return float(2 * (found & marked).sum() / (found.sum() + marked.sum()))
+    return float(2 * (chosen & marked).sum() / (chosen.sum() + marked.sum()))
 
 
 def spans(chosen: Marks) -> list[set[int]]:
@@ -110,9 +110,9 @@ def spans(chosen: Marks) -> list[set[int]]:
     return [set(range(start, end)) for start, end in edges.reshape(-1, 2).tolist()]
 
 
-def span_f1(found: Marks, marked: Marks) -> float:
+def span_f1(chosen: Marks, marked: Marks) -> float:
     """ERASER's IOU-F1 of one text: a span hits where its IOU with a marked span is at least one half."""
-    ours, theirs = spans(found), spans(marked)
+    ours, theirs = spans(chosen), spans(marked)
     hits = sum(max((len(p & g) / len(p | g) for g in theirs), default=0) >= 0.5 for p in ours)
     return 2 * hits / (len(ours) + len(theirs))
 
@@ -279,9 +279,9 @@ def as_released(
     drawn = pd.DataFrame(replaced, columns=["soft_ns", "soft_nc"]).rename_axis("text").reset_index()
     drawn = drawn.melt("text", var_name="metric").assign(change=TOGETHER).sort_values("text", kind="stable")
     scored = released_scores(texts, {"soft_nc": ours["soft_nc"].to_numpy()})
-    found = pd.concat([scored, drawn, released_curves(curves)], ignore_index=True)
-    here = [float(ours[row.metric].to_dict()[row.text]) for row in found.itertuples()]
-    return found.assign(here=here, moved=found["value"] - here)
+    released = pd.concat([scored, drawn, released_curves(curves)], ignore_index=True)
+    corrected = [float(ours[row.metric].to_dict()[row.text]) for row in released.itertuples()]
+    return released.assign(here=corrected, moved=released["value"] - corrected)
 
 
 def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:

@@ -225,7 +225,9 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
     return dot_plot(tidy, "what each other choice changes", row="setting", layout=layout)
 
 
-def beside(table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]) -> Drawn:
+def by_images(
+    table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]
+) -> Drawn:
     """SaCo by method as printed and on each kind of images (`colours`); `columns_of`: where the table has a kind's
     estimate and its ends."""
     columns = {"published": ("published",), **{name: columns_of(name) for name in colours}}

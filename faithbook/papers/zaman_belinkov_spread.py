@@ -67,10 +67,10 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
     if len(np.unique(cluster)) < 2:
         raise InputError(f"{len(values)} texts of one cluster: what they share cannot be seen")
     centred = values - values.mean(axis=1, keepdims=True)
-    sums, sizes, own = (np.zeros((len(drawn.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
+    sums, sizes, with_itself = (np.zeros((len(drawn.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
     np.add.at(sums, cluster, centred)
     np.add.at(sizes, cluster, 1.0)
-    np.add.at(own, cluster, (centred**2).mean(axis=1))
+    np.add.at(with_itself, cluster, (centred**2).mean(axis=1))
     itself = (sums**2).mean(axis=1)
 
     def parts(counts: Array) -> tuple[Array, Array]:
@@ -79,13 +79,13 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
         pairs = n**2 - counts**2 @ sizes**2
         products = ((counts @ sums) ** 2).mean(axis=-1) - counts**2 @ itself
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(pairs > 0, products / pairs, np.nan), counts @ own / n
+            return np.where(pairs > 0, products / pairs, np.nan), counts @ with_itself / n
 
     shared, whole = (float(part[0]) for part in parts(np.ones((1, len(sizes)))))
     n = len(values)
     pairs = n**2 - float((sizes**2).sum())
     slope = 2 * (sums @ sums.sum(axis=0) / values.shape[1] - itself - shared * sizes * (n - sizes)) / pairs
-    slope_whole = (own - sizes * whole) / n
+    slope_whole = (with_itself - sizes * whole) / n
     # Near none the root has no slope: there the variance's own standard error says how far it may reach.
     least = math.sqrt(float(drawn.variance(slope)))
     between = math.sqrt(max(shared, 0.0))

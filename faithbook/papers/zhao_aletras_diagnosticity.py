@@ -85,11 +85,11 @@ def completed(variants: pd.DataFrame, *, base: str = "paper") -> pd.DataFrame:
     if base not in (names := variants["variant"].unique()):
         raise unknown("variant", base, sorted(names))
     cell = ["metric", "method"]
-    own = variants[variants["variant"] == base]
-    frames = [own]
+    base_rows = variants[variants["variant"] == base]
+    frames = [base_rows]
     for name, rows in variants[variants["variant"] != base].groupby("variant", sort=False, observed=True):
         has = pd.MultiIndex.from_frame(rows[cell].drop_duplicates())
-        lacking = own[~pd.MultiIndex.from_frame(own[cell]).isin(has)]
+        lacking = base_rows[~pd.MultiIndex.from_frame(base_rows[cell]).isin(has)]
         frames += [rows, lacking.assign(variant=name)]
     return pd.concat(frames, ignore_index=True)
 
@@ -141,13 +141,15 @@ def specifications(
 
     `variants`: those that were measured.
     """
-    own = OWN | {"texts": texts, "precision": precision}
-    found = {tuple(own.values()): ("paper", TIES[own["ties"]])}
+    book_choice = OWN | {"texts": texts, "precision": precision}
+    of_choices = {tuple(book_choice.values()): ("paper", TIES[book_choice["ties"]])}
     for name, choice in EXCHANGED.items():
-        counted_as = [own["ties"], *([_PAIRED_WITH_TIES[name]] if name in _PAIRED_WITH_TIES else [])]
+        counted_as = [book_choice["ties"], *([_PAIRED_WITH_TIES[name]] if name in _PAIRED_WITH_TIES else [])]
         for ties in counted_as if name in variants else []:
-            found.setdefault(tuple((own | choice | {"ties": ties}).values()), (name, TIES[ties]))
-    return found | {tuple((own | {"ties": ties}).values()): ("paper", TIES[ties]) for ties in list(TIES)[1:]}
+            of_choices.setdefault(tuple((book_choice | choice | {"ties": ties}).values()), (name, TIES[ties]))
+    return of_choices | {
+        tuple((book_choice | {"ties": ties}).values()): ("paper", TIES[ties]) for ties in list(TIES)[1:]
+    }
 
 
 READ_AS = ("lengths", "draws", "ties")
@@ -192,10 +194,10 @@ def readings(ratios: Sequence[float]) -> dict[tuple[str, ...], Reading]:
     """From the options chosen (one for each of `READ_AS`) to what is read: the book's own first, each length alone, one
     draw, the other ways to count ties, and one draw with ties as wins, which is the released protocol."""
     five, several, none = "all", "several", "no win"
-    found: dict[tuple[str, ...], Reading] = {(five, several, none): Reading()}
-    found |= {(f"{100 * ratio:g} % alone", several, none): Reading(ratio) for ratio in ratios}
-    found |= {(five, several, ties): Reading(tied=TIES[ties]) for ties in list(TIES)[1:]}
-    return found | {(five, "one", none): Reading(one_draw=True), (five, "one", "wins"): Reading(None, True, 1.0)}
+    by_choice: dict[tuple[str, ...], Reading] = {(five, several, none): Reading()}
+    by_choice |= {(f"{100 * ratio:g} % alone", several, none): Reading(ratio) for ratio in ratios}
+    by_choice |= {(five, several, ties): Reading(tied=TIES[ties]) for ties in list(TIES)[1:]}
+    return by_choice | {(five, "one", none): Reading(one_draw=True), (five, "one", "wins"): Reading(None, True, 1.0)}
 
 
 BEFORE, AFTER, FLIP, SCORE, OUTSIDE, ONE_SIDED = "before", "after", "flip", "score", "outside", "defined on one side"
@@ -217,8 +219,8 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
         base = wins[wins["variant"] == (bases or {}).get(name, "paper")]
         both = wins[wins["variant"] == name].merge(base[[*_INPUT, "value", "win"]], on=_INPUT, suffixes=("", "_base"))
         won, won_base = both["win"], both["win_base"]
-        here, there = won.notna(), won_base.notna()
-        defined = here & there
+        has_won, has_base = won.notna(), won_base.notna()
+        defined = has_won & has_base
         limits = (-np.inf, np.inf) if name.startswith("clip") else (0, 1)
         shown = {
             BEFORE: won_base.where(defined),
@@ -226,7 +228,7 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
             FLIP: (won != won_base).astype(float).where(defined),
             SCORE: both["value"].clip(*limits) - both["value_base"].clip(*limits),
             OUTSIDE: outside_unit(both["value_base"]),
-            ONE_SIDED: (here != there).astype(float),
+            ONE_SIDED: (has_won != has_base).astype(float),
         }
         frames += [both.assign(shows=what, value=values) for what, values in shown.items()]
     return pd.concat(frames, ignore_index=True)[[*_INPUT, "variant", "shows", "value"]]

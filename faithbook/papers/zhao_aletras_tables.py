@@ -47,7 +47,7 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
     for name in names:
         of_set, theirs = shipped[shipped["dataset"] == name], substitutes.get(name, name)
         splits = {split: _split(name, split) for split in SPLITS}
-        with_printed = partial(_beside, printed["value"], theirs)
+        with_printed = partial(_with_printed, printed["value"], theirs)
         row = {"dataset": name, **_of_texts(splits["test"], of_set, with_printed)}
         for split, data in splits.items():
             size = sizes[name, split] = _told_size(of_set, split) if data is None else len(data)
@@ -59,7 +59,7 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
     return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(object).fillna(UNKNOWN), sizes
 
 
-def _beside(printed: pd.Series, of: str, ours: object, metric: str, split: str = "") -> str:
+def _with_printed(printed: pd.Series, of: str, ours: object, metric: str, split: str = "") -> str:
     """Ours with the published value in brackets."""
     return f"{ours} ({printed[of, metric, split]:,.0f})"
 
@@ -85,8 +85,8 @@ def _split(name: str, split: str) -> datasets.Dataset | None:
 def _told_size(of_set: pd.DataFrame, split: str) -> float:
     """A split's size as cards tell it: older ones, from whose data nothing was left out, only how much was read."""
     whole = of_set.get("split_sizes", pd.Series(dtype=object)).dropna()
-    told = [sizes[split] for sizes in whole] or of_set.get(f"{split}_size", whole).tolist() or [np.nan]
-    return float(told[0])
+    sizes_of_split = [sizes[split] for sizes in whole] or of_set.get(f"{split}_size", whole).tolist() or [np.nan]
+    return float(sizes_of_split[0])
 
 
 def _of_texts(test: datasets.Dataset | None, of_set: pd.DataFrame, with_printed: Callable[..., str]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def values(estimate: ArrayLike, *ends: ArrayLike, digits: int = 3) -> list[str]:
     ]
 
 
-def said(fig: Any) -> list[tuple[float, float, str]]:
+def points_in_words(fig: Any) -> list[tuple[float, float, str]]:
     """The points of a figure that is laid out: from its left and its top, as shares of its size, and their texts."""
     points, names = [], dict[Any, dict[float, str]]()
     several = len({ax for ax, *_ in _SAID.get(fig, ())}) > 1
@@ -97,7 +97,7 @@ def _rows(ax: Any) -> dict[float, str]:
 def script(fig: Any, name: str) -> str:
     """What a figure says as the page carries it, as HTML; "" where it says nothing. Raises InputError for more than a
     page takes."""
-    points = said(fig)
+    points = points_in_words(fig)
     if not points:
         return ""
     text = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

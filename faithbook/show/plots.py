@@ -72,7 +72,7 @@ class Layout:
             (ax.axvline if upright else ax.axhline)(at, color="#666666", ls=":", lw=1)
 
 
-def beside(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
+def compared(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
     """Pairs as rows of a plot: what is published, and ours with its interval, as two series; `labels`: the same for all
     (a panel, say)."""
     rows = [
@@ -93,9 +93,9 @@ def stacked(frame: pd.DataFrame, keys: Sequence[str], columns: Mapping[str, Sequ
     return pd.concat(parts)
 
 
-def beside_plot(pairs: Mapping[str, Comparison], x_label: str) -> Drawn:
+def comparison_plot(pairs: Mapping[str, Comparison], x_label: str) -> Drawn:
     """Published values beside ours, one line per pair."""
-    return dot_plot(beside(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
+    return dot_plot(compared(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
 
 
 def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Layout | None = None) -> Drawn:
@@ -202,8 +202,8 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             known = part.dropna(subset=["estimate"])
             if len(frame) > _MOST_SPOKEN and len(known) > 2:
                 known = known.sort_values("estimate").iloc[[0, -1]]
-            said = zip(known[place], hover.values(*(known[end] for end in ENDS), digits=2), strict=True)
-            points = ", ".join(f"{look.word(level)} {value}" for level, value in said)
+            spoken = zip(known[place], hover.values(*(known[end] for end in ENDS), digits=2), strict=True)
+            points = ", ".join(f"{look.word(level)} {value}" for level, value in spoken)
             points = points.replace("nan ", "at any place ")
             of_series.append(f"{look.word(name)}: {points}" if name else points)
         by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))

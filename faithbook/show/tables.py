@@ -144,18 +144,18 @@ def cell(pair: Comparison | None, digits: int = 2) -> str:
         return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
     hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
-    kind, beside = "", ""
+    kind, printed = "", ""
     if not math.isnan(pair.published):
         side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
-        kind, beside = f" pair-{side}", f" ({short(pair.published, digits)}) {_SIGNS[side]}"
-    text = short(interval.estimate, digits) + beside
+        kind, printed = f" pair-{side}", f" ({short(pair.published, digits)}) {_SIGNS[side]}"
+    text = short(interval.estimate, digits) + printed
     return f'<span class="pair{kind}" title="{html.escape(hint)}">{text}</span>'
 
 
 def long_form(rows: Sequence[tuple[Mapping[Any, str], Comparison]]) -> pd.DataFrame:
     """The cells of a table one below the other: their labels, published, estimate with its interval, n, clusters."""
     values = [{"published": one.published, **row_of(one), "clusters": one.ours.clusters} for _, one in rows]
-    return pd.DataFrame([{**labels, **told} for (labels, _), told in zip(rows, values, strict=True)])
+    return pd.DataFrame([{**labels, **values_of_row} for (labels, _), values_of_row in zip(rows, values, strict=True)])
 
 
 def grid(

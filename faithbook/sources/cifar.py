@@ -62,9 +62,9 @@ def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
     """
     archive = fetch(name)
     label_bytes, folder, train, test, named = _ARCHIVES[name]
-    if (told := tuple(read_member(archive, f"{folder}/{named}").decode(errors="replace").split())) != NAMES[name]:
+    if (names := tuple(read_member(archive, f"{folder}/{named}").decode(errors="replace").split())) != NAMES[name]:
         order = f"expected the {len(NAMES[name])} of {name} in their order: {some(NAMES[name])}"
-        raise DataError(f"{archive}: its classes are {some(told) or 'none'}; {order}")
+        raise DataError(f"{archive}: its classes are {some(names) or 'none'}; {order}")
     record = label_bytes + 3 * SIDE * SIDE
     raw = b"".join(read_member(archive, f"{folder}/{file}") for file in (train if part == "train" else [test]))
     if not raw or len(raw) % record:
@@ -101,10 +101,10 @@ def read_few(name: str) -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
     [32, 32, 3], or images of "imagenet" [height, width, 3], each of its own size, of a thousand classes."""
     form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.(png|jpg)")
     with zipfile.ZipFile(fetch(FEW)) as opened:
-        found = [match for match in map(form.fullmatch, sorted(opened.namelist())) if match]
+        matches = [match for match in map(form.fullmatch, sorted(opened.namelist())) if match]
         read = _picture if name == "imagenet" else _of_cifar
-        pixels = tuple(read(opened.read(match.group()), Path(match.group())) for match in found)
-    return pixels, tuple(int(match.group(2)) for match in found)
+        pixels = tuple(read(opened.read(match.group()), Path(match.group())) for match in matches)
+    return pixels, tuple(int(match.group(2)) for match in matches)
 
 
 def folder_of(name: str) -> Path:

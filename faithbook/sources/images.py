@@ -62,7 +62,7 @@ class Pictures(Rows):
     - `images`: arrays [H, W] or [H, W, 3] of bytes, or files to open;
     - `cells`: the planted cells of each, where the reason is known (`planted`), or those of the labelled object
       (`object_scenes`);
-    - `beside`: the cells of another object in the same image.
+    - `others`: the cells of another object in the same image.
     """
 
     columns = ("ids", "images", "labels", "cells", "beside")
@@ -73,7 +73,7 @@ class Pictures(Rows):
     label_names: tuple[str, ...]
     digest: str = ""
     cells: tuple[tuple[int, ...], ...] | None = None
-    beside: tuple[tuple[int, ...], ...] | None = None
+    others: tuple[tuple[int, ...], ...] | None = None
 
     def opened(self) -> list[Image.Image]:
         """The images themselves; DataError for a file that is not an image."""
@@ -242,7 +242,7 @@ def _stamps(split: str, *, objects: int) -> Pictures:
     ids = tuple(scene.id_of(i) for scene, i in rows)
     cells = tuple(scene.cells[i] for scene, i in rows)
     return replace(
-        whole, ids=ids, cells=cells, beside=tuple(scene.cells[1 - i] for scene, i in rows) if objects > 1 else None
+        whole, ids=ids, cells=cells, others=tuple(scene.cells[1 - i] for scene, i in rows) if objects > 1 else None
     )
 
 

@@ -42,12 +42,12 @@ def near_duplicates(texts: Sequence[str], others: Sequence[str], *, threshold: f
     for i, words in enumerate(theirs):
         for word in rarest(words):
             places[word].append(i)
-    found = []
+    near = []
     for i, words in enumerate(ours):
         candidates = {j for word in rarest(words) for j in places.get(word, ())}
         if any(_is_near(words, theirs[j], threshold) for j in candidates):
-            found.append(i)
-    return found
+            near.append(i)
+    return near
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -117,8 +117,8 @@ def nli(snli_at: Path, xnli_at: Path, split: str) -> dict[str, Any]:
         return known_xnli(xnli_at, "test", "en")
     learnt = known_xnli(xnli_at, "dev", "en")
     split_of = split_groups("nli", set(learnt["texts"]), (0.0, DEV_SHARE))
-    own = picked(learnt, [split_of[premise] == split for premise in learnt["texts"]])
-    parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), own] if split == "train" else [own]
+    rest = picked(learnt, [split_of[premise] == split for premise in learnt["texts"]])
+    parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), rest] if split == "train" else [rest]
     return learnt | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
 
 
@@ -136,15 +136,15 @@ def nli_in(xnli_at: Path, split: str, language: str = "en") -> dict[str, Any]:
 
 def known_snli(at: Path, split: str) -> dict[str, Any]:
     """`snli` of the very pairs that are known; of the owners' archive, whose digest is, whatever it holds."""
-    found = snli(at, split)
-    return found if at.suffix == ".zip" else _known(at, f"snli-{split}", found)
+    columns = snli(at, split)
+    return columns if at.suffix == ".zip" else _known(at, f"snli-{split}", columns)
 
 
 def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
     """`xnli` with as many pairs of every class as it is known to have, and from a file of one language the very pairs
     that are known."""
-    found = xnli(at, split, language)
-    counts = Counter(LABELS[label] for label in found["labels"])
+    columns = xnli(at, split, language)
+    counts = Counter(LABELS[label] for label in columns["labels"])
     if counts != dict.fromkeys(LABELS, _PER_CLASS[split]):
         sizes = ", ".join(f"{counts[label]} {label}" for label in LABELS)
         raise DataError(
@@ -152,7 +152,7 @@ def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
             "cut short, or its labels are others: get it again"
         )
     alone, _ = names = _xnli_names(split, language)
-    return _known(at, f"xnli-{split}-{language}", found) if _first_there(at, names) == alone else found
+    return _known(at, f"xnli-{split}-{language}", columns) if _first_there(at, names) == alone else columns
 
 
 def _known(at: Path, name: str, pairs: dict[str, Any]) -> dict[str, Any]:

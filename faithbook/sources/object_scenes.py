@@ -161,11 +161,11 @@ def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
     return mask
 
 
-def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Tensor]:
-    """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `own`.
+def where_it_points(scores: Tensor, cells: Tensor, others: Tensor) -> dict[str, Tensor]:
+    """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `cells`.
 
     - `pointing_game`, `iou`, `auprc`: as in `faithlib.metrics`, with the object's cells as what people marked.
-    - `astray`: 1 where the cell with the highest score is one of the `other` object in the image. Lower is better;
+    - `astray`: 1 where the cell with the highest score is one of the `others` object in the image. Lower is better;
       the share of its cells by chance, 0 where there is no other.
 
     Raises InputError where an image has no cell of its object or one cell is both objects', and what `auprc` raises.
@@ -175,14 +175,16 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
     >>> [round(found[name].item(), 3) for name in ("pointing_game", "astray", "iou")]
     [0.0, 1.0, 0.333]
     """
-    if not bool(own.any(dim=1).all()):
-        raise InputError(f"image {int((~own.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more")
-    if bool((own & other).any()):
+    if not bool(cells.any(dim=1).all()):
+        raise InputError(
+            f"image {int((~cells.any(dim=1)).nonzero()[0])} has no cell of its object: expected one or more"
+        )
+    if bool((cells & others).any()):
         raise InputError("a cell is said to be of both objects: expected it in one of the masks")
     values = {
-        "pointing_game": pointing_game(scores, own),
-        "astray": pointing_game(scores, other).nan_to_num(),
-        "iou": iou(scores, own),
-        "auprc": auprc(scores, own),
+        "pointing_game": pointing_game(scores, cells),
+        "astray": pointing_game(scores, others).nan_to_num(),
+        "iou": iou(scores, cells),
+        "auprc": auprc(scores, cells),
     }
     return {name: value.double() for name, value in values.items()}

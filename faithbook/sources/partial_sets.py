@@ -76,9 +76,9 @@ def _multirc(split: str) -> dict[str, Any]:
     folder = data_folder() / "multirc-docs"
     require("multirc-docs")
     columns = zhao_aletras_sets.multirc(_fetched("multirc-part"), file, folder)
-    if (found := zhao_aletras_sets.documents_digest(columns["texts"])) != digest:
+    if (seen := zhao_aletras_sets.documents_digest(columns["texts"])) != digest:
         raise DataError(
-            f"the documents in {folder} are not those of {file}: digest of their texts {found}, expected {digest}; get "
+            f"the documents in {folder} are not those of {file}: digest of their texts {seen}, expected {digest}; get "
             "them again from where data/sources.toml says"
         )
     return columns

@@ -65,8 +65,8 @@ def erase_words(
     """
     left = [i for i in places if kept[i]]
     if mask is None:
-        found = [word for word, stays in zip(words, kept, strict=True) if stays]
-        return found, label if left else 0, [int(kept[:i].sum()) for i in left]
+        remaining = [word for word, stays in zip(words, kept, strict=True) if stays]
+        return remaining, label if left else 0, [int(kept[:i].sum()) for i in left]
     return [word if stays else mask for word, stays in zip(words, kept, strict=True)], label if left else 0, left
 
 

@@ -45,14 +45,14 @@ def beginnings(n: int, *, seed: int = 0) -> list[Beginning]:
     """
     generator = np.random.default_rng(seed)
     whole = list(product(SUBJECTS, PREPOSITIONS, OTHERS))
-    found = []
+    drawn = []
     for which in generator.permutation(len(whole))[: -(-n // 4)]:
         subject, preposition, other = whole[which]
         for is_plural, other_is_plural in product((False, True), repeat=2):
             text = f"The {_of(subject, is_plural)} {preposition} the {_of(other, other_is_plural)}"
             verbs = (ARE, IS) if is_plural else (IS, ARE)
-            found.append(Beginning(text, *verbs, is_plural != other_is_plural))
-    return found[:n]
+            drawn.append(Beginning(text, *verbs, is_plural != other_is_plural))
+    return drawn[:n]
 
 
 def _of(noun: str, is_plural: bool) -> str:

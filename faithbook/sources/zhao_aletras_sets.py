@@ -88,8 +88,8 @@ def columns(
     **more: Any,
 ) -> dict[str, Any]:
     """A split of a data set, column by column."""
-    own = {"texts": tuple(texts), "labels": tuple(map(int, labels)), "ids": tuple(ids)}
-    return {**own, "label_names": label_names, "max_length": max_length, **more}
+    whole = {"texts": tuple(texts), "labels": tuple(map(int, labels)), "ids": tuple(ids)}
+    return {**whole, "label_names": label_names, "max_length": max_length, **more}
 
 
 def picked(split: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]:
@@ -195,12 +195,12 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
     try:
         with tarfile.open(archive) as opened:
             wanted = [one for one in opened if one.isfile() and Path(one.name).name in names]
-            found = {Path(one.name).name: tar_member(opened, one).decode("utf-8") for one in wanted}
+            documents = {Path(one.name).name: tar_member(opened, one).decode("utf-8") for one in wanted}
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise DataError(f"there is no docs/, and {archive} cannot be read: {error}; get the archive again") from error
-    if lost := names - set(found):
+    if lost := names - set(documents):
         raise DataError(f"{archive} lacks {len(lost)} documents, for example {min(lost)}")
-    return found
+    return documents
 
 
 def documents_digest(texts: Sequence[str]) -> str:

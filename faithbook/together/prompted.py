@@ -63,8 +63,8 @@ def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
         pairs = len(right) * len(wrong)
         return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
 
-    found = both.groupby([*prompt, "metric"], observed=True)[["value", "value_first"]].apply(share)
-    return found.rename("value").reset_index().assign(model=MODEL)
+    preferred = both.groupby([*prompt, "metric"], observed=True)[["value", "value_first"]].apply(share)
+    return preferred.rename("value").reset_index().assign(model=MODEL)
 
 
 def by_method(series: Mapping[str, Mapping[str, Comparison]], *, xlabel: str) -> Drawn:

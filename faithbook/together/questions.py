@@ -42,10 +42,10 @@ class Known:
     asking: tuple[str, ...]
     amounts: tuple[str, ...]
 
-    def beside(self, name: str, direction: Direction, *, by_amount: bool) -> Known:
+    def joined_by(self, name: str, direction: Direction, *, by_amount: bool) -> Known:
         """These and one more, a family of its own; `by_amount`: whether it uses how high scores are.
 
-        >>> BOOK.beside("mine", "lower", by_amount=False).asking[-1]
+        >>> BOOK.joined_by("mine", "lower", by_amount=False).asking[-1]
         'mine'
         """
         return Known(
@@ -122,7 +122,7 @@ def prices_of(measured: Scores, run: pd.DataFrame) -> pd.Series:
     tables, `data/prices.csv` has them.
     """
     if measured.speaks == REFERENCE:
-        prices = published.beside("prices").astype({"rows": float})
+        prices = published.our_table("prices").astype({"rows": float})
         return prices.set_index(["modality", "family"])["rows"]
     alone = run[run["what"].isin(FAMILIES)]
     return (alone["rows_run"] / alone["inputs"]).groupby([alone["modality"], alone["what"]]).mean()

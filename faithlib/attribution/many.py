@@ -207,43 +207,43 @@ def attributed(
     >>> list(why)
     ['other']
     """
-    own, why = unwrapped(model), {} if left_out is None else left_out
+    asked_model, why = unwrapped(model), {} if left_out is None else left_out
     classes: dict[str, Tensor | None] = {PREDICTED: None}
-    classes |= {name: target_classes(given, own, len(inputs)) for name, given in (targets or {}).items()}
+    classes |= {name: target_classes(given, asked_model, len(inputs)) for name, given in (targets or {}).items()}
     methods: dict[Row, Method] = {}
     for name, row in rows.items():
         if shared := {"max_tokens", "perturber"} & set(row.options):
             raise InputError(f"{name}: {shared.pop()} belongs to all rows, not to the options of one")
         with _leaving_out(name, why, passed):
             check_known("target", row.target, classes)
-            methods[row] = checked(row, own, inputs)
-    quiet, count = own, None
+            methods[row] = checked(row, asked_model, inputs)
+    quiet, count = asked_model, None
     if any(method.answers != "floor" for method in methods.values()):
-        quiet = replica(own) if isinstance(own, nn.Module) else own
+        quiet = replica(asked_model) if isinstance(asked_model, nn.Module) else asked_model
         if check and perturber is None:
             count = met(model, quiet, inputs)
             asked = [int(wanted.max()) for wanted in classes.values() if wanted is not None]
             if max(asked, default=0) >= max(count, 2):  # one logit has two classes
                 raise InputError(f"target {max(asked)}: expected classes 0 to {max(count, 2) - 1}")
-    said = {
-        row: row.output or ("logit" if method.blind else default_of(method.outputs, own, followed, count))
+    output_of = {
+        row: row.output or ("logit" if method.blind else default_of(method.outputs, asked_model, followed, count))
         for row, method in methods.items()
     }
-    numbers = list(dict.fromkeys((output, row.target) for row, output in said.items()))
-    job_of = _jobs(methods, {row: numbers.index((said[row], row.target)) for row in methods}, inputs, passed)
-    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
+    numbers = list(dict.fromkeys((output, row.target) for row, output in output_of.items()))
+    job_of = _jobs(methods, {row: numbers.index((output_of[row], row.target)) for row in methods}, inputs, passed)
+    device = next(asked_model.parameters()).device if isinstance(asked_model, nn.Module) else inputs.n_features.device
     for job in job_of.values():
         if deltas is not None and job.name == WITH_DELTA:
             job.delta = torch.full((len(inputs),), torch.nan, device=device)
     explained = [(output, classes[target]) for output, target in numbers]
-    costs, perturbers = Costs(own), Perturbers(quiet, perturber)
-    _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
+    costs, perturbers = Costs(asked_model), Perturbers(quiet, perturber)
+    _run(list(dict.fromkeys(job_of.values())), asked_model, quiet, inputs, explained, max_tokens, perturbers, costs)
     scores = {}
     for name, row in ((name, row) for name, row in rows.items() if row in job_of):
         job = job_of[row]
         with _leaving_out(name, why, passed):
-            found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
-            scores[name] = finite(row.method, found, inputs)
+            row_scores = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
+            scores[name] = finite(row.method, row_scores, inputs)
             if deltas is not None and job.delta is not None:
                 deltas[name] = job.delta
     return scores, costs.by_method()
@@ -287,7 +287,7 @@ def _run(
     """Does all jobs, on a replica of the model: floors, those that look inside, those that erase."""
     for job in jobs:
         if job.method.answers == "floor":
-            job.found = {None: job.method.run(inputs, **job.options)}
+            job.raw = {None: job.method.run(inputs, **job.options)}
     inside = [job for job in jobs if job.method.answers not in ("floor", "features")]
     if inside:
         # A replica's frozen weights make `requires_grad` mean "depends on the input".
@@ -306,7 +306,7 @@ def _run(
     def ask() -> None:
         for job, perturber in asked.items():
             with job.trying(), costs.of_erased(job.name, job.readers, perturbers):
-                job.found = {None: _scores_of_erased(job, inputs, numbers[job.number], perturber)}
+                job.raw = {None: _scores_of_erased(job, inputs, numbers[job.number], perturber)}
 
     with costs.of_joined():
         asked_together(ask, *asked.values())

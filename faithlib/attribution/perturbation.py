@@ -42,9 +42,9 @@ def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) ->
     >>> torch.equal(random(texts), random(texts)), random(texts).shape
     (True, torch.Size([1, 4]))
     """
-    own = DISTRIBUTIONS[not isinstance(inputs, TextInputs)] if distribution is None else distribution
-    check_known("distribution", own, DISTRIBUTIONS)
-    draw = torch.randn if own == "gaussian" else torch.rand
+    chosen = DISTRIBUTIONS[not isinstance(inputs, TextInputs)] if distribution is None else distribution
+    check_known("distribution", chosen, DISTRIBUTIONS)
+    draw = torch.randn if chosen == "gaussian" else torch.rand
     scores = torch.zeros_like(uniform(inputs))
     sizes = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [scores.shape[1]] * len(scores)
     for row, key, size in zip(scores, inputs.keys(), sizes, strict=True):
@@ -173,19 +173,19 @@ class Answers:
         self.perturber = perturber
         self.present = perturber.inputs.feature_mask
         self.keys = perturber.inputs.keys()
-        own = None if target is None else target.to(perturber.device)
-        self.target = settled_classes(perturber.logits_full, own, output)
+        classes = None if target is None else target.to(perturber.device)
+        self.target = settled_classes(perturber.logits_full, classes, output)
         self.output = output
 
-    def __call__(self, keep: Tensor, own: Tensor | None = None) -> Tensor:
-        """F [B, S] with the features of `keep` [B, S, F] left in place, where `own` [B, S] says that the input has such
-        a copy (default: everywhere). It is 0 at the places that are there for longer inputs only."""
+    def __call__(self, keep: Tensor, real: Tensor | None = None) -> Tensor:
+        """F [B, S] with the features of `keep` [B, S, F] left in place, where `real` [B, S] says that the input has
+        such a copy (default: everywhere). It is 0 at the places that are there for longer inputs only."""
         device = self.present.device
-        own = torch.ones(keep.shape[:2], dtype=torch.bool, device=device) if own is None else own.to(device)
-        index = own.nonzero()[:, 0]
-        logits = self.perturber.logit_rows(index, keep.to(own.device)[own])
-        values = logits.new_zeros(own.shape, dtype=torch.float32)
-        values[own] = read(logits, self.target[index], self.output).float()
+        real = torch.ones(keep.shape[:2], dtype=torch.bool, device=device) if real is None else real.to(device)
+        index = real.nonzero()[:, 0]
+        logits = self.perturber.logit_rows(index, keep.to(real.device)[real])
+        values = logits.new_zeros(real.shape, dtype=torch.float32)
+        values[real] = read(logits, self.target[index], self.output).float()
         return values
 
 
@@ -281,7 +281,7 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     for some in orders.to(total.device).split(max(1, _MOST_MASK_BYTES // (n_inputs * (n + 1) * n)), dim=1):
         place = some.argsort(dim=2)
         before = place[:, :, None, :] < torch.arange(n + 1, device=total.device)[:, None]
-        own = steps[:, None, :].expand(-1, some.shape[1], -1)
-        values = answers(before.flatten(1, 2), own.flatten(1)).double().unflatten(1, before.shape[1:3])
+        asked = steps[:, None, :].expand(-1, some.shape[1], -1)
+        values = answers(before.flatten(1, 2), asked.flatten(1)).double().unflatten(1, before.shape[1:3])
         total.scatter_add_(1, some.flatten(1), values.diff(dim=2).flatten(1))
     return (total / n_samples).float()

@@ -47,9 +47,9 @@ class Method:
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
-        own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        keywords = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
         extra = {"features": ["erase", "perturber", "unit"], "floor": [], "patches": ["max_tokens", "upsample"]}
-        return (*own, *extra.get(self.answers, ["max_tokens"]))
+        return (*keywords, *extra.get(self.answers, ["max_tokens"]))
 
 
 METHODS: dict[str, Method] = {
@@ -124,8 +124,8 @@ class Row:
     @property
     def name(self) -> str:
         """The row in words, different for different rows."""
-        said = (self.method, self.aggregation, self.output, self.target, self.pool)
-        return " ".join([*filter(None, said), *in_words(self.options)])
+        parts = (self.method, self.aggregation, self.output, self.target, self.pool)
+        return " ".join([*filter(None, parts), *in_words(self.options)])
 
 
 def in_words(options: Mapping[str, Any]) -> list[str]:
@@ -183,19 +183,19 @@ def method_of(name: str, inputs: Inputs) -> Method:
     """
     if type(inputs) not in KIND_OF:
         raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs")
-    own = _BY_KIND[KIND_OF[type(inputs)]]
-    if name in own:
-        return own[name]
+    of_kind = _BY_KIND[KIND_OF[type(inputs)]]
+    if name in of_kind:
+        return of_kind[name]
     if isinstance(inputs, WordInputs) and name in METHODS:
         raise ModelError(
-            f"{name} looks into a model that reads tokens: of a function of texts only {', '.join(own)} know enough"
+            f"{name} looks into a model that reads tokens: of a function of texts only {', '.join(of_kind)} know enough"
         )
     if other := [kind for kind in ("text", "image") if name in _BY_KIND[kind]]:
         raise UnknownNameError(
             f"method {name!r} explains {other[0]}s, not {type(inputs).__name__}: known for these: "
-            f"{', '.join(sorted(own))}"
+            f"{', '.join(sorted(of_kind))}"
         )
-    raise unknown("method", name, own)
+    raise unknown("method", name, of_kind)
 
 
 def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:

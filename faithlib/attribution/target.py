@@ -111,8 +111,8 @@ class Chunk:
 
     def _finite(self, value: Tensor, rows: Tensor) -> Tensor:
         if bool((broken := ~value.isfinite()).any()):
-            told = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
-            raise NotFiniteError(f"{told} {rows[broken].unique()[:5].tolist()}: check its weights and its precision")
+            message = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
+            raise NotFiniteError(f"{message} {rows[broken].unique()[:5].tolist()}: check its weights and its precision")
         return value
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:

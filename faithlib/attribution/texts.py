@@ -53,7 +53,7 @@ class Job:
     """One run of a method about one of the numbers to explain.
 
     `pool`: of images, whose maps are pooled as they come. `readers`: how many aggregations and poolings are read off
-    it, for the account of costs. `found`, when done: by aggregation (None where there is no D) the scores of positions
+    it, for the account of costs. `raw`, when done: by aggregation (None where there is no D) the scores of positions
     [B, L], or of features [B, F]. `delta` [B], where it is wanted: by how much a method's scores miss their sum (NaN of
     one that states none). `passed`: errors that fail this job and no other.
 
@@ -74,7 +74,7 @@ class Job:
     aggregations: set[str | None] = field(default_factory=set)
     readers: int = 0
     delta: Tensor | None = None
-    found: dict[str | None, Tensor] = field(default_factory=dict)
+    raw: dict[str | None, Tensor] = field(default_factory=dict)
     failed: Exception | None = None
 
     @contextmanager
@@ -89,11 +89,11 @@ class Job:
         """What one row of a table reads: [B, F]; raises what has failed."""
         if self.failed is not None:
             raise self.failed
-        found = self.found[aggregation]
+        raw = self.raw[aggregation]
         erases = self.method.answers == "features"
         if not isinstance(inputs, TextInputs) or (erases and erased_inputs(inputs, self.options) is inputs):
-            return found
-        return pooled(found, inputs.feature_of.to(found.device), inputs.feature_mask.to(found.device), pool)
+            return raw
+        return pooled(raw, inputs.feature_of.to(raw.device), inputs.feature_mask.to(raw.device), pool)
 
 
 def run_on_texts(
@@ -113,11 +113,11 @@ def run_on_texts(
     torch.Size([1, 2])
     """
     for job in jobs:
-        job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
+        job.raw = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
     launch = pace_of(backend.model, backend.device).launch
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     for job, chunk, answer in answers(jobs, partial(chunks, backend, max_tokens=most, launch=launch), numbers, costs):
-        for aggregation, positions in job.found.items():
+        for aggregation, positions in job.raw.items():
             answered = answer if aggregation is None else AGGREGATIONS[aggregation](answer)
             positions[chunk.rows, : chunk.length] = answered
 
@@ -203,13 +203,13 @@ def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[
             yield
         except Exception as error:
             if is_out_of_memory(error) and not isinstance(error, FaithlibError):
-                told = f"{name} ran out of memory: give a smaller max_tokens, the positions of one forward"
-                raise OutOfMemoryError(told) from error
+                message = f"{name} ran out of memory: give a smaller max_tokens, the positions of one forward"
+                raise OutOfMemoryError(message) from error
             if isinstance(error, FaithlibError) or type(error).__module__.split(".")[0] not in _OF_LIBRARIES:
                 raise
-            told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            message = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             raise ModelError(
-                f"{name} does not work on this {type(model).__name__}: {told}. Methods that work: {ERASING_METHODS}"
+                f"{name} does not work on this {type(model).__name__}: {message}. Methods that work: {ERASING_METHODS}"
             ) from error
 
 
@@ -228,5 +228,7 @@ def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.M
         return
     share = float((answer[where] == 0).float().mean())
     if share > _SHARE_OF_ZEROS:
-        told = f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
-        note(name, told + "take float32 or bfloat16")
+        message = (
+            f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
+        )
+        note(name, message + "take float32 or bfloat16")

@@ -171,11 +171,11 @@ def run_on_images(
     for job in jobs:
         options[job] = job.options.pop("upsample", "bilinear")
         check_known("upsample", options[job], ("bilinear", "nearest"))
-        job.found = {None: torch.zeros(feature_mask.shape, device=backend.device)}
+        job.raw = {None: torch.zeros(feature_mask.shape, device=backend.device)}
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     chunked = partial(chunks, backend, max_tokens=most, kind=ImageChunk)
     for job, chunk, answer in answers(jobs, chunked, numbers, costs):
-        scores, is_map = job.found[None], job.method.answers == "patches"
+        scores, is_map = job.raw[None], job.method.answers == "patches"
         if is_map and one_to_one:
             scores[chunk.rows[:, None], patches] = answer
         else:

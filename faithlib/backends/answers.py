@@ -81,10 +81,10 @@ def instead(model: Any) -> str:
     'expected logits [R, C], a row for each input'
     """
     name = type(model).__name__
-    found = next((what for ending, what in _INSTEAD.items() if name.endswith(ending)), None)
-    if found is None and name.endswith("Model") and hasattr(model, "config"):
+    advice = next((what for ending, what in _INSTEAD.items() if name.endswith(ending)), None)
+    if advice is None and name.endswith("Model") and hasattr(model, "config"):
         return f"it has no head; {_SEQUENCE}"
-    return found or "expected logits [R, C], a row for each input"
+    return advice or "expected logits [R, C], a row for each input"
 
 
 def named(model: Any) -> str:

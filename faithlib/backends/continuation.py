@@ -106,10 +106,13 @@ class Continuation(Prompt):
         follows = []
         for b, text in enumerate(texts):
             given = self.continuation if continuations is None else continuations[b]
-            filled, own = self._filled(text).text, made.input_ids[b, : made.lengths[b]]
-            self._check_end(filled, int(own[-1]))
+            filled, prompt_ids = self._filled(text).text, made.input_ids[b, : made.lengths[b]]
+            self._check_end(filled, int(prompt_ids[-1]))
             asked = [given] if self.against is None else [given, self.against]
-            ids = [self._answer(own) if one is None else self._ids_after(filled, one, "continuation") for one in asked]
+            ids = [
+                self._answer(prompt_ids) if one is None else self._ids_after(filled, one, "continuation")
+                for one in asked
+            ]
             texts_asked = [one or self._text(tokens) for one, tokens in zip(asked, ids, strict=True)]
             check_apart(ids, texts_asked, "continuations")
             follows.append(ids)
@@ -175,8 +178,8 @@ class Continuation(Prompt):
         """The tokens that end an answer, by the tokenizer and the model."""
         model = inside(self.model)
         sources = (self.tokenizer, self.config, getattr(model, "generation_config", None))
-        found = [getattr(one, "eos_token_id", None) for one in sources]
-        return {end for one in found for end in (one if isinstance(one, list) else [one])}
+        ids = [getattr(one, "eos_token_id", None) for one in sources]
+        return {end for one in ids for end in (one if isinstance(one, list) else [one])}
 
     def _check_end(self, filled: str, last: int) -> None:
         if last != self.tokenizer(filled, add_special_tokens=False)["input_ids"][-1]:

@@ -88,10 +88,10 @@ def failure(model: Any, error: Exception) -> str:
     >>> failure(nn.Linear(1, 1), AssertionError())
     'AssertionError'
     """
-    told = f"{type(error).__name__}: {error}".removesuffix(": ")
+    message = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(model, nn.Module) and is_quantised(model):
-        told += " (quantised weights: in 4 bits some widths cannot be unpacked; load it in 8 bits or unquantised)"
-    return told
+        message += " (quantised weights: in 4 bits some widths cannot be unpacked; load it in 8 bits or unquantised)"
+    return message
 
 
 def scales_by_batch(model: nn.Module) -> bool:
@@ -130,8 +130,8 @@ def label_names(model: Any) -> tuple[str, ...]:
         return tuple(label.strip() for label in labels)
     names = getattr(getattr(inside(model), "config", None), "id2label", None)
     by_class = {int(i): name for i, name in names.items()} if isinstance(names, Mapping) else {}
-    own = tuple(by_class.get(i, f"class {i}") for i in range(max(by_class, default=-1) + 1))
-    return (f"not {own[0]}", *own) if len(own) == 1 and stated(inside(model)) != "value" else own
+    classes = tuple(by_class.get(i, f"class {i}") for i in range(max(by_class, default=-1) + 1))
+    return (f"not {classes[0]}", *classes) if len(classes) == 1 and stated(inside(model)) != "value" else classes
 
 
 def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
@@ -178,8 +178,8 @@ def _index(name: str, model: Any) -> int:
             f"target {name!r}: this {what} has no names of classes (config.id2label); expected 'predicted', a class "
             "index counted from 0, or one per input"
         )
-    exact = [i for i, own in enumerate(names) if own == name]
-    places = exact or [i for i, own in enumerate(names) if str(own).casefold() == name.casefold()]
+    exact = [i for i, class_name in enumerate(names) if class_name == name]
+    places = exact or [i for i, class_name in enumerate(names) if str(class_name).casefold() == name.casefold()]
     if len(places) > 1:
         raise InputError(f"target {name!r}: the name of classes {', '.join(map(str, places))}; give an index")
     if not places:
@@ -204,11 +204,11 @@ def check_tables(base: nn.Module, inputs: TextInputs) -> None:
     """
     name = type(base).__name__
     ids, types = inputs.input_ids, inputs.token_type_ids
-    own = "the texts were cut by another model's tokenizer; take the model's own"
-    _check(ids, _rows(base), "token id", f"this {name} has ids", own)
+    advice = "the texts were cut by another model's tokenizer; take the model's own"
+    _check(ids, _rows(base), "token id", f"this {name} has ids", advice)
     tables = {path.rpartition(".")[2]: part for path, part in base.named_modules() if isinstance(part, nn.Embedding)}
     if types is not None and (table := tables.get("token_type_embeddings")) is not None:
-        _check(types, table.num_embeddings, "token type", f"this {name} has types", own)
+        _check(types, table.num_embeddings, "token type", f"this {name} has types", advice)
     most, longest = places_of(base), int(inputs.lengths.max())
     if most is not None and longest > most:
         raise InputError(
@@ -262,14 +262,16 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
     config = getattr(model, "config", None)
     if config is not None and hasattr(config, "get_text_config"):
         config = config.get_text_config()
-    found = []
+    faults = []
     for name in _SPECIAL:
-        own, said = (getattr(one, f"{name}_token_id", None) for one in (tokenizer, config))
-        said = said if isinstance(said, list) else [said]
-        if own is not None and said != [None] and own not in said:
-            found.append(f"its {name} token has the id {own}, and the model says {', '.join(map(str, said))}")
+        of_tokenizer, of_model = (getattr(one, f"{name}_token_id", None) for one in (tokenizer, config))
+        of_model = of_model if isinstance(of_model, list) else [of_model]
+        if of_tokenizer is not None and of_model != [None] and of_tokenizer not in of_model:
+            faults.append(
+                f"its {name} token has the id {of_tokenizer}, and the model says {', '.join(map(str, of_model))}"
+            )
     size, count = getattr(config, "vocab_size", None), len(tokenizer) if hasattr(tokenizer, "__len__") else None
     if isinstance(size, int) and count is not None and size - count > _MOST_WITHOUT_TOKEN:
-        found.append(f"it has {count} tokens, and the model ids for {size}")
-    if found:
-        note("tokenizer", f"{'; '.join(found)}: is this the model's own tokenizer?")
+        faults.append(f"it has {count} tokens, and the model ids for {size}")
+    if faults:
+        note("tokenizer", f"{'; '.join(faults)}: is this the model's own tokenizer?")

@@ -200,19 +200,19 @@ def family_of(model: Any) -> Family:
     >>> family_of(DistilBertForSequenceClassification(config)).acts_on
     'the embedding output: words, positions and token types, after LayerNorm'
     """
-    found = _family(model, base_of(model))
-    assert found is not None
+    family = _family(model, base_of(model))
+    assert family is not None
     pools = getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean"
-    return replace(found, reads="") if pools else found
+    return replace(family, reads="") if pools else family
 
 
 def _family(model: Any, base: nn.Module) -> Family | None:
-    said = getattr(model, "family", None)
-    if isinstance(said, Family):
-        return said
+    declared = getattr(model, "family", None)
+    if isinstance(declared, Family):
+        return declared
     kind = getattr(getattr(base, "config", None), "model_type", "")
     known = ((name, family) for name, family in (("embeddings", _ENCODER), ("embed_tokens", _DECODER)))
     by_part = next((family for name, family in known if isinstance(getattr(base, name, None), nn.Module)), None)
-    found = _FAMILIES.get(kind, by_part)
+    match = _FAMILIES.get(kind, by_part)
     # A prompt is asked by ids alone.
-    return None if isinstance(model, Prompt) and found is not None and not found.by_ids else found
+    return None if isinstance(model, Prompt) and match is not None and not match.by_ids else match

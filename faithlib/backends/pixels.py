@@ -271,7 +271,7 @@ _WITHOUT_TOKENS: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
 class VisionBackend:
     """A classifier and the images it sees. Embeddings are the `tokens` that enter the first block of a vision
-    transformer; another model has none that can be reached. `own`: the user's model, of which `model` is a replica.
+    transformer; another model has none that can be reached. `users`: the user's model, of which `model` is a replica.
 
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
@@ -279,11 +279,11 @@ class VisionBackend:
     (tensor([[1., 1.]]), False)
     """
 
-    def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs, own: Any = None) -> None:
+    def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs, users: Any = None) -> None:
         if not callable(model):
             raise ModelError(f"{type(model).__name__} cannot be called: expected a classifier of pixels [R, C, H, W]")
         self.model: Any = model
-        self._own: Any = model if own is None else own
+        self._users: Any = model if users is None else users
         first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
         self.device = inputs.pixels.device if first is None else first.device
         self.dtype = inputs.pixels.dtype if first is None else first.dtype
@@ -300,12 +300,12 @@ class VisionBackend:
     @property
     def has_tokens(self) -> bool:
         """Whether something can be done with this model's tokens."""
-        return self.tokens is not None and not _without_tokens(self._own)
+        return self.tokens is not None and not _without_tokens(self._users)
 
     @property
     def reached(self) -> HuggingFaceTokens:
         """The tokens; ModelError for a model without."""
-        if why := _without_tokens(self._own):
+        if why := _without_tokens(self._users):
             raise ModelError(f"the tokens of this {_name(self.model)} are left alone: {why}; what works: {ERASING}")
         if self.tokens is None:
             raise ModelError(
@@ -335,16 +335,16 @@ class VisionBackend:
             of_torch = type(error) in (TypeError, ValueError, AssertionError, RuntimeError)  # not the model's own
             if not of_torch or is_out_of_memory(error):
                 raise
-            told = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
-            raise ModelError(f"{told}; expected a classifier of pixels of this size") from error
+            message = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
+            raise ModelError(f"{message}; expected a classifier of pixels of this size") from error
         if not isinstance(model, nn.Module):
             answer = torch.as_tensor(getattr(answer, "logits", answer))
         return logits_of(answer, len(pixels), model).to(self.device)
 
     def forget_tokens(self, why: str) -> None:
         """Only pixels of this model are left, here and elsewhere; "" takes that back."""
-        if isinstance(self._own, nn.Module):
-            _WITHOUT_TOKENS[self._own] = why
+        if isinstance(self._users, nn.Module):
+            _WITHOUT_TOKENS[self._users] = why
 
     def patch_features(self) -> Tensor | None:
         """The feature that each of the model's patches shows [P], row by row; None where one shows several, or images

@@ -178,11 +178,11 @@ class Prompt(nn.Module):
             raise InputError(f"got {item!r}: expected a mapping from the slots {', '.join(self.slots)} to texts")
         texts = readable([item[name] for name in self.slots] if isinstance(item, Mapping) else [item])
         text, spans, rest = "", [], self.template
-        for name, own in zip(self.slots, texts, strict=True):
+        for name, filling in zip(self.slots, texts, strict=True):
             before, _, rest = rest.partition(f"{{{name}}}")
             text += before
-            spans.append((len(text), len(text) + len(own)))
-            text += own
+            spans.append((len(text), len(text) + len(filling)))
+            text += filling
         return Filled(text + rest, tuple(spans))
 
     def _ids_after(self, before: str, text: str, what: str) -> list[int]:
@@ -275,8 +275,8 @@ def _written(template: Template, tokenizer: Any) -> str:
     try:
         return str(tokenizer.apply_chat_template(list(template), tokenize=False, add_generation_prompt=True))
     except Exception as error:  # of the template itself, which is a program and raises what it likes
-        told = f"the chat template makes nothing of {template!r} ({type(error).__name__}: {error})"
-        raise InputError(f"{told}: expected messages such as [{{'role': 'user', 'content': '{{text}}'}}]") from error
+        message = f"the chat template makes nothing of {template!r} ({type(error).__name__}: {error})"
+        raise InputError(f"{message}: expected messages such as [{{'role': 'user', 'content': '{{text}}'}}]") from error
 
 
 def _beginning_once(template: str, tokenizer: Any) -> str:
@@ -309,8 +309,8 @@ def stacked(continuations: Sequence[Sequence[Sequence[int]]]) -> Tensor:
     >>> stacked([[[5, 7], [6]]]).tolist()
     [[[5, 7], [6, -1]]]
     """
-    longest = max(len(ids) for own in continuations for ids in own)
-    return torch.tensor([[[*ids, *[-1] * (longest - len(ids))] for ids in own] for own in continuations])
+    longest = max(len(ids) for of_input in continuations for ids in of_input)
+    return torch.tensor([[[*ids, *[-1] * (longest - len(ids))] for ids in of_input] for of_input in continuations])
 
 
 def forwards(follows: Tensor) -> tuple[Tensor, ...]:

@@ -54,8 +54,8 @@ def replica(model: nn.Module) -> Any:
         made = copy.deepcopy(model, shared).eval()
     for module in made.modules():
         # A compiled forward of the module's own would run the model itself and not this copy.
-        own = getattr(vars(module).get("forward"), "_torchdynamo_orig_callable", None)
-        if getattr(own, "__func__", None) is type(module).forward:
+        wrapped = getattr(vars(module).get("forward"), "_torchdynamo_orig_callable", None)
+        if getattr(wrapped, "__func__", None) is type(module).forward:
             del module.forward
     _REPLICAS.add(made)
     return made
@@ -81,7 +81,7 @@ def handing(part: object, what: Any) -> Iterator[None]:
 
 
 class Slot(nn.Module):
-    """Replaces the module `own` and does what it does, but answers with a given tensor inside `answering`.
+    """Replaces the module `original` and does what it does, but answers with a given tensor inside `answering`.
 
     >>> slot = Slot(nn.Identity())
     >>> with slot.answering(torch.tensor(2.0)):
@@ -91,16 +91,16 @@ class Slot(nn.Module):
     tensor(1.)
     """
 
-    def __init__(self, own: nn.Module) -> None:
+    def __init__(self, original: nn.Module) -> None:
         super().__init__()
-        self.own = own
-        self.training = own.training
+        self.original = original
+        self.training = original.training
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         """The tensor given by the thread that asks, or what the module itself answers."""
         answer = HANDED.get().get(self)
         if answer is None:
-            return self.own(*arguments, **named)
+            return self.original(*arguments, **named)
         answer[1] = True
         return answer[0]
 
@@ -113,7 +113,7 @@ class Slot(nn.Module):
             yield
         if not answer[1]:
             raise ModelError(
-                f"the forward pass went around the model's own {type(self.own).__name__}: expected a model whose "
+                f"the forward pass went around the model's own {type(self.original).__name__}: expected a model whose "
                 "modules are called where they are registered, without a forward patched in from elsewhere"
             )
 
@@ -128,7 +128,7 @@ def slot_at(parent: nn.Module, name: str) -> Slot:
     """
     path, _, last = name.rpartition(".")
     holder = parent.get_submodule(path)
-    own = holder.get_submodule(last)
-    slot = own if isinstance(own, Slot) else Slot(own)
+    original = holder.get_submodule(last)
+    slot = original if isinstance(original, Slot) else Slot(original)
     setattr(holder, last, slot)
     return slot

@@ -63,8 +63,8 @@ class TextBackend:
     @property
     def embedding_module(self) -> Any:
         """The module that embeds token ids."""
-        found = self.base.get_submodule(self.family.tokens or self.family.point or "embeddings")
-        return found.own if isinstance(found, Slot) else found
+        module = self.base.get_submodule(self.family.tokens or self.family.point or "embeddings")
+        return module.own if isinstance(module, Slot) else module
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """The embedding output [R, L, D] of any ids [R, L]."""
@@ -141,14 +141,14 @@ class TextBackend:
     @cached_property
     def _own_distributions(self) -> Tensor:
         """The next token's distribution [B, V] after each unperturbed input, one by one."""
-        found = []
+        distributions = []
         with torch.no_grad():
             for b, length in enumerate(self.lengths.tolist()):
                 row = torch.tensor([b], device=self.device)
                 embeddings = self.embeddings(row, length=length)
                 mask = torch.ones(embeddings.shape[:2], dtype=torch.bool, device=self.device)
-                found.append(self._numbers(embeddings, row, mask, 0).float().softmax(dim=-1))
-        return torch.cat(found)
+                distributions.append(self._numbers(embeddings, row, mask, 0).float().softmax(dim=-1))
+        return torch.cat(distributions)
 
     def _numbers(
         self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int, types: Tensor | None = None, **given: Tensor

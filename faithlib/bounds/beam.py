@@ -81,14 +81,14 @@ def adaptive_bounds(
     if change < 0 or most < first:
         raise InputError(f"change {change}, first {first}, most {most}: expected change >= 0 and first <= most")
     search = _Search(score, first, candidates, tolerance, limits)
-    found = search.run()
+    bounds = search.run()
     while 2 * search.width <= most and len(search.searched):
         search = _Search(score, 2 * search.width, candidates, tolerance, limits, narrower=search)
         wider = search.run()
-        moved = torch.maximum(found.lower - wider.lower, wider.upper - found.upper).cpu().numpy() > change
+        moved = torch.maximum(bounds.lower - wider.lower, wider.upper - bounds.upper).cpu().numpy() > change
         search.searched = search.searched[moved[search.searched]]
-        found = wider
-    return found
+        bounds = wider
+    return bounds
 
 
 def most_rows(n: int, *, width: int = 3) -> int:

@@ -103,9 +103,9 @@ class Lattice:
 
     def __init__(self, score: Perturber | SetFunction) -> None:
         self.score, self.present = score, score.feature_mask
-        self.here = self.present.cpu().numpy()
-        self.inputs, self.features = self.here.shape
-        self.sizes = self.here.sum(axis=1)
+        self.is_present = self.present.cpu().numpy()
+        self.inputs, self.features = self.is_present.shape
+        self.sizes = self.is_present.sum(axis=1)
         if not self.sizes.all():
             raise InputError(f"input {int(self.sizes.argmin())} has no features: nothing can be removed")
         self.full = score.full.double().cpu().numpy()
@@ -113,7 +113,7 @@ class Lattice:
         # sets collide with a probability of 3e-8.
         words = np.random.default_rng(0).integers(2**63, size=self.features + self.inputs, dtype=np.uint64)
         self.word_of_feature, self.word_of_input = words[: self.features], words[self.features :]
-        nothing = np.packbits(np.zeros_like(self.here), axis=1)
+        nothing = np.packbits(np.zeros_like(self.is_present), axis=1)
         self.layers = [Layer(np.arange(self.inputs), self.word_of_input, nothing, self.full)]
         self.layers[0].best[:] = 0.0
 
@@ -148,7 +148,7 @@ class Lattice:
     def orders(self) -> Numbers:
         """The orders [2 B, F] of the cheapest paths, -1 beyond: first the upper end of every input, then the lower."""
         end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
-        key = self.keys(owner, self.here[owner])
+        key = self.keys(owner, self.is_present[owner])
         orders = np.full((len(owner), self.features), -1, dtype=np.int64)
         for size in range(len(self.layers) - 1, 0, -1):
             on = self.sizes[owner] >= size
@@ -160,7 +160,7 @@ class Lattice:
     def bounds(self, total: Array, orders: Numbers, certified: Array, width: Numbers) -> Bounds:
         """What paths with the sums `total` [2, B] and their orders [2 B, F] say about AOPC; no path has a sum below
         `certified` [2, B]."""
-        found = {
+        columns = {
             "lower": self.full + total[1] / self.sizes,
             "upper": self.full - total[0] / self.sizes,
             "lower_order": orders[self.inputs :],
@@ -170,4 +170,4 @@ class Lattice:
             "certified_lower": self.full + certified[1] / self.sizes,
             "certified_upper": self.full - certified[0] / self.sizes,
         }
-        return Bounds(**{name: torch.as_tensor(values, device=self.present.device) for name, values in found.items()})
+        return Bounds(**{name: torch.as_tensor(values, device=self.present.device) for name, values in columns.items()})

@@ -41,16 +41,16 @@ def check_pixels(inputs: ImageInputs, model: Any) -> None:
     Traceback (most recent call last):
     faithlib.errors.InputError: images have 1 channel(s), this SimpleNamespace takes 3: repeat the one of grayscale ...
     """
-    channels, own, name = inputs.pixels.shape[1], _channels(model), type(model).__name__
-    if own and channels != own:
+    channels, takes, name = inputs.pixels.shape[1], _channels(model), type(model).__name__
+    if takes and channels != takes:
         raise InputError(
-            f"images have {channels} channel(s), this {name} takes {own}: repeat the one of grayscale images, "
+            f"images have {channels} channel(s), this {name} takes {takes}: repeat the one of grayscale images, "
             "pixels.expand(-1, 3, -1, -1), or give PIL images"
         )
     mean = (getattr(model, "pretrained_cfg", None) or {}).get("mean", (0,))
     if any(mean) and bool(((inputs.pixels >= 0) & (inputs.pixels <= 1)).all()):
-        told = f"all pixels are between 0 and 1, and this {name} was trained on normalised ones (mean {mean})"
-        warnings.warn(f"{told}: give PIL images, or normalise as its data config says", stacklevel=4)
+        message = f"all pixels are between 0 and 1, and this {name} was trained on normalised ones (mean {mean})"
+        warnings.warn(f"{message}: give PIL images, or normalise as its data config says", stacklevel=4)
 
 
 def _channels(model: Any) -> int | None:
@@ -88,8 +88,8 @@ def inputs_of_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
     if not isinstance(patch, int | None):
         raise InputError(f"unit {patch!r}: of images expected the side of a square patch in pixels")
     cut_by = getattr(model, "patch_embed", None) or getattr(model, "config", None)
-    own = getattr(cut_by, "patch_size", None) or _PATCH
-    side: int = own if isinstance(own, int) else max(own)
+    patch_size = getattr(cut_by, "patch_size", None) or _PATCH
+    side: int = patch_size if isinstance(patch_size, int) else max(patch_size)
     return ImageInputs.from_pixels(pixels, patch=side if patch is None else patch)
 
 

@@ -50,8 +50,8 @@ def distance_scores(
         )
 
     def distance(similarity: Tensor) -> Tensor:
-        own = (1 - similarity).clamp(min=0)
-        return own if variant == "paper" else 2**0.5 * own.square()
+        distances = (1 - similarity).clamp(min=0)
+        return distances if variant == "paper" else 2**0.5 * distances.square()
 
     def of(verb: str) -> Tensor:
         keep = soft_keep(scores, verb=verb, normaliser=normaliser, feature_mask=perturber.feature_mask)
@@ -90,14 +90,14 @@ def pi_soft_scores(
     >>> found["pi_soft_ns"].shape, found["pi_soft_ns_area"].shape
     (torch.Size([1, 3]), torch.Size([1]))
     """
-    mask, found = perturber.feature_mask, {}
+    mask, values = perturber.feature_mask, {}
     importance = normalise(scores, normaliser, mask)
     full, floor = perturber.full[:, None, None], perturber.soft_empty[:, None, None]
     for name, formula, kept in (("pi_soft_ns", soft_ns, importance), ("pi_soft_nc", soft_nc, 1 - importance)):
         keep = torch.stack([formulas.equal_retention(kept, share, mask) for share in shares], dim=1)
-        found[name] = formula(full, perturber.soft(keep, draws=draws, seed=seed), floor).mean(dim=2)
-        found[f"{name}_area"] = formulas.area(found[name], torch.tensor(shares, dtype=torch.double))
-    return found
+        values[name] = formula(full, perturber.soft(keep, draws=draws, seed=seed), floor).mean(dim=2)
+        values[f"{name}_area"] = formulas.area(values[name], torch.tensor(shares, dtype=torch.double))
+    return values
 
 
 def top_k_drop_scores(
@@ -150,7 +150,7 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
     """
     mask = perturber.feature_mask
     n = mask.sum(dim=1, keepdim=True)
-    place, found = position_in_rank(scores, mask), torch.full((2, len(mask)), torch.nan, dtype=torch.double)
+    place, areas = position_in_rank(scores, mask), torch.full((2, len(mask)), torch.nan, dtype=torch.double)
     for k in n.clamp(max=steps).unique().tolist():
         index = (n.clamp(max=steps)[:, 0] == k).nonzero()[:, 0]
         # The first n mod k steps take one feature more.
@@ -158,12 +158,12 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
         edges = torch.arange(k + 1, device=n.device) * size + torch.arange(k + 1, device=n.device).minimum(larger)
         kept = place[index][:, None] >= edges[..., None]
         path = perturber.of(index.tolist()).keep(kept) if isinstance(perturber, Perturber) else perturber.keep(kept)
-        own = scores[index].where(mask[index], 0).double()
-        whole = own.sum(dim=1, keepdim=True)
-        left = (kept * own[:, None]).sum(dim=2) / whole
+        some_scores = scores[index].where(mask[index], 0).double()
+        whole = some_scores.sum(dim=1, keepdim=True)
+        left = (kept * some_scores[:, None]).sum(dim=2) / whole
         left = torch.where(whole > 0, left, torch.linspace(1, 0, k + 1, dtype=torch.double, device=n.device))
-        found[:, index.cpu()] = torch.stack([formulas.rise(path.double()), formulas.mas(path.double(), left)]).cpu()
-    return {"rise": found[0], "mas": found[1]}
+        areas[:, index.cpu()] = torch.stack([formulas.rise(path.double()), formulas.mas(path.double(), left)]).cpu()
+    return {"rise": areas[0], "mas": areas[1]}
 
 
 def win_rate_scores(
@@ -182,16 +182,16 @@ def win_rate_scores(
     True
     """
     mask = perturber.feature_mask
-    own = top_ratio(scores, [share], mask)
+    rationale = top_ratio(scores, [share], mask)
     orders = _drawn(perturber, matches, seed)
     random = torch.stack([top_ratio(orders[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
-    both = torch.cat([own, random], dim=1)
+    both = torch.cat([rationale, random], dim=1)
     outcomes = {"comprehensiveness": -perturber.keep(~both), "sufficiency": perturber.keep(both)}
-    found = {}
+    values = {}
     for name, value in outcomes.items():
-        found[name] = formulas.win_rate(value[:, 0], value[:, 1:])
-        found[f"{name}_p"] = formulas.randomisation_p(value[:, 0], value[:, 1:])
-    return found
+        values[name] = formulas.win_rate(value[:, 0], value[:, 1:])
+        values[f"{name}_p"] = formulas.randomisation_p(value[:, 0], value[:, 1:])
+    return values
 
 
 def _drawn(perturber: Perturber | SetFunction, count: int, seed: int) -> Tensor:

@@ -100,35 +100,35 @@ def _eraser(asked: Asked, scores: Tensor) -> Values:
 
 def _naopc(asked: Asked, scores: Tensor) -> Values:
     assert asked.bounds is not None
-    found = aopc_scores(asked.perturber, scores)
-    return {f"n{name}": naopc(value, *asked.bounds) for name, value in found.items()}
+    values = aopc_scores(asked.perturber, scores)
+    return {f"n{name}": naopc(value, *asked.bounds) for name, value in values.items()}
 
 
 def _groups(asked: Asked, scores: Tensor) -> Values:
-    found: dict[str, list[Tensor]] = defaultdict(list)
+    parts_of: dict[str, list[Tensor]] = defaultdict(list)
     sizes = asked.present.sum(dim=1).clamp(max=asked.groups)
     groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
     for size, index in groups:
         values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
         for name in ("saco", "auc", "log_odds"):
             if name in values:
-                found[name].append(values[name])
+                parts_of[name].append(values[name])
     order = torch.cat([index for _, index in groups]).argsort()
-    return {name: torch.cat(parts)[order] for name, parts in found.items()}
+    return {name: torch.cat(parts)[order] for name, parts in parts_of.items()}
 
 
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
-    found: Values = {}
+    values: Values = {}
     for name in FAMILIES["plausibility"].directions:
         sized = {"k": asked.gold_size} if name in ("iou_f1", "token_f1") else {}
-        found[name] = getattr(formulas, name)(scores, asked.gold, asked.present, **sized)
-    return found
+        values[name] = getattr(formulas, name)(scores, asked.gold, asked.present, **sized)
+    return values
 
 
 def _pi_soft(asked: Asked, scores: Tensor) -> Values:
-    found = language.pi_soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
-    return {name.removesuffix("_area"): value for name, value in found.items() if value.ndim == 1}
+    values = language.pi_soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
+    return {name.removesuffix("_area"): value for name, value in values.items() if value.ndim == 1}
 
 
 def _top_k(asked: Asked, scores: Tensor) -> Values:
@@ -137,8 +137,8 @@ def _top_k(asked: Asked, scores: Tensor) -> Values:
 
 
 def _win_rate(asked: Asked, scores: Tensor) -> Values:
-    found = language.win_rate_scores(asked.perturber, scores, seed=asked.seed)
-    return {f"win_rate_{name}": value for name, value in found.items() if not name.endswith("_p")}
+    values = language.win_rate_scores(asked.perturber, scores, seed=asked.seed)
+    return {f"win_rate_{name}": value for name, value in values.items() if not name.endswith("_p")}
 
 
 MEASURES: dict[str, Measure] = {
@@ -207,8 +207,8 @@ def bounds_of(perturber: Perturber, *, beam: int) -> tuple[Tensor, Tensor]:
         index = (short == of_short).nonzero()[:, 0]
         if len(index):
             some = perturber.of(index.tolist())
-            found = exact_bounds(some) if of_short else beam_bounds(some, width=beam)
-            lower[index], upper[index] = found.lower, found.upper
+            bounds = exact_bounds(some) if of_short else beam_bounds(some, width=beam)
+            lower[index], upper[index] = bounds.lower, bounds.upper
     return lower, upper
 
 

@@ -91,11 +91,11 @@ class Opened:
             shape = list(getattr(held, "shape", ())) or f"a {type(held).__name__}"
             raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, mask.shape[1]]}, or {self.total} lists")
         table = torch.zeros(mask.shape, dtype=dtype)
-        for own, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
+        for of_input, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
             given = _numbers(values[row], f"{what} of input {row}", dtype)
-            if given.ndim != 1 or len(given) not in (size, len(own)):
+            if given.ndim != 1 or len(given) not in (size, len(of_input)):
                 raise InputError(f"{what} of input {row}: {list(given.shape)} values, expected {size}, one per feature")
-            own[: len(given)] = given
+            of_input[: len(given)] = given
         return table
 
 
@@ -166,8 +166,8 @@ def opened(
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
             to += " (max_length= raises that)"
         end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
-        told = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {some_rows(cut)}"
-        warnings.warn(f"{told}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
+        message = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {some_rows(cut)}"
+        warnings.warn(f"{message}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
     return whole
 
 
@@ -204,15 +204,15 @@ def those_that_work(run: Callable[[list[int]], _Made], rows: list[int], skipped:
 def _reason(error: Exception, row: int) -> str:
     """An error about one input alone, which it counts as 0."""
     name = "" if isinstance(error, FaithlibError) else f"{type(error).__name__}: "
-    told = str(error).removesuffix(": leave such texts out of the batch")
-    return name + re.sub(r"\b(text|image|input) 0\b", rf"\1 {row}", told)
+    message = str(error).removesuffix(": leave such texts out of the batch")
+    return name + re.sub(r"\b(text|image|input) 0\b", rf"\1 {row}", message)
 
 
 def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     """A model that can be called, and what makes inputs for it; both of a pipeline where it is one."""
     if hasattr(model, "task") and isinstance(getattr(model, "model", None), nn.Module):  # a pipeline of transformers
-        own = getattr(model, "tokenizer", None) or getattr(model, "image_processor", None)
-        return model.model, own if tokenizer is None else tokenizer
+        its_reader = getattr(model, "tokenizer", None) or getattr(model, "image_processor", None)
+        return model.model, its_reader if tokenizer is None else tokenizer
     if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
         return model.predict_proba, tokenizer
     if not callable(model) or isinstance(model, type):
@@ -231,8 +231,8 @@ def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
     if not fits:
         raise InputError(f"max_length {max_length}: expected a whole number, at least 1, and a model that reads tokens")
     tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
-    own = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
-    return min([max_length or _MOST_TOKENS, *(most for most in own if most)])
+    limits = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
+    return min([max_length or _MOST_TOKENS, *(most for most in limits if most)])
 
 
 def most_tokens_of(model: Any) -> int | None:
@@ -243,9 +243,9 @@ def most_tokens_of(model: Any) -> int | None:
     >>> most_tokens_of(RobertaForSequenceClassification(RobertaConfig(**sizes, max_position_embeddings=20)))
     18
     """
-    said = getattr(getattr(model, "config", None), "max_position_embeddings", None)
+    stated = getattr(getattr(model, "config", None), "max_position_embeddings", None)
     places = places_of(model) if isinstance(model, nn.Module) else None
-    return places or (said if isinstance(said, int) and said > 0 else None)
+    return places or (stated if isinstance(stated, int) and stated > 0 else None)
 
 
 def _inputs_of_texts(
@@ -323,8 +323,8 @@ def explain(
     model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
     named = named_methods(methods, whole)
     left_out: dict[str, str] = {}
-    own = "predicted" if classes is None else classes
-    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, check=check)
+    explained_class = "predicted" if classes is None else classes
+    perturber = Perturber(model, inputs, erase=erase, target=explained_class, output=output, check=check)
     scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")
@@ -355,9 +355,9 @@ def explained(
     targets = {} if classes is None else {PREDICTED: classes}
     noted: dict[str, Any] = {"left_out": left_out, "deltas": deltas, "passed": passed}
     asked: dict[str, Any] = {"perturber": perturber, "followed": perturber.output, "targets": targets}
-    found = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
-    found |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
-    return {name: found[name] for name in named if name in found}
+    scores = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
+    scores |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    return {name: scores[name] for name in named if name in scores}
 
 
 def erases(row: Row | Tensor, inputs: Inputs) -> bool:

@@ -226,7 +226,7 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
     steps = saco_steps(perturber, scores, **options)
     p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
     log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)
-    found = {
+    values = {
         "saco": _saco(perturber, scores, steps.salience, steps.alone),
         "auc": auc(steps.correct.float()),
         "aopc_morf": aopc(steps.morf[:, 0], steps.morf[:, 1:]),
@@ -234,7 +234,7 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
         "aopc_lerf": aopc(steps.lerf[:, 0], steps.lerf[:, 1:]),
     }
     of_classes = () if perturber.head != "value" else ("auc", "log_odds")
-    return {name: value for name, value in found.items() if name not in of_classes}
+    return {name: value for name, value in values.items() if name not in of_classes}
 
 
 def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce: str = "sum", **options: Any) -> Tensor:
@@ -270,8 +270,8 @@ def _correct(perturber: Perturber, logits: Tensor, labels: Tensor | None) -> Ten
     if labels is None:
         return stays(logits, perturber.logits_full, perturber.target, perturber.head)
     if labels.shape != perturber.predicted.shape or labels.is_floating_point() or labels.dtype == torch.bool:
-        told = f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}"
-        raise InputError(f"{told}: expected integers [B] = [{len(perturber.predicted)}]")
+        message = f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}"
+        raise InputError(f"{message}: expected integers [B] = [{len(perturber.predicted)}]")
     return predicted(logits) == labels.to(logits.device)[:, None]
 
 
@@ -291,9 +291,9 @@ def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 
     """
     if not 0 < share <= 1:
         raise InputError(f"share {share}: expected above 0, at most 1")
-    found = scores.clone()
+    moved = scores.clone()
     for b, (key, n) in enumerate(zip(inputs.keys(), inputs.feature_mask.sum(dim=1).tolist(), strict=True)):
         order = generator(seed, key)
         moving = torch.randperm(n, generator=order)[: max(2, round(share * n))]
-        found[b, moving] = scores[b, moving[torch.randperm(len(moving), generator=order)]]
-    return found
+        moved[b, moving] = scores[b, moving[torch.randperm(len(moving), generator=order)]]
+    return moved

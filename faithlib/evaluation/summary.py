@@ -85,8 +85,8 @@ class Table(pd.DataFrame):
         intervals = self.intervals()
         methods = sorted(dict.fromkeys(intervals["method"]), key=lambda name: name == RANDOM)
         lines = []
-        for metric, own in intervals.groupby("metric", sort=False):
-            cells = own.set_index("method")
+        for metric, of_metric in intervals.groupby("metric", sort=False):
+            cells = of_metric.set_index("method")
             halves = (cells["high"] - cells["mean"]).dropna()
             digits = _digits(float(halves.median()) if len(halves) else np.nan)
             line = {"metric": f"{metric} {ARROWS[DIRECTIONS[str(metric)]]}", "n": int(cells["n"].min())}
@@ -326,9 +326,9 @@ def shown_of(
     for b, row in enumerate(rows[:N_SHOWN]):
         target, size = int(perturber.target[b]), int(sizes[b])
         name = labels[target] if target < len(labels) else f"class {target}"
-        own = {method: tuple(map(float, values[b, :size].cpu())) for method, values in scores.items()}
+        scores_of_input = {method: tuple(map(float, values[b, :size].cpu())) for method, values in scores.items()}
         title = f"{name} ({perturber.output} {float(perturber.full[b]):.3g})"
-        made.append(Shown(row, title, own, **_content(inputs, b, size)))
+        made.append(Shown(row, title, scores_of_input, **_content(inputs, b, size)))
     return tuple(made)
 
 

@@ -147,20 +147,20 @@ def evaluate(
         places = [place_of[row] for row in rows]
         part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
         width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
-        own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
+        given = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
         explains = "predicted" if classes is None else classes[places]
         perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
         about = None if classes is None else perturber.target
-        scores = explained(own, model, perturber, about, left_out, deltas, passed)
+        scores = explained(given, model, perturber, about, left_out, deltas, passed)
         marked = None if gold is None else gold[places, :width].to(perturber.device)
         needs_bounds = any(EVERY[name].needs_bounds for name in families)
         bounds = bounds_of(perturber, beam=beam) if needs_bounds else None
         asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size)
         questions = _questions(scores, asked)
-        found = asked_together(lambda: _values(families, questions, left_out), perturber)
-        if not found:
+        values = asked_together(lambda: _values(families, questions, left_out), perturber)
+        if not values:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return Measured(_tidy(list(scores), found, wanted), scores, perturber, left_out, deltas)
+        return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas)
 
     with gathered(notes):
         measured = those_that_work(measure, whole.rows, whole.skipped)
@@ -198,25 +198,25 @@ _Value = tuple[_Question, str, Tensor]  # what a metric says
 def _values(families: Sequence[str], questions: Sequence[_Question], left_out: dict[str, str]) -> list[_Value]:
     """What each metric says of each question's attributions, [N]; nothing, and a note of why, where this kind of model
     does not allow it."""
-    found = []
+    answered = []
     for family in families:
         try:
             answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
         except ModelError as error:
             left_out |= dict.fromkeys(EVERY[family].directions, str(error))
             continue
-        found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
+        answered += [(question, metric, value) for question, values in answers for metric, value in values.items()]
         for _, values in answers[:1]:
             left_out |= {name: NEEDS_PROBABILITY for name in EVERY[family].directions if name not in values}
-    return found
+    return answered
 
 
-def _tidy(names: Sequence[str], found: Sequence[_Value], wanted: Sequence[str]) -> pd.DataFrame:
+def _tidy(names: Sequence[str], values: Sequence[_Value], wanted: Sequence[str]) -> pd.DataFrame:
     """The values: inputs in order, of each the methods in the order of their names, of each of these the metrics."""
-    place = {metric: i for i, metric in enumerate(dict.fromkeys(metric for _, metric, _ in found))}
+    place = {metric: i for i, metric in enumerate(dict.fromkeys(metric for _, metric, _ in values))}
     parts = [
         {"input": of.input, "method": of.method, "metric": place[metric], "value": value.double().cpu().numpy()}
-        for of, metric, value in found
+        for of, metric, value in values
         if metric in wanted
     ]
     table = pd.concat([pd.DataFrame(part) for part in parts])
@@ -284,8 +284,8 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
     if skipped:
-        told = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"
-        warnings.warn(f"{told}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
+        message = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"
+        warnings.warn(f"{message}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
     return table
 
 

@@ -48,10 +48,10 @@ GOLD = {"bible": "el", "rwth": "de", "xlwa": "bg"}  # with the language beside E
 LINKS = {"mutual argmax": mutual_argmax, "softmax": softmax_links}
 
 counts = []
-here = [name for name in GOLD if is_here(name) or name == "bible"]
-for name in tqdm(here, desc="gold"):
+available = [name for name in GOLD if is_here(name) or name == "bible"]
+for name in tqdm(available, desc="gold"):
     gold = load_gold(name, n=settings["gold_sentences"])
-    found = {
+    links_of = {
         (aligner_name, str(layer)): links
         for aligner_name, link in LINKS.items()
         for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items()
@@ -61,8 +61,8 @@ for name in tqdm(here, desc="gold"):
         everything = load_gold(name, n=max(settings["learnt_from"], len(gold)))
         place = {pair.id: i for i, pair in enumerate(everything)}
         statistical = fast_align(everything)
-        found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
-    for (aligner_name, layer), links in found.items():
+        links_of["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
+    for (aligner_name, layer), links in links_of.items():
         about = {"gold": name, "language": GOLD[name], "aligner": aligner_name, "layer": layer, "n": len(gold)}
         sure, possible = [pair.sure for pair in gold], [pair.possible for pair in gold]
         counted = pd.DataFrame(link_counts(links, sure, possible)).astype(int)

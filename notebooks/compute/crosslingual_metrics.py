@@ -140,9 +140,9 @@ for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predict
         block = texts[rows]
         predicted = Perturber(network, inputs_of(block)).predicted.cpu()
         read = pd.DataFrame({"input": block.ids, "label": classifier.labels_of(block), "predicted": predicted})
-        told = read.assign(language=language, correct=read.label == read.predicted)
+        read_answers = read.assign(language=language, correct=read.label == read.predicted)
         run.add_units(
-            as_units(told, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
+            as_units(read_answers, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
         )
 
 # %% [markdown]
@@ -171,8 +171,12 @@ class Messages:
 
     def __init__(self, texts):
         self.texts, self.ids = texts, texts["en"].ids
-        self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
-        self.readings = {language: explained(own, self.erasers[language], ACROSS) for language, own in texts.items()}
+        self.erasers = {
+            language: Perturber(network, inputs_of(of_language), erase="pad") for language, of_language in texts.items()
+        }
+        self.readings = {
+            language: explained(of_language, self.erasers[language], ACROSS) for language, of_language in texts.items()
+        }
         self.links = {way: self.linked(link) for way, link in WAYS.items()}
 
     def pairs(self, language):
@@ -182,7 +186,7 @@ class Messages:
 
     def linked(self, link):
         """Links between features, for each language and message."""
-        found, layer = {}, settings["align_layer"]
+        by_pair, layer = {}, settings["align_layer"]
         for language in others:
             pairs = self.pairs(language)
             for number, links in enumerate(
@@ -190,8 +194,8 @@ class Messages:
             ):
                 source, target = self.readings["en"][number][1], self.readings[language][number][1]
                 features = source.feature_of_word[0], target.feature_of_word[0]
-                found[language, number] = between_features(links, *features)
-        return found
+                by_pair[language, number] = between_features(links, *features)
+        return by_pair
 
 
 # %% [markdown]
@@ -232,16 +236,16 @@ def correlated(
         links = random_links(
             links, n_source, n_target, keep=drawn, seed=(seed, int(stable_hash("links", name)[:16], 16))
         )
-    here, keys = stacked(ours, pool)
+    scores_en, keys = stacked(ours, pool)
     there, _ = stacked(theirs, pool)
     carried = aligned_scores(there, links, n_source, links_by=links_by, unaligned=unaligned)
-    rho = crosslingual_rho(here, carried, keep=~copied if leave_out else None)
+    rho = crosslingual_rho(scores_en, carried, keep=~copied if leave_out else None)
     return zip(keys, rho.tolist(), strict=True)
 
 
 def correlate(messages):
     """Add rho of every message and language to what the reports read."""
-    found = []
+    rows = []
     for language in others:
         pairs, english = messages.pairs(language), messages.readings["en"]
         for number, (source, target) in enumerate(zip(english, messages.readings[language], strict=True)):
@@ -253,8 +257,8 @@ def correlate(messages):
                     source, target, used, copied, messages.ids[number], **change
                 ):
                     row = {"setting": setting, "method": method, "aggregation": how, "output": output, "rho": rho}
-                    found.append(about | row)
-    rho = pd.DataFrame(found)
+                    rows.append(about | row)
+    rho = pd.DataFrame(rows)
     run.add(rho.assign(**named), "crosslingual_rho")
     keys = ["language", "aggregation", "output", "setting"]
     run.add_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=keys))
@@ -327,8 +331,8 @@ def choose(messages):
         for (language, number), links in messages.links["main"].items():
             if language not in in_these:
                 continue
-            here, there = scores["en"][number], scores[language][number]
-            rho = crosslingual_rho(here, aligned_scores(there, links, here.shape[1]))
+            scores_en, scores_other = scores["en"][number], scores[language][number]
+            rho = crosslingual_rho(scores_en, aligned_scores(scores_other, links, scores_en.shape[1]))
             about = {"language": language, "input": messages.ids[number]}
             released += [
                 about | {"choice": choice, "method": method, "aggregation": how, "rho": value}
@@ -354,8 +358,8 @@ def show(messages, wanted):
     """Add the first `wanted` messages with their words and links to what a report shows."""
     links = [
         {"language": language, "input": messages.ids[number], "word": i, "word_there": j}
-        for (language, number), found in messages.links["main"].items()
-        for i, j in found
+        for (language, number), shown in messages.links["main"].items()
+        for i, j in shown
         if number < wanted
     ]
     if links:
@@ -367,9 +371,9 @@ def show(messages, wanted):
             pieces = torch.bincount(one.feature_of[0][one.feature_of[0] >= 0], minlength=len(strings)).tolist()
             about = {"language": language, "input": name, "word": range(len(strings)), "text": strings}
             for key in SHOWN:
-                found = pd.DataFrame(about | {"pieces": pieces, "score": scores[*key, "sum"]})
-                found = found.assign(method=key[0], aggregation=key[1], output=key[2])
-                run.add(found.assign(**named), "crosslingual_examples")
+                shown = pd.DataFrame(about | {"pieces": pieces, "score": scores[*key, "sum"]})
+                shown = shown.assign(method=key[0], aggregation=key[1], output=key[2])
+                run.add(shown.assign(**named), "crosslingual_examples")
 
 
 # %%
@@ -410,8 +414,8 @@ class Erased:
 
     def padded(self, key):
         """Scores [B, F] of one row for all texts."""
-        own = [scores[key] for scores, _ in self.explanations]
-        return torch.nn.utils.rnn.pad_sequence(own, batch_first=True).to(device)
+        scores_of_texts = [scores[key] for scores, _ in self.explanations]
+        return torch.nn.utils.rnn.pad_sequence(scores_of_texts, batch_first=True).to(device)
 
     def windows(self, key):
         """Probabilities of all classes [B, 1 + S, C]: of the whole text and without each rationale; whole and that
@@ -472,17 +476,17 @@ for rows in tqdm(mine, desc="erasure"):
     block = texts[rows]
     erased = Erased(block)
     correct = erased.everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(classifier.labels_of(block))
-    found = []
+    erasures = []
     for key in SUMMED:
         measured = both_metrics(*erased.windows(key))
         if not only:
             measured += both_metrics(*(faulty(answers, rows) for answers in first[key]))
         values = {"input": block.ids, "words": erased.words, "correct": correct}
         values |= dict(zip(METRICS, measured, strict=True))
-        found.append(pd.DataFrame(values).assign(method=key[0], aggregation=key[1], output=key[2]))
-    found = pd.concat(found, ignore_index=True)
-    run.add(found.assign(**named), "crosslingual_erasure")
-    values = as_units(found, seed=seed, clusters=clusters, metrics=list(METRICS), keys=["aggregation", "output"])
+        erasures.append(pd.DataFrame(values).assign(method=key[0], aggregation=key[1], output=key[2]))
+    erasures = pd.concat(erasures, ignore_index=True)
+    run.add(erasures.assign(**named), "crosslingual_erasure")
+    values = as_units(erasures, seed=seed, clusters=clusters, metrics=list(METRICS), keys=["aggregation", "output"])
     run.add_units(values, "erasure")
     run.count(n=len(block), **costs(erased.perturber))
 

@@ -82,8 +82,8 @@ class Reading:
         run.count(**costs(perturber))
         self.feature_of_word = inputs.feature_of_word
         self.pieces = (inputs.feature_of >= 0).sum(dim=1).tolist()
-        found = scores[HIGHLIGHTER.name].cpu()
-        self.scores = [found[b, :size] for b, size in enumerate(inputs.n_features.tolist())]
+        highlighted = scores[HIGHLIGHTER.name].cpu()
+        self.scores = [highlighted[b, :size] for b, size in enumerate(inputs.n_features.tolist())]
 
 
 # %% [markdown]
@@ -122,9 +122,9 @@ PUBLISHED = {language: published_in(language) for language in settings["language
 def published_marks(language, reading, number):
     """The published mark of every feature, bool [F], or None for a text without."""
     text = reading.texts[number]
-    if (found := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
+    if (published := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
         return None
-    theirs, spans = found
+    theirs, spans = published
     gold = torch.zeros(len(reading.scores[number]), dtype=torch.bool)
     marked = marked_words(spans, theirs, text, reading.words[number])
     gold[[f for f, mark in zip(reading.feature_of_word[number], marked, strict=True) if mark and f >= 0]] = True
@@ -158,8 +158,8 @@ def linked(english, reading):
     """The messages as pairs with their translations, and the links between the features of each."""
     pairs = [Pair.from_texts(*texts) for texts in zip(english.texts, reading.texts, strict=True)]
     layer = settings["align_layer"]
-    found = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
-    features = zip(found, english.feature_of_word, reading.feature_of_word, strict=True)
+    links = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
+    features = zip(links, english.feature_of_word, reading.feature_of_word, strict=True)
     return pairs, [between_features(*one) for one in features]
 
 
@@ -167,8 +167,8 @@ def described(reading, number):
     """How many words one text has, how many pieces each of these, the share of pieces that are unknown, and our
     threshold as a part of what each word gets where a text's score is spread evenly."""
     words, unknown = len(reading.scores[number]), unknown_pieces(classifier.tokenizer, [reading.texts[number]])
-    told = {"words": words, "pieces a word": reading.pieces[number] / words, "unknown": unknown.share}
-    return told | {"threshold": OWN_THRESHOLD * words**0.5}
+    facts = {"words": words, "pieces a word": reading.pieces[number] / words, "unknown": unknown.share}
+    return facts | {"threshold": OWN_THRESHOLD * words**0.5}
 
 
 def compared(english, number, pair, links):
@@ -194,19 +194,19 @@ def carried(english, reading, number, links, language):
 
 def rows_of(english, language, texts):
     """What the texts in one language are like, and their values for every way to mark, a row each."""
-    about, found = [], []
+    about, values_of = [], []
     reading, pairs, links = english, [None] * len(texts), [()] * len(texts)
     if language != "en":
         reading = Reading(texts)
         pairs, links = linked(english, reading)
     for number, name in enumerate(texts.ids):
         key = {"language": language, "input": name}
-        told = described(reading, number)
+        facts = described(reading, number)
         if language != "en":
-            told |= compared(english, number, pairs[number], links[number])
-        about.append(key | told)
-        found += [key | values for values in carried(english, reading, number, links[number], language)]
-    return about, found
+            facts |= compared(english, number, pairs[number], links[number])
+        about.append(key | facts)
+        values_of += [key | values for values in carried(english, reading, number, links[number], language)]
+    return about, values_of
 
 
 data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
@@ -215,10 +215,10 @@ OF_TEXTS = ["words", "pieces a word", "unknown", "threshold", "linked", "more li
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     english = Reading(data["en"][rows])
     each = [rows_of(english, language, texts[rows]) for language, texts in data.items()]
-    about, found = (pd.DataFrame(list(chain.from_iterable(parts))) for parts in zip(*each, strict=True))
+    about, highlight_values = (pd.DataFrame(list(chain.from_iterable(parts))) for parts in zip(*each, strict=True))
     run.count(n=len(english.scores))
     saved = {"seed": seed, "clusters": clusters}
-    run.add_units(as_units(found, metrics=list(QUANTITIES), keys=["language", "highlights"], **saved))
+    run.add_units(as_units(highlight_values, metrics=list(QUANTITIES), keys=["language", "highlights"], **saved))
     run.add_units(as_units(about, metrics=OF_TEXTS, keys=["language"], **saved).dropna(subset="value"), "texts")
 
 # %%

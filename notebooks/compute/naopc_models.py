@@ -220,9 +220,9 @@ blocks = [
 ]
 for length, block in run.shared(blocks):
     inputs, score = perturbed(block)
-    found, bounds = BOUNDED[length](block, inputs, score)
+    orders, bounds = BOUNDED[length](block, inputs, score)
     save_bounds(bounds)
-    save_scores(*explained(block, inputs, score, found, length))
+    save_scores(*explained(block, inputs, score, orders, length))
     run.count(n=len(block), **costs(score))
 
 # %% [markdown]

@@ -134,8 +134,8 @@ for rows in run.blocks(len(data), settings["block"]):
         values = saco_scores(perturber, score, labels=labels, k=GROUPS, **GROUPING)
         run.add_units(as_units(frame(block, method, draw, values), seed=0, metrics=METRICS, keys=KEYS))
         for k in settings["group_counts"]:
-            found = {"saco": saco_of_groups(perturber, score, k=k, **GROUPING)}
-            counted = frame(block, method, draw, found).assign(k=k)
+            of_method = {"saco": saco_of_groups(perturber, score, k=k, **GROUPING)}
+            counted = frame(block, method, draw, of_method).assign(k=k)
             run.add_units(as_units(counted, seed=0, metrics=["saco"], keys=[*KEYS, "k"]), "groups")
     if shown < settings["examples"]:
         save_shown(block, inputs, perturber, scores)

@@ -72,15 +72,15 @@ METHODS = {
 
 def explained(model, inputs, upsample):
     """Scores [B, F] of every explanation, by (method, draw)."""
-    found = {}
-    for name, own in METHODS.items():
+    maps = {}
+    for name, options in METHODS.items():
         method = "transformer_mm" if name == "last_layer_attention_with_gradient" else name
         # These two have a score a pixel by themselves.
         spread = {} if name in ("integrated_gradients", "lrp") else {"upsample": upsample}
-        found[name, 0] = attribute(method, model, inputs, **own, **spread)
+        maps[name, 0] = attribute(method, model, inputs, **options, **spread)
     for draw in range(settings["random_draws"]):
-        found["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
-    return found
+        maps["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
+    return maps
 
 
 # %% [markdown]
@@ -174,8 +174,8 @@ def measured(asked, setting):
             key: saco_scores(perturber, scores, labels=asked.labels, **grouping) for key, scores in explanations.items()
         }
 
-    found = asked_together(ask, perturber)
-    return pd.concat([frame(asked, perturber, *key, values) for key, values in found.items()], ignore_index=True)
+    answers = asked_together(ask, perturber)
+    return pd.concat([frame(asked, perturber, *key, values) for key, values in answers.items()], ignore_index=True)
 
 
 def frame(asked, perturber, method, draw, values):
@@ -209,7 +209,7 @@ def looked_at(asked, model, wanted):
         if draw:
             continue
         group = salience_groups(scores, 10, perturber.feature_mask)
-        found = saco_steps(perturber, scores, labels=asked.labels, **GROUPING)
+        stepwise = saco_steps(perturber, scores, labels=asked.labels, **GROUPING)
         for i, picture in enumerate(shown.ids):
             maps.append(
                 pd.DataFrame({"input": picture, "method": method, "score": scores[i].cpu(), "group": group[i].cpu()})
@@ -222,9 +222,9 @@ def looked_at(asked, model, wanted):
                         "input": picture,
                         "method": method,
                         "group": range(1, 11),
-                        "salience": found.salience[i].cpu(),
-                        "alone": found.alone[i].cpu(),
-                        "together": (found.morf[i, :1] - found.morf[i, 1:]).cpu(),
+                        "salience": stepwise.salience[i].cpu(),
+                        "alone": stepwise.alone[i].cpu(),
+                        "together": (stepwise.morf[i, :1] - stepwise.morf[i, 1:]).cpu(),
                     }
                 )
             )
@@ -297,20 +297,20 @@ def save_groups(asked, model):
             for key, scores in explanations.items()
         }
 
-    found = [
+    frames = [
         frame(asked, perturber, *key, {"saco": values}).assign(model=model, k=k)
         for (k, key), values in asked_together(ask, perturber).items()
     ]
-    groups = pd.concat(found, ignore_index=True).assign(dataset=named)
+    groups = pd.concat(frames, ignore_index=True).assign(dataset=named)
     run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["dataset", "model", "draw", "k"]), "groups")
 
 
 def save_varied(asked, model):
     """Every setting that differs from the main one in one thing."""
-    found = [
+    frames = [
         measured(asked, MAIN | change).assign(setting=setting, model=model) for setting, change in VARIANTS.items()
     ]
-    varied = pd.concat(found, ignore_index=True).assign(dataset=named)
+    varied = pd.concat(frames, ignore_index=True).assign(dataset=named)
     run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["dataset", "model", "draw", "setting"]), "settings")
 
 
@@ -330,8 +330,8 @@ for rows in tqdm(run.shared(list(batches())), desc="batches"):
         if rows.start < settings["varied_pictures"][dataset] and name == first:
             save_varied(asked, name)
         if rows.start < (examples := settings["examples"][dataset]) and name == first:
-            for table, found in looked_at(asked, name, examples - rows.start).items():
-                run.add(found, table)
+            for table, rows_of_table in looked_at(asked, name, examples - rows.start).items():
+                run.add(rows_of_table, table)
         run.count(**costs(*asked.perturbers.values()))
     run.count(n=len(asked.chosen))
 

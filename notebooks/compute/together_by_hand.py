@@ -62,8 +62,10 @@ in_order = marked_excerpts(data, len(data), size=WORDS)
 taken, looked_at = [one for one in in_order if data.ids[one.row] == EXAMPLE], 0
 while len(taken) < EXCERPTS + 1:
     part = in_order[looked_at : looked_at + 32]
-    said = Perturber(network, encoded(part)).predicted == YES
-    right = [n for n, yes in enumerate(said.tolist()) if yes and part[n] not in taken][: EXCERPTS + 1 - len(taken)]
+    answered_yes = Perturber(network, encoded(part)).predicted == YES
+    right = [n for n, yes in enumerate(answered_yes.tolist()) if yes and part[n] not in taken][
+        : EXCERPTS + 1 - len(taken)
+    ]
     taken += [part[n] for n in right]
     looked_at += len(part) if len(taken) <= EXCERPTS else right[-1] + 1
 
@@ -180,17 +182,17 @@ curve_table = evaluate(
 )
 
 
-def still_yes(found, shares):
+def still_yes(scored, shares):
     """1 where the class is still yes, [B, K]."""
-    kept = ~top_ratio(found, shares, present)
+    kept = ~top_ratio(scored, shares, present)
     return (masked.logits(kept).argmax(dim=-1) == masked.predicted[:, None]).float()
 
 
 CURVES = {"n_auc": (FAD_SHARES, metrics.n_auc), "autpc": (ALL_SHARES, metrics.auc)}
 accuracy, areas = [], []
-for method, found in scores.items():
+for method, scored in scores.items():
     for metric, (shares, area) in CURVES.items():
-        curve = still_yes(found, shares)
+        curve = still_yes(scored, shares)
         accuracy += [
             {"text": b, "method": method, "curve": metric, "share": share, "y": y}
             for b, values in enumerate(curve.tolist())
@@ -273,7 +275,7 @@ ends = [
 ]
 run.save(
     pd.DataFrame(
-        [{"metric": m, "case": case, "must be": float(value), "is": found.item()} for m, case, found, value in ends]
+        [{"metric": m, "case": case, "must be": float(value), "is": scored.item()} for m, case, scored, value in ends]
     ),
     "by_hand_ends",
 )
@@ -300,19 +302,19 @@ for b, size in enumerate(sizes):
 asked_wide = Perturber(network, wide, erase="mask")
 of_ends = (asked_wide.full[:, None] - asked_wide.keep(only)).numpy().astype(float)
 full_each = masked.full.numpy().astype(float)
-own = [scores["occlusion"][b, :size].numpy().astype(float) for b, size in enumerate(sizes)]
-ended = [np.r_[of_ends[b, 0], part, of_ends[b, 1]] for b, part in enumerate(own)]
+token_scores = [scores["occlusion"][b, :size].numpy().astype(float) for b, size in enumerate(sizes)]
+ended = [np.r_[of_ends[b, 0], part, of_ends[b, 1]] for b, part in enumerate(token_scores)]
 
 # %% [markdown]
 # The soft metrics: what the model reads are ids made of its own last hidden state.
 
 
 # %%
-def read_ids(b, found, verb, seed):
+def read_ids(b, scored, verb, seed):
     """The ids the model reads in the released soft metrics, and which tokens the draw kept."""
     ids, _, own_places = row(b)
     spots = [0, *own_places, len(ids) - 1]
-    a = (found - found.min()) / (found.max() - found.min())
+    a = (scored - scored.min()) / (scored.max() - scored.min())
     kept = np.random.default_rng([seed, b]).random(len(a)) < (a if verb == "sufficiency" else 1 - a)
     new = list(ids)
     for spot, stays in zip(spots, kept, strict=True):
@@ -344,7 +346,7 @@ def released_answers(b, draws):
     ]
 
 
-released = [found for b in range(len(inputs)) for found in released_answers(b, DRAWS if b else REPLAY_DRAWS)]
+released = [scored for b in range(len(inputs)) for scored in released_answers(b, DRAWS if b else REPLAY_DRAWS)]
 run.save(pd.DataFrame(released), "by_hand_released_soft")
 new, kept_tokens = read_ids(0, ended[0], "sufficiency", 0)
 spots = [0, *places, len(ids) - 1]
@@ -368,11 +370,11 @@ run.save(
 
 
 # %%
-def masked_answers(b, found, percents, *, ends=False, doubled=False, size=np.abs, down=True):
+def masked_answers(b, scored, percents, *, ends=False, doubled=False, size=np.abs, down=True):
     """Probability of yes after some per cent of the tokens went; options: what the released code does."""
     ids, types, own_places = row(b)
     spots = [0, *own_places, len(ids) - 1] if ends else own_places
-    ranking = np.argsort(-size(found), kind="stable")
+    ranking = np.argsort(-size(scored), kind="stable")
     asked = []
     for percent in percents:
         share = round(percent / 100 * len(spots), 9)  # for .1 * 30 is a bit above 3
@@ -394,21 +396,21 @@ AS_HERE = {"size": signed, "down": False}
 EVERY = {"ends": True, "doubled": True}
 TOGETHER = "all of it"
 CHANGES = {  # whose scores, percents, options
-    ("n_auc", "steps of 10 %, rounded down"): (own, TENTHS, {"size": signed}),
-    ("n_auc", "order by size, signs ignored"): (own, FIFTH, {"down": False}),
+    ("n_auc", "steps of 10 %, rounded down"): (token_scores, TENTHS, {"size": signed}),
+    ("n_auc", "order by size, signs ignored"): (token_scores, FIFTH, {"down": False}),
     ("n_auc", "[CLS] and [SEP] masked too"): (ended, FIFTH, {"ends": True, **AS_HERE}),
-    ("n_auc", "[CLS] and [SEP] twice"): (own, FIFTH, {"doubled": True, **AS_HERE}),
+    ("n_auc", "[CLS] and [SEP] twice"): (token_scores, FIFTH, {"doubled": True, **AS_HERE}),
     ("n_auc", TOGETHER): (ended, TENTHS, EVERY),
-    ("autpc", "rounded down"): (own, ALL, {"size": signed}),
+    ("autpc", "rounded down"): (token_scores, ALL, {"size": signed}),
     ("autpc", "[CLS] and [SEP] masked too"): (ended, ALL, {"ends": True, **AS_HERE}),
-    ("autpc", "[CLS] and [SEP] twice"): (own, ALL, {"doubled": True, **AS_HERE}),
+    ("autpc", "[CLS] and [SEP] twice"): (token_scores, ALL, {"doubled": True, **AS_HERE}),
     ("autpc", TOGETHER): (ended, ALL, {"size": signed, **EVERY}),
 }
 curved = [
     {"metric": metric, "change": change, "text": b, "percent": percent, "p": p}
-    for (metric, change), (found, percents, how) in CHANGES.items()
+    for (metric, change), (scored, percents, how) in CHANGES.items()
     for b in range(len(inputs) if change == TOGETHER else 1)
-    for percent, p in zip(percents, masked_answers(b, found[b], percents, **how), strict=True)
+    for percent, p in zip(percents, masked_answers(b, scored[b], percents, **how), strict=True)
 ]
 run.save(pd.DataFrame(curved), "by_hand_released_curves")
 

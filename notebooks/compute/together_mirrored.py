@@ -78,7 +78,7 @@ for rows in run.blocks(len(data), settings["block"]):
     shape = shape_of(inputs)
     straight, turned = maps(inputs, shape), maps(mirrored, shape)
     same = (Perturber(network, inputs).predicted == Perturber(network, mirrored).predicted).cpu().float()
-    found = [
+    agreement = [
         pd.DataFrame(
             {
                 "input": block.ids,
@@ -89,9 +89,9 @@ for rows in run.blocks(len(data), settings["block"]):
         )
         for name, scores in straight.items()
     ]
-    found = pd.concat(found, ignore_index=True).assign(dataset=named)
-    run.add(found, "together_mirrored")
-    run.add_units(as_units(found, seed=0, metrics=["rho", "same_class"], keys=["dataset"]))
+    agreement = pd.concat(agreement, ignore_index=True).assign(dataset=named)
+    run.add(agreement, "together_mirrored")
+    run.add_units(as_units(agreement, seed=0, metrics=["rho", "same_class"], keys=["dataset"]))
     run.count(n=len(block), features=shape[0] * shape[1])
 
 # %%

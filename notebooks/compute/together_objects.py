@@ -56,11 +56,11 @@ for rows in run.blocks(len(data), settings["block"]):
     if not kept:
         continue
     block, inputs = block.at(kept), inputs[kept]
-    of_class, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.beside or [()] * len(block)))
+    of_class, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.others or [()] * len(block)))
     frames = []
     for name, scores in explain(network, inputs, asked).items():
         values = {metric: value.cpu() for metric, value in where_it_points(scores, of_class, other).items()}
-        if not any(block.beside or ()):
+        if not any(block.others or ()):
             del values["astray"]  # there is nothing else to point at
         frames.append(pd.DataFrame({"input": block.ids, "method": name} | values))
     values = pd.concat(frames, ignore_index=True).melt(["input", "method"], var_name="metric")

@@ -89,14 +89,14 @@ def rationales(model, n, size):
     from itertools import combinations
 
     full, empty = model(range(n)), model(())
-    found = []
+    chosen_words = []
     for chosen in combinations(range(n), size):
         rest = [place for place in range(n) if place not in chosen]
         enough = sufficiency(full, model(chosen), empty)
         needed = comprehensiveness(full, model(rest), empty)
         if abs(enough - 1) < 1e-9 and abs(needed - 1) < 1e-9:
-            found.append(chosen)
-    return found
+            chosen_words.append(chosen)
+    return chosen_words
     ### END SOLUTION
 
 

@@ -262,13 +262,13 @@ assert mended(set, [2, 0, 1]) == [{0, 1}, {1}, set()]
 # %% nbgrader={"grade": false, "grade_id": "given-random", "locked": true, "schema_version": 3, "solution": false, "task": false}
 generator = torch.Generator().manual_seed(0)
 for count in (1, 2):
-    found = []
+    aopcs = []
     for row in (striped.sum(dim=1) == count).nonzero()[:6, 0].tolist():
         perturber = Perturber(classifier, images[[row]], erase="mean")
         for _ in range(4):
             order = torch.randperm(49, generator=generator).tolist()
-            found.append((perturber.full - removed(perturber, order)).mean().item())
-    print(f"{count} striped cell(s): mean AOPC of random orders {np.mean(found):.2f}")
+            aopcs.append((perturber.full - removed(perturber, order)).mean().item())
+    print(f"{count} striped cell(s): mean AOPC of random orders {np.mean(aopcs):.2f}")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "answer-words", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
 # Random orders know nothing of the model in either case, so neither is more faithful. An image with one striped cell loses its class when

@@ -48,11 +48,11 @@ real = {kind: measure.real(kind, settings, method) for kind in kinds}
 values = {kind: subject.values().rename(columns={"id": "input"}) for kind, subject in real.items()}
 against_itself, alike, true = {}, [], []
 for kind, subject in real.items():
-    own, mask = subject.explanations[method.name], subject.inputs.feature_mask
-    both = {method.name: own, "shuffled": shuffled(own, subject.inputs)}
+    scores_of_method, mask = subject.explanations[method.name], subject.inputs.feature_mask
+    both = {method.name: scores_of_method, "shuffled": shuffled(scores_of_method, subject.inputs)}
     against_itself[kind] = subject.values(None, both).rename(columns={"id": "input"})
     alike += [
-        subject.tidy(name, "rho", crosslingual_rho(own, scores, keep=mask)).assign(modality=kind)
+        subject.tidy(name, "rho", crosslingual_rho(scores_of_method, scores, keep=mask)).assign(modality=kind)
         for name, scores in subject.explanations.items()
         if name != method.name
     ]

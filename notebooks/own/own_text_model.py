@@ -78,9 +78,9 @@ figures.theme()
 classifier = open_model(model, attention=attention)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_texts(data, classifier, n=n, seed=seed)
-said = pages.predictions(classifier, brought)
+predicted = pages.predictions(classifier, brought)
 tables.table(
-    said.drop(columns="correct", errors="ignore"),
+    predicted.drop(columns="correct", errors="ignore"),
     run,
     "own_text_predictions",
     digits=2,
@@ -88,12 +88,12 @@ tables.table(
 )
 
 # %%
-told = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
+summary = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
 if brought.labels is not None:
-    told += f" {pages.accuracy(said)}"
+    summary += f" {pages.accuracy(predicted)}"
 if brought.unused:
-    told += f" Columns that nobody reads: {', '.join(brought.unused)}."
-Markdown(told)
+    summary += f" Columns that nobody reads: {', '.join(brought.unused)}."
+Markdown(summary)
 
 # %% [markdown]
 # ## Before anything runs
@@ -132,14 +132,16 @@ def side_by_side(b):
         figures.heatmap(words, scores[name][b, : len(words)].tolist(), rationale=marked, title=label(name))
         for name in names
     ]
-    own = "".join(f"<div>{box}</div>" for box in boxes)
-    return f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:.3rem">{own}</div>'
+    columns = "".join(f"<div>{box}</div>" for box in boxes)
+    return (
+        f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:.3rem">{columns}</div>'
+    )
 
 
 Markdown(
     "\n\n".join(
-        f"**{brought.ids[b].capitalize()}**, predicted {said.predicted[b]} with {said.probability[b]:.2f}"
-        + (f", labelled {said.label[b]}" if brought.labels is not None else "")
+        f"**{brought.ids[b].capitalize()}**, predicted {predicted.predicted[b]} with {predicted.probability[b]:.2f}"
+        + (f", labelled {predicted.label[b]}" if brought.labels is not None else "")
         + (". Outlined: the words that people marked." if brought.gold is not None else ".")
         + f"\n\n{side_by_side(b)}"
         for b in range(min(2, len(brought)))

@@ -80,9 +80,9 @@ figures.theme()
 classifier = open_model(model)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_folder(data, classifier, n=n, seed=seed, patch=patch)
-said = pages.predictions(classifier, brought)
+predicted = pages.predictions(classifier, brought)
 tables.table(
-    said.drop(columns="correct", errors="ignore"),
+    predicted.drop(columns="correct", errors="ignore"),
     run,
     "own_vision_predictions",
     digits=2,
@@ -92,11 +92,13 @@ tables.table(
 # %%
 features = int(brought.inputs.n_features[0])
 side = "x".join(map(str, brought.inputs.pixels.shape[2:]))
-told = f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
-told += f"{len(classifier.label_names)} classes."
+summary = (
+    f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
+)
+summary += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
-    told += f" {pages.accuracy(said)}"
-Markdown(told)
+    summary += f" {pages.accuracy(predicted)}"
+Markdown(summary)
 
 # %% [markdown]
 # ## Before anything runs
@@ -127,7 +129,7 @@ pixels = brought.inputs.pixels.numpy()
 low, high = pixels.min(axis=(2, 3), keepdims=True), pixels.max(axis=(2, 3), keepdims=True)
 visible = ((pixels - low) / np.maximum(high - low, 1e-9)).transpose(0, 2, 3, 1)
 grey = visible.mean(axis=-1)
-maps = {name: found.cpu().numpy()[:, feature_of] for name, found in scores.items()}
+maps = {name: values.cpu().numpy()[:, feature_of] for name, values in scores.items()}
 shown = range(min(3, len(brought)))
 
 
@@ -141,10 +143,10 @@ def bare(ax, title):
 def overlay(ax, b, name):
     """A heat map over its image in grey, the stronger the further a score is from 0 (or, where none is below, from the
     lowest): red above, blue below."""
-    own = maps[name][b] - max(maps[name][b].min(), 0)
-    end = max(np.quantile(np.abs(own), 0.99), 1e-12)
+    positive = maps[name][b] - max(maps[name][b].min(), 0)
+    end = max(np.quantile(np.abs(positive), 0.99), 1e-12)
     ax.imshow(grey[b], cmap="gray", vmin=0, vmax=1)
-    ax.imshow(own, cmap="coolwarm", vmin=-end, vmax=end, alpha=0.85 * np.clip(np.abs(own) / end, 0, 1))
+    ax.imshow(positive, cmap="coolwarm", vmin=-end, vmax=end, alpha=0.85 * np.clip(np.abs(positive) / end, 0, 1))
 
 
 def highest(name, b):
@@ -158,7 +160,7 @@ fig, axes = plt.subplots(
 )
 for row, b in zip(axes, shown, strict=True):
     row[0].imshow(visible[b] if visible.shape[-1] == 3 else grey[b], cmap="gray", vmin=0, vmax=1)
-    bare(row[0], f"{said.predicted[b]}, {said.probability[b]:.2f}")
+    bare(row[0], f"{predicted.predicted[b]}, {predicted.probability[b]:.2f}")
     for ax, name in zip(row[1:], names, strict=True):
         overlay(ax, b, name)
         bare(ax, label(name) if b == 0 else "")
@@ -168,7 +170,7 @@ figures.save(
     "own_vision_maps",
     alt="Small images, one per row, and next to each the heat maps of the methods. Where a heat map is highest: "
     + "; ".join(
-        f"{brought.ids[b]}, taken for {said.predicted[b]}: "
+        f"{brought.ids[b]}, taken for {predicted.predicted[b]}: "
         + ", ".join(f"{label(name)} {highest(name, b)}" for name in names)
         for b in shown
     )

@@ -93,7 +93,7 @@ def got(name):
     )
 
 
-def said(gold):
+def ends_in_words(gold):
     """What the three aligners reach on a gold set."""
     named = {f"ours (layer {LAYER})": (OURS_BY, LAYER), STATISTICAL: (STATISTICAL, NO_LAYER)}
     named |= {f"{OTHER} (best in layer {best[gold, OTHER]})": (OTHER, best[gold, OTHER])}
@@ -101,7 +101,7 @@ def said(gold):
     return f"- AER on {GOLD[gold]} (n = {aer[gold, OURS_BY][LAYER].ours.n} sentences): {each_aligner}."
 
 
-Markdown("\n".join([*map(said, gold_sets), *(got(name) for name in GOLD if name not in gold_sets)]))
+Markdown("\n".join([*map(ends_in_words, gold_sets), *(got(name) for name in GOLD if name not in gold_sets)]))
 
 # %%
 rows = [(gold, aligner, str(layer)) for (gold, aligner), by_layer in aer.items() for layer in by_layer]

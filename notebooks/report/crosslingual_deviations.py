@@ -112,7 +112,7 @@ page.figure(
 
 
 # %%
-def told(point):
+def point_in_words(point):
     """The effects of one point in words."""
     rows = effects[effects.point.str.startswith(f"{point} ")]
     parts = "; ".join(f"{r.row} {spoken(r, '+.3f')}" for r in rows.itertuples())
@@ -152,7 +152,7 @@ Markdown(
 #   input × gradient this is a what-if.
 
 # %%
-told("E2")
+point_in_words("E2")
 
 # %% [markdown]
 # ## E3: guided backpropagation of a model without ReLU
@@ -169,7 +169,7 @@ apart = [abs(printed[GUIDED, "l2", output] - printed["saliency", "l2", output]) 
 same = rho["main"].mean([RELEASED], [*OUTPUT_NAMES]) - rho["main"].mean([("saliency", "l2")], [*OUTPUT_NAMES])
 Markdown(
     f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, released guided backprop minus "
-    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {told('E3').data}"
+    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {point_in_words('E3').data}"
 )
 
 # %% [markdown]
@@ -184,7 +184,7 @@ Markdown(
 #   on nothing else.
 
 # %%
-told("E4")
+point_in_words("E4")
 
 # %% [markdown]
 # ## E5: sums over pieces, sums over links, zeros
@@ -199,7 +199,7 @@ told("E4")
 #   thirteen:
 
 # %%
-told("E5")
+point_in_words("E5")
 
 # %% [markdown]
 # ## E6: which languages
@@ -269,7 +269,7 @@ Markdown(
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
-told("E9")
+point_in_words("E9")
 
 # %% [markdown]
 # ## E10: a word at a time, or a piece
@@ -281,7 +281,7 @@ told("E9")
 #   to find.
 
 # %%
-told("E10")
+point_in_words("E10")
 
 # %% [markdown]
 # ## E11: the word aligner
@@ -316,7 +316,7 @@ told("E10")
 #   weight of zero all tie, and where all are zero there is no rho.
 
 # %%
-told("E14")
+point_in_words("E14")
 
 # %%
 page.finish(note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(measured.levels('language'))}")

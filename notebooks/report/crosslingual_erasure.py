@@ -35,7 +35,7 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers import zaman_belinkov_tables as beside
+from faithbook.papers import zaman_belinkov_tables as tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import ERASURE_BINS, matrix, told_apart_by_size, windows_told
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
@@ -61,21 +61,21 @@ def of_paper(units):
 
 def further(units):
     """Erasure in English, also of texts that were asked for the rows of one gradient alone."""
-    return beside.defined(of_paper(units[units.metric.isin(METRICS)]), cells, further=True)
+    return tables.defined(of_paper(units[units.metric.isin(METRICS)]), cells, further=True)
 
 
 def prepared(units):
     """What stands in the tables; and ranks on each message."""
     units = of_paper(units)
-    ranks = beside.erasing_ranks(units[units.metric.isin(["rho", *METRICS])])
-    return pd.concat([beside.defined(units, cells), ranks], ignore_index=True)
+    ranks = tables.erasing_ranks(units[units.metric.isin(["rho", *METRICS])])
+    return pd.concat([tables.defined(units, cells), ranks], ignore_index=True)
 
 
 cells = ["metric", "model", "language", "method", "aggregation", "output"]
 measured = page.measure("crosslingual_metrics", parts=["", "erasure"], over=cells, prepare=prepared, firmest=True)
 models = sorted(measured.levels("model"))
 languages = [one for one in PAPER_LANGUAGES if one in measured.levels("language")]
-BY_ROW = {"rows": ["method", "aggregation"], "words": beside.words(models)}
+BY_ROW = {"rows": ["method", "aggregation"], "words": tables.words(models)}
 table1, table3 = published.table("crosslingual_table1"), as_means(published.table("crosslingual_table3"))
 rows = {
     metric: Rows(measured, table3[["metric", *KEYS, "value"]], metric=metric, better=better)
@@ -102,23 +102,21 @@ page.table(
     "crosslingual_table3",
     lambda row: rows[row["metric"]].cell(row),
     columns=["metric", "output"],
-    printed=beside.shown(metric=METRICS),
+    printed=tables.shown(metric=METRICS),
     caption="Comprehensiveness and sufficiency (Table 3), published values times 6/5",
     **BY_ROW,
 )
 
 
 # %%
-def outputs_figure(metric, number, told):
+def outputs_figure(metric, number, explanation):
     """Table 3 for one metric as a figure, one panel per output."""
     frame = rows[metric].frame([*THIRTEEN, *FLOORS]).rename(columns={"published": "published × 6/5"})
     published_as = "published × 6/5"
     fig, alt = zaman_belinkov_figures.rows_by_output(
         frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as
     )
-    caption = (
-        f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {told}"
-    )
+    caption = f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two baselines. {explanation}"
     return page.figure(fig, f"crosslingual_figure{number}", alt=alt, caption=caption)
 
 
@@ -138,7 +136,7 @@ outputs_figure("sufficiency", 4, "Lower is better.")
 
 # %%
 TABLE_OF = {"comprehensiveness": "crosslingual_table9", "sufficiency": "crosslingual_table10"}
-printed_alone = {metric: beside.for_ours(as_means(published.table(name)), models) for metric, name in TABLE_OF.items()}
+printed_alone = {metric: tables.for_ours(as_means(published.table(name)), models) for metric, name in TABLE_OF.items()}
 alone = {
     metric: Rows(measured, frame[["model", *KEYS, "value"]], metric=metric, better=METRICS[metric])
     for metric, frame in printed_alone.items()
@@ -164,7 +162,7 @@ architecture_table("sufficiency")
 
 # %%
 page.listing(
-    beside.own_account(),
+    tables.own_account(),
     "crosslingual_erasure_printed",
     caption="From the printed numbers alone: standard deviation over the 26 rows, the noise that printed spreads over "
     "seeds leave in such a row, their ratio, and Kendall's tau between the two architectures",
@@ -196,7 +194,7 @@ def l2_over_mean(source):
 
 
 more_rows = Rows(on_more, table3[["metric", *KEYS, "value"]], metric="comprehensiveness")
-l2_ahead = beside.on_more_texts(l2_over_mean(rows["comprehensiveness"]), l2_over_mean(more_rows))
+l2_ahead = tables.on_more_texts(l2_over_mean(rows["comprehensiveness"]), l2_over_mean(more_rows))
 in_order = [rows[metric].order(output) for metric in METRICS for output in OUTPUT_NAMES]
 each_in_order = {
     TABLE_OF[metric]: [source.order(output, model=model) for model in models for output in OUTPUT_NAMES]
@@ -251,8 +249,8 @@ page.listing(
 # %%
 fault_rows = []
 for metric in METRICS:
-    right = beside.in_order_of_reading(erased, metric)
-    wrong = beside.in_order_of_reading(erased, metric + FAULT)[: ours_read["different windows"]]
+    right = tables.in_order_of_reading(erased, metric)
+    wrong = tables.in_order_of_reading(erased, metric + FAULT)[: ours_read["different windows"]]
     means = {"all, right": right, "the same few, right": right[: ours_read["inputs read"]], "as released": wrong}
     for name, values in means.items():
         mean = values.mean(axis=0)
@@ -288,16 +286,16 @@ page.listing(
 # %%
 SERIES = {"rho": {"metric": "rho"}, f"rho, {languages[0]} alone": {"metric": "rho", "language": languages[0]}}
 SERIES |= {metric: {"metric": metric} for metric in METRICS}
-signals = {name: beside.signal_of(measured.cells, PRINTED_ROWS, **fixed) for name, fixed in SERIES.items()}
+signals = {name: tables.signal_of(measured.cells, PRINTED_ROWS, **fixed) for name, fixed in SERIES.items()}
 table = []
-for name, found in signals.items():
+for name, of_metric in signals.items():
     there = (
-        beside.printed_spread(name) * (SIX_FIFTHS if name in METRICS else 1) if name in beside.PRINTED_IN else math.nan
+        tables.printed_spread(name) * (SIX_FIFTHS if name in METRICS else 1) if name in tables.PRINTED_IN else math.nan
     )
-    table.append({"metric": name, "published spread": there, "seen": found.seen, "by noise alone": found.noise})
-    table[-1] |= ends_of(found.between, "between methods", "between low", "between high")
-    table[-1] |= ends_of(found.share, "share of signal", "share low", "share high")
-    table[-1] |= {"needed": found.needed, f"noise with {few}": found.noise_with(few), "n": found.n}
+    table.append({"metric": name, "published spread": there, "seen": of_metric.seen, "by noise alone": of_metric.noise})
+    table[-1] |= ends_of(of_metric.between, "between methods", "between low", "between high")
+    table[-1] |= ends_of(of_metric.share, "share of signal", "share low", "share high")
+    table[-1] |= {"needed": of_metric.needed, f"noise with {few}": of_metric.noise_with(few), "n": of_metric.n}
 page.listing(
     pd.DataFrame(table),
     "crosslingual_erasure_spread",
@@ -321,8 +319,8 @@ def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
     """The parts of c09: the spread of rho minus that of either metric, and how far the latter is below `HARDLY`."""
 
     def spread(metric, **more):
-        return beside.spread_beside(
-            measured, take, which, metric=metric, printed=beside.printed_spread(metric), **fixed, **more
+        return tables.spread_beside(
+            measured, take, which, metric=metric, printed=tables.printed_spread(metric), **fixed, **more
         )
 
     more = {f"rho minus {metric}": spread("rho", **(rho or {})) - spread(metric) for metric in METRICS}
@@ -330,8 +328,8 @@ def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
 
 
 spreads = {
-    metric: beside.spread_beside(
-        measured, attrgetter("between"), PRINTED_ROWS, metric=metric, printed=beside.printed_spread(metric)
+    metric: tables.spread_beside(
+        measured, attrgetter("between"), PRINTED_ROWS, metric=metric, printed=tables.printed_spread(metric)
     )
     for metric in ("rho", *METRICS)
 }
@@ -350,8 +348,8 @@ curve = page.multiverse("xl_c09", ["compared", "rows", "models", "rho in"], spec
 
 def rank_gain(metric, output):
     """The mean rank under rho minus that under a metric; the printed one from the printed means."""
-    there = beside.printed_rank(table1, output)
-    there -= beside.printed_rank(table3[table3.metric == metric], output, better=METRICS[metric])
+    there = tables.printed_rank(table1, output)
+    there -= tables.printed_rank(table3[table3.metric == metric], output, better=METRICS[metric])
     both = [Rows(measured, metric=f"rank under {one}")(("erasing", "none"), output) for one in ("rho", metric)]
     return replace(both[0] - both[1], published=there)
 
@@ -383,7 +381,7 @@ page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods and
 
 # %%
 counted = pd.concat(
-    told_apart_by_size(matrix(measured.cells, beside.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
+    told_apart_by_size(matrix(measured.cells, tables.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
     for name, fixed in SERIES.items()
     if signals[name].n
 )

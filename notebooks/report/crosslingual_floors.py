@@ -39,7 +39,7 @@ from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRT
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import ends_of, spoken
-from faithbook.show.plots import beside_plot
+from faithbook.show.plots import comparison_plot
 from faithbook.show.tables import every
 from faithbook.stats.agreement import tau_of
 
@@ -225,7 +225,7 @@ floors = {f"floor: {kind}": rho["main"].if_defined(row, "loss") for kind, row in
 if both:
     caption = "Agreement across languages (attributions of the loss), published and ours. Floors: two attributions that ignore the prediction."
     rows = both | {name: pair for name, pair in floors.items() if pair}
-    page.overview(beside_plot(rows, "ρ"), "crosslingual_overview", caption=caption)
+    page.overview(comparison_plot(rows, "ρ"), "crosslingual_overview", caption=caption)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 

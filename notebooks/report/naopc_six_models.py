@@ -42,7 +42,7 @@ else:
 
 
 # %%
-def beside(printed):
+def with_published(printed):
     """Published means and ours, with the interval over texts."""
     rows = printed.merge(cells, on=CELL).rename(columns={"value": "published"}).to_dict("records")
     return pd.DataFrame(row | row_of(measured.mean(**{name: row[name] for name in over})) for row in rows)
@@ -78,7 +78,7 @@ if ran:
 
 # %%
 if ran:
-    bounds = beside(edin_claims.printed_bounds())
+    bounds = with_published(edin_claims.printed_bounds())
     caption = "Mean bounds of AOPC and the mean distance of the two, published and ours, with 95 % intervals over texts"
     display(page.listing(bounds, "naopc_six_bounds", caption=caption))
     display(apart(bounds))
@@ -91,7 +91,7 @@ if ran:
 
 # %%
 if ran:
-    scores = beside(edin_claims.printed_scores().query("method != 'decompx'"))
+    scores = with_published(edin_claims.printed_scores().query("method != 'decompx'"))
     caption = "Mean AOPC and NAOPC of nine methods, published and ours, with 95 % intervals over texts"
     display(page.listing(scores, "naopc_six_scores", caption=caption))
     display(apart(scores))
@@ -111,7 +111,7 @@ if ran:
               for search in ("beam", "adaptive")}  # fmt: skip
         wider = by["adaptive"]["range"] - by["beam"]["range"]
         rows.append({"dataset": dataset, "model": model, "wider": spoken(wider, ".4f"), "n": wider.ours.n})
-        rows[-1] |= {f"rows, {search}": found["rows"].ours.point for search, found in by.items()}
+        rows[-1] |= {f"rows, {search}": of_search["rows"].ours.point for search, of_search in by.items()}
         rows[-1] |= {"width at last": by["adaptive"]["width"].ours.point}
     caption = "The adaptive search beside a beam of width 5: means over long texts, 95 % intervals in brackets"
     display(page.listing(pd.DataFrame(rows), "naopc_six_searches", caption=caption))

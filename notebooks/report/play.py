@@ -81,9 +81,9 @@ def drawn(ax, item, scale, unit):
         gone = np.cumsum([0, *(1 << part for part in order)])
         return games.answers_of(item)[gone] / scale
 
-    for number, (name, found) in enumerate(item["orders"].items()):
-        curve_label = f"{name}, {found['aopc']:.2f}"
-        ax.plot(curve(found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=curve_label)
+    for number, (name, order_of) in enumerate(item["orders"].items()):
+        curve_label = f"{name}, {order_of['aopc']:.2f}"
+        ax.plot(curve(order_of["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=curve_label)
     for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
         along = curve(item[end])
         assert abs((along[0] - along[1:]).mean() - item[value]) < 1e-4
@@ -92,7 +92,7 @@ def drawn(ax, item, scale, unit):
     ax.set_xlabel(f"{unit}s gone")
     ax.set_ylabel(f"probability of {item['says']}")
     ax.legend(fontsize="small", title="AOPC of the order of", loc="center left", bbox_to_anchor=(1, 0.5))
-    each_order = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in item["orders"].items())
+    each_order = "; ".join(f"{name} {order_of['aopc']:.2f}" for name, order_of in item["orders"].items())
     return (
         f"Probability of {item['says']} for {item['text']} while its {item['n']} {unit}s go one after the other, in the "
         f"best of all orders (AOPC {item['upper']:.2f}), in the worst ({item['lower']:.2f}) and in those of five "

@@ -67,7 +67,7 @@ def lay(ax, light, group, title):
     figures.bare(ax, title)
 
 
-def told(key):
+def picture_in_words(key):
     """What an image shows and what the model takes it for."""
     one = by_picture[key].iloc[0]
     return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
@@ -94,8 +94,8 @@ for place, key in enumerate(by_picture):
         page.figure(
             fig,
             f"saco_photographs_{place + 1}",
-            alt=f"A{told(key)[1:]}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
-            caption=f"A{told(key)[1:]}: the maps by their SaCo, the best first.",
+            alt=f"A{picture_in_words(key)[1:]}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
+            caption=f"A{picture_in_words(key)[1:]}: the maps by their SaCo, the best first.",
         )
     )
 
@@ -116,7 +116,7 @@ if by_picture:
         for ax, end, word in zip(column, ends, ("best", "worst"), strict=True):
             value = values.loc[end, metric]
             draw(ax, end[:2], end[2], f"{label(metric)}: {value:.2f}\n{short(end[2])}")
-            spoken.append(f"{label(metric)}, {word}: {short(end[2])} {value:.2f} on {told(end[:2])}")
+            spoken.append(f"{label(metric)}, {word}: {short(end[2])} {value:.2f} on {picture_in_words(end[:2])}")
     for ax, word in zip(axes[:, 0], ("best", "worst"), strict=True):
         ax.set_ylabel(word)
     display(
@@ -138,7 +138,7 @@ if by_picture:
 # %%
 if by_picture:
     first_one = wu_figures.Picture.first(next(iter(by_picture))[0], photographs, maps, load("saco_steps", profile))
-    beside = {
+    charts = {
         "manners": (
             wu_figures.two_manners,
             f"The two ways of erasing, {first_one.described}, groups by {label(first_one.erased_by)} (group 1 is the most "
@@ -149,7 +149,7 @@ if by_picture:
             f"The case study, {first_one.described}. Dotted: .9, which the paper's losses stay above from the third group on.",
         ),
     }
-    for name, (drawn, caption) in beside.items():
+    for name, (drawn, caption) in charts.items():
         fig, alt = drawn(first_one)
         display(page.figure(fig, f"saco_photographs_{name}", alt=alt, caption=caption))
 

@@ -38,7 +38,7 @@ from faithbook.stats import needed
 page = start_page("saco_random", profile, paper="wu_2024")
 
 
-def beside(units):
+def with_random(units):
     """Every explanation beside each draw of random scores on the same image: win, tie, gap and its square."""
     both = wu.beside_random(units)
     # SaCo itself has a known mean over random scores, so that it can be tested against zero with no random map.
@@ -50,7 +50,7 @@ def beside(units):
     )
 
 
-measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=beside, firmest=True)
+measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=with_random, firmest=True)
 alike, moved = (
     page.measure("saco_nudged", over=["metric", "method"], firmest=True, bounds=ends) for ends in ((-1, 1), (0, 2))
 )

@@ -94,7 +94,7 @@ caption = (
 page.listing(both, "saco_stand_ins_table2", caption=caption, digits=2)
 
 # %%
-fig, alt = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
+fig, alt = wu_figures.by_images(both, {name: COLOURS[name] for name in ON}, columns_of)
 caption = "SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better."
 page.figure(fig, "saco_stand_ins_plot", alt=alt, caption=caption)
 

@@ -37,7 +37,7 @@ from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 from faithbook.show.numbers import listed
-from faithbook.show.plots import beside_plot
+from faithbook.show.plots import comparison_plot
 from faithbook.stats import rules
 
 page = start_page("saco_tables", profile, paper="wu_2024")
@@ -173,7 +173,7 @@ page.table(
 caption = (
     "SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models. Dotted: random scores."
 )
-page.overview(beside_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
+page.overview(comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
 
 # %%
 same = page.measure("saco_metrics", prepare=wu.with_all_groups, printed=table2.drop(columns="dataset"), **GROUPED)
@@ -289,11 +289,13 @@ again = {
 }
 rows = []
 for r in published.table("saco_text").itertuples():
-    found, how = again.get((r.item, r.statistic)) or again.get(r.item) or (math.nan, "measured on the paper's models")
-    close = abs(found - r.value) <= (0.5 if how == ARITHMETIC else 1e-9)
+    estimate, how = (
+        again.get((r.item, r.statistic)) or again.get(r.item) or (math.nan, "measured on the paper's models")
+    )
+    close = abs(estimate - r.value) <= (0.5 if how == ARITHMETIC else 1e-9)
     rows.append({"number": r.item.replace("_", " "), "which": r.statistic.replace("_", " "), "unit": r.unit})
-    rows[-1] |= {"published": r.value, "estimate": found, "how": how}
-    rows[-1] |= {"agrees": "–" if math.isnan(found) else "yes" if close else "no"}
+    rows[-1] |= {"published": r.value, "estimate": estimate, "how": how}
+    rows[-1] |= {"agrees": "–" if math.isnan(estimate) else "yes" if close else "no"}
 prose = pd.DataFrame(rows)
 caption = "The numbers of the paper's text, and what they are when worked out again"
 page.listing(prose, "saco_text", caption=caption, digits=2)

@@ -26,7 +26,7 @@ NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "t
 table = advice(*(load(name, profile) for name in NAMES))
 page.run.save(quotable(table), "quotable")
 page.listing(
-    decisions(table, published.beside("recommendations")),
+    decisions(table, published.our_table("recommendations")),
     "together_decisions",
     caption="What to use. Accuracy: Spearman's rank correlation with how true an explanation is, the worse of before and "
     "after the model is misled. Model calls: forward passes for one explanation of one input (texts / small images)",

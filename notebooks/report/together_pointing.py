@@ -33,7 +33,7 @@ page = start_page("together_pointing", profile, paper=published.OUR_OWN)
 ran = any(folder.parent.name == "together_objects" for folder in page.run.upstream)
 
 
-def found(notebook, metrics):
+def pointed_at(notebook, metrics):
     """The values of some metrics, by data set, method and metric."""
 
     def of_these(units):
@@ -61,7 +61,7 @@ def show(table, metrics, called):
 # explain the same photograph are one cluster in every interval.
 
 # %%
-table = found("together_objects", OBJECTS) if page.has("together_objects") else None
+table = pointed_at("together_objects", OBJECTS) if page.has("together_objects") else None
 if table is None:
     data_used = (
         "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model was "
@@ -111,7 +111,7 @@ if table is not None:
 
 # %%
 MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
-show(found("together_matrix", MARKED), MARKED, "together_marked")
+show(pointed_at("together_matrix", MARKED), MARKED, "together_marked")
 Markdown(
     "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. A method "
     "that is no better than they are does not show where the marks are."

@@ -212,14 +212,14 @@ if rank:
 
 # %%
 @torch.inference_mode()
-def features(data, found):
-    """What the encoder says of images; `found`, of the first ones, is filled up and kept."""
+def features(data, batches):
+    """What the encoder says of images; `batches`, of the first ones, is filled up and kept."""
     network.eval()
-    for start in tqdm(range(100 * len(found), len(data), 100), desc=f"features of {data.split}", mininterval=30):
+    for start in tqdm(range(100 * len(batches), len(data), 100), desc=f"features of {data.split}", mininterval=30):
         tokens = network.forward_features(inputs_of(data[start : start + 100]))
-        found.append(network.forward_head(tokens, pre_logits=True).cpu().clone())  # no view of all tokens
+        batches.append(network.forward_head(tokens, pre_logits=True).cpu().clone())  # no view of all tokens
         kept.save(**so_far | {"seconds": spent + time.time() - started})
-    return torch.cat(found).numpy()
+    return torch.cat(batches).numpy()
 
 
 if not rank:
@@ -251,9 +251,12 @@ part.mkdir(parents=True)
 if rank:
     halves = {k: v.half().cpu().contiguous() for k, v in learnt().items()}
     safetensors.torch.save_file(halves, part / "adapter_model.safetensors")
-    said = network.peft_config["default"].to_dict() | {"base_model_name_or_path": vit_s14.NAME, "inference_mode": True}
-    said = {k: sorted(v) if isinstance(v, set) else v for k, v in said.items()}
-    (part / "adapter_config.json").write_text(json.dumps(said, indent=1, sort_keys=True, default=str) + "\n")
+    adapter_config = network.peft_config["default"].to_dict() | {
+        "base_model_name_or_path": vit_s14.NAME,
+        "inference_mode": True,
+    }
+    adapter_config = {k: sorted(v) if isinstance(v, set) else v for k, v in adapter_config.items()}
+    (part / "adapter_config.json").write_text(json.dumps(adapter_config, indent=1, sort_keys=True, default=str) + "\n")
 else:
     halves = {"weight": fit[0].half(), "bias": fit[1].half()}
     safetensors.torch.save_file(halves, part / HEAD)

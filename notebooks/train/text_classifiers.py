@@ -369,10 +369,10 @@ precision = "float32"
 
 @torch.inference_mode()
 def predicted(data):
-    encoded, found = encode(data), np.zeros(len(data), dtype=int)
+    encoded, classes = encode(data), np.zeros(len(data), dtype=int)
     for rows in batches([len(x) for x in encoded[0]], 64):
-        found[rows] = forward(loaded, encoded, rows).argmax(1).cpu()
-    return found
+        classes[rows] = forward(loaded, encoded, rows).argmax(1).cpu()
+    return classes
 
 
 predictions = predicted(test)
@@ -380,8 +380,8 @@ LANGUAGES = {"messages": home_assistant.LANGUAGES, "nli": nli_sets.LANGUAGES}
 if dataset in LANGUAGES:
     card["accuracy_by_language"] = {
         language: {
-            "accuracy": float(np.mean((found := predicted(data)) == np.array(data.labels))),
-            "balanced_accuracy": float(balanced_accuracy_score(data.labels, found)),
+            "accuracy": float(np.mean((answered := predicted(data)) == np.array(data.labels))),
+            "balanced_accuracy": float(balanced_accuracy_score(data.labels, answered)),
             "n": len(data),
         }
         for language, data in load_parallel(dataset, list(LANGUAGES[dataset]), "test", n=tested).items()
