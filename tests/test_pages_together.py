@@ -75,7 +75,7 @@ def test_what_the_released_code_changes_has_an_interval_and_a_direction() -> Non
     values = found[found.metric.isin(["sparseness", "soft_nc"])]
     gini = np.array([evalxnlp.sparseness(one) for one in scores])
     own = np.where(values.metric == "sparseness", gini[values.text], 0.5)
-    values = values.assign(here=own, moved=values.value - own)
+    values = values.assign(corrected=own, moved=values.value - own)
     shown = evalxnlp.released_table(values, ["sparseness", "soft_nc"]).set_index(["metric", "step"])
     found = shown.loc[[("sparseness", "ranks from 0"), ("soft_nc", "not divided by the room")]]
     assert found.difference.tolist() == pytest.approx([-2 / 10, 0.4 - 0.5], abs=1e-6)

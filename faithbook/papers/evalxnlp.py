@@ -281,7 +281,7 @@ def as_released(
     scored = released_scores(texts, {"soft_nc": ours["soft_nc"].to_numpy()})
     released = pd.concat([scored, drawn, released_curves(curves)], ignore_index=True)
     corrected = [float(ours[row.metric].to_dict()[row.text]) for row in released.itertuples()]
-    return released.assign(here=corrected, moved=released["value"] - corrected)
+    return released.assign(corrected=corrected, moved=released["value"] - corrected)
 
 
 def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -293,13 +293,13 @@ def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame
         for change, part in values[values.metric == metric].groupby("change", sort=False):
             by_text = part.set_index("text")
             row: dict[str, Any] = {"metric": metric, "step": "**all steps**" if change == TOGETHER else str(change)}
-            row |= {"example, ours": by_text.here[0], "example, released": by_text["value"][0]}
+            row |= {"example, ours": by_text.corrected[0], "example, released": by_text["value"][0]}
             if len(by_text) > 1:
                 moved = cells.mean(metric=metric, change=change)
                 # Rounded behind what is shown, so that no zero comes out as -0.000.
                 ends = {end: round(value, 6) + 0.0 for end, value in ends_of(moved).items()}
                 direction = "higher" if ends["low"] > 0 else "lower" if ends["high"] < 0 else "undecided"
-                row |= {"set, ours": by_text.here[1:].mean(), "set, released": by_text["value"][1:].mean()}
+                row |= {"set, ours": by_text.corrected[1:].mean(), "set, released": by_text["value"][1:].mean()}
                 row |= {"difference": ends["estimate"], "low": ends["low"], "high": ends["high"]}
                 row |= {"n": float(moved.n), "released is": direction}
             rows.append(row)

@@ -113,6 +113,6 @@ class EmbeddedTwice(nn.Module):
     ) -> Any:
         """What the model answers; `inputs_embeds` [R, L, D] is its embedding output."""
         given = {"input_ids": None, "inputs_embeds": inputs_embeds, "token_type_ids": token_type_ids}
-        again = self._slot.own(**{name: value for name, value in given.items() if name in self._arguments})
+        again = self._slot.original(**{name: value for name, value in given.items() if name in self._arguments})
         with self._slot.answering(again):
             return self.model(inputs_embeds=again, attention_mask=attention_mask)

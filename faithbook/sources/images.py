@@ -65,7 +65,7 @@ class Pictures(Rows):
     - `others`: the cells of another object in the same image.
     """
 
-    columns = ("ids", "images", "labels", "cells", "beside")
+    columns = ("ids", "images", "labels", "cells", "others")
 
     images: Sequence[Pixels | Path]
     labels: tuple[int, ...]

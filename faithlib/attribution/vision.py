@@ -162,7 +162,7 @@ def run_on_images(
     >>> backend = VisionBackend(nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), images)  # a channel for each class
     >>> job = Job("mine", IMAGE_METHODS["integrated_gradients"], 0, "sum", {"n_steps": 1})
     >>> run_on_images([job], backend, [("logit", None)], None, Costs(None))
-    >>> job.found[None].shape
+    >>> job.raw[None].shape
     torch.Size([1, 4])
     """
     feature_mask, options = backend.inputs.feature_mask, {}

@@ -64,7 +64,7 @@ class TextBackend:
     def embedding_module(self) -> Any:
         """The module that embeds token ids."""
         module = self.base.get_submodule(self.family.tokens or self.family.point or "embeddings")
-        return module.own if isinstance(module, Slot) else module
+        return module.original if isinstance(module, Slot) else module
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """The embedding output [R, L, D] of any ids [R, L]."""
@@ -75,7 +75,7 @@ class TextBackend:
             places = torch.arange(input_ids.shape[1], device=self.device)
             embedded = embedded + self.base.get_submodule(self.family.positions)(places)
         if self.family.tokens and self._slots:  # what makes the embedding output of the sum
-            embedded = self._slots[0].own(embedded)
+            embedded = self._slots[0].original(embedded)
         return embedded
 
     def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:

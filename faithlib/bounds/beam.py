@@ -174,7 +174,7 @@ class _Search(Lattice):
 
     def _children(self) -> tuple[Numbers, Numbers]:
         """(entry, feature) of every child to answer."""
-        open_ = self.here[self._input(self.group)] & ~self.removed
+        open_ = self.is_present[self._input(self.group)] & ~self.removed
         if self.candidates is not None and len(self.layers) > 1:
             effect = np.where(open_, self.effect[self.group], -np.inf)
             rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1)
