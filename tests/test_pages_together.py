@@ -103,7 +103,8 @@ def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray() -> No
     means = {(m, name): x if name != "astray" else 1 - x for name in OBJECTS for m, x in right.items()}
     frame = units_of(means, ("method", "metric"), dataset="d")
     cells = Conditions.of(frame, over=["dataset", "method", "metric"], unit="id", n_resamples=199)
-    table = by_method(SimpleNamespace(frame=frame, cells=cells), OBJECTS)  # type: ignore[arg-type]
+    measured = SimpleNamespace(frame=frame, mean=lambda **labels: SimpleNamespace(ours=cells.mean(**labels)))
+    table = by_method(measured, OBJECTS)  # type: ignore[arg-type]
     for method, word in (("rollout", "better"), ("grad_cam", "worse"), ("saliency", "open")):
         assert (table[table.method == method].beside_random == word).all()
 
