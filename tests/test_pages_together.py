@@ -17,6 +17,7 @@ from tiny import REPOSITORY
 from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.papers import evalxnlp
 from faithbook.show.labels import label
+from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.together import questions
 from faithbook.together.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
@@ -103,7 +104,7 @@ def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray() -> No
     means = {(m, name): x if name != "astray" else 1 - x for name in OBJECTS for m, x in right.items()}
     frame = units_of(means, ("method", "metric"), dataset="d")
     cells = Conditions.of(frame, over=["dataset", "method", "metric"], unit="id", n_resamples=199)
-    measured = SimpleNamespace(frame=frame, mean=lambda **labels: SimpleNamespace(ours=cells.mean(**labels)))
+    measured = SimpleNamespace(frame=frame, mean=lambda **labels: Comparison(cells.mean(**labels)))
     table = by_method(measured, OBJECTS)  # type: ignore[arg-type]
     for method, word in (("rollout", "better"), ("grad_cam", "worse"), ("saliency", "open")):
         assert (table[table.method == method].beside_random == word).all()
