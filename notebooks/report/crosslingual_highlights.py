@@ -347,9 +347,7 @@ Markdown(
 
 # %%
 lifts = {way: {one: projected.mean(metric="lift", highlights=way, language=one) for one in others} for way in ways}
-clear = {
-    way: sum(pair.ours.interval().low > 0 for pair in pairs_of_way.values()) for way, pairs_of_way in lifts.items()
-}
+clear = {way: sum(pair.ours.interval().low > 0 for pair in pairs.values()) for way, pairs in lifts.items()}
 second = page.test(
     {"crosslingual_table5": {f"MAP minus random, {language}": pair for language, pair in lifts[MAIN_RULE].items()}}
 )

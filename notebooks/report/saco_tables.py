@@ -289,9 +289,8 @@ again = {
 }
 rows = []
 for r in published.table("saco_text").itertuples():
-    estimate, how = (
-        again.get((r.item, r.statistic)) or again.get(r.item) or (math.nan, "measured on the paper's models")
-    )
+    unknown = (math.nan, "measured on the paper's models")
+    estimate, how = again.get((r.item, r.statistic)) or again.get(r.item) or unknown
     close = abs(estimate - r.value) <= (0.5 if how == ARITHMETIC else 1e-9)
     rows.append({"number": r.item.replace("_", " "), "which": r.statistic.replace("_", " "), "unit": r.unit})
     rows[-1] |= {"published": r.value, "estimate": estimate, "how": how}

@@ -28,7 +28,7 @@ from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, limited, rises, slope
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, at_length, slope
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed
@@ -51,7 +51,7 @@ def prepared(units):
     scores = diagnosticity.with_lengths(units[units.method != "none"])
     hard = scores[scores.metric.str.contains(" at ")]
     moved = hard.assign(shows=OUTSIDE, value=outside_unit(hard.value))
-    return pd.concat([diagnosticity.counted(scores), limited(scores), moved], ignore_index=True)
+    return pd.concat([diagnosticity.counted(scores), diagnosticity.limited(scores), moved], ignore_index=True)
 
 
 table3 = published.table("soft_table3")
@@ -88,9 +88,7 @@ page.speaks()
 # %%
 def by_length(of, **cells):
     """A metric at each length, as rows of a plot."""
-    points = listed(
-        {(of, ratio): power(diagnosticity.at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"]
-    )
+    points = listed({(of, ratio): power(at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"])
     named = {name: level for name, level in cells.items() if name != "shows"}
     return points.assign(**named)[[*named, *points]]
 
@@ -102,9 +100,7 @@ rows = pd.concat(
 rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.metric, strict=True)]
 layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
 fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
-outside = comparison.mean(
-    [power(diagnosticity.at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]
-).ours.point
+outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
 caption = (
     "Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
     "attribution). "
@@ -133,7 +129,7 @@ caption = "Change of the mean hard score per doubling of the rationale, and the 
 page.listing(slopes, "soft_figure2_slopes", caption=caption)
 
 # %%
-parts = rises(power, tasks, RATIOS)
+parts = diagnosticity.rises(power, tasks, RATIOS)
 second = page.test({"soft_figure2": parts, "soft_c10": parts})
 page.verdicts(second)
 
@@ -194,10 +190,7 @@ for dataset in tasks:
     for metric in PAIRS:
         row = {"dataset": dataset, "metric": metric, "n": power(metric, dataset=dataset).ours.n}
         for ratio in RATIOS:
-            tied = [
-                power(diagnosticity.at_length(metric, ratio), dataset=dataset, shows=what).ours.point
-                for what in (TIE, LIMIT)
-            ]
+            tied = [power(at_length(metric, ratio), dataset=dataset, shows=what).ours.point for what in (TIE, LIMIT)]
             row[f"{ratio:.0%}"] = f"{tied[0]:.2f} / {tied[1]:.2f}"
         rows.append(row)
 caption = "Share of ties between real and random by rationale length, all / because neither lost probability"

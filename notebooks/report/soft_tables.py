@@ -37,7 +37,7 @@ from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, METRICS, PAIRS, TIE, WIN, Reading, claims
+from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, METRICS, PAIRS, TIE, WIN, Reading, variance
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of
@@ -275,7 +275,7 @@ page.listing(table5, "soft_table5", caption=caption)
 
 
 # %%
-parts = claims(power, tasks)
+parts = diagnosticity.claims(power, tasks)
 average = parts["soft_c01"]
 printed3 = published.table("soft_table3").set_index(["metric", "dataset"]).value
 behind = [f"{label(soft)} on {label(of)}" for hard, soft in PAIRS.items() for of in dict.fromkeys(table6.dataset)
@@ -316,10 +316,8 @@ own_choices = next(iter(exchanged))[1:-1]  # the first names the texts, the last
 exchanged[(f"all, {len(tasks)} data sets", *own_choices, precision_of(page.run, measured))] = average
 curve1 = page.multiverse("soft_c01", list(diagnosticity.OWN), exchanged)
 ratios = settings_of("soft_metrics", profile)["ratios"]
-read = {
-    options: diagnosticity.eighteen(power, tasks, reading)
-    for options, reading in diagnosticity.readings(ratios).items()
-}
+by_reading = diagnosticity.readings(ratios).items()
+read = {options: diagnosticity.eighteen(power, tasks, reading) for options, reading in by_reading}
 curve2 = page.multiverse("soft_c02", diagnosticity.READ_AS, read)
 
 # %%
@@ -381,10 +379,8 @@ for d in tasks if news else []:
 by_id = {
     **{name: parts[name] for name in ("soft_c04", "soft_c05", "soft_c06")},
     "soft_c07": {
-        f"variance over tasks minus over methods, {label(metric)}": diagnosticity.variance(
-            power, metric, "dataset", tasks
-        )
-        - diagnosticity.variance(power, metric, "method", METHODS)
+        f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
+        - variance(power, metric, "method", METHODS)
         for metric in METRICS
     },
     "soft_c08": apart,
