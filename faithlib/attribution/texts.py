@@ -228,7 +228,5 @@ def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.M
         return
     share = float((answer[where] == 0).float().mean())
     if share > _SHARE_OF_ZEROS:
-        message = (
-            f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
-        )
-        note(name, message + "take float32 or bfloat16")
+        why = f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
+        note(name, why + "take float32 or bfloat16")

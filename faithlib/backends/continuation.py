@@ -106,13 +106,10 @@ class Continuation(Prompt):
         follows = []
         for b, text in enumerate(texts):
             given = self.continuation if continuations is None else continuations[b]
-            filled, prompt_ids = self._filled(text).text, made.input_ids[b, : made.lengths[b]]
-            self._check_end(filled, int(prompt_ids[-1]))
+            filled, row = self._filled(text).text, made.input_ids[b, : made.lengths[b]]
+            self._check_end(filled, int(row[-1]))
             asked = [given] if self.against is None else [given, self.against]
-            ids = [
-                self._answer(prompt_ids) if one is None else self._ids_after(filled, one, "continuation")
-                for one in asked
-            ]
+            ids = [self._answer(row) if one is None else self._ids_after(filled, one, "continuation") for one in asked]
             texts_asked = [one or self._text(tokens) for one, tokens in zip(asked, ids, strict=True)]
             check_apart(ids, texts_asked, "continuations")
             follows.append(ids)

@@ -264,12 +264,10 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
         config = config.get_text_config()
     faults = []
     for name in _SPECIAL:
-        of_tokenizer, of_model = (getattr(one, f"{name}_token_id", None) for one in (tokenizer, config))
-        of_model = of_model if isinstance(of_model, list) else [of_model]
-        if of_tokenizer is not None and of_model != [None] and of_tokenizer not in of_model:
-            faults.append(
-                f"its {name} token has the id {of_tokenizer}, and the model says {', '.join(map(str, of_model))}"
-            )
+        token_id, known = (getattr(one, f"{name}_token_id", None) for one in (tokenizer, config))
+        known = known if isinstance(known, list) else [known]
+        if token_id is not None and known != [None] and token_id not in known:
+            faults.append(f"its {name} token has the id {token_id}, and the model says {', '.join(map(str, known))}")
     size, count = getattr(config, "vocab_size", None), len(tokenizer) if hasattr(tokenizer, "__len__") else None
     if isinstance(size, int) and count is not None and size - count > _MOST_WITHOUT_TOKEN:
         faults.append(f"it has {count} tokens, and the model ids for {size}")
