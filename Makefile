@@ -8,7 +8,6 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Size of the runs: smoke, laptop, full or paper (notebooks/profiles.yaml); how many notebooks run at a time (default: all cores).
 PROFILE ?= laptop
 CORES ?=
-PORT ?= 8000
 # Options for Snakemake, such as SNAKEMAKE="--workflow-profile notebooks/slurm" on a cluster (docs/cluster.md).
 SNAKEMAKE ?=
 # A slip is told at once, with plain tools, before anything is installed.
@@ -29,7 +28,7 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help book pdf publish course test test-long lint format lock fetch train preflight paper reference serve clean
+.PHONY: help book pdf publish course test test-long lint lock fetch train preflight paper reference
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -63,15 +62,11 @@ test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in 
 test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, other Pythons, a Slurm, whole computations
 	$(BIN)/python -m pytest -m long -n 2 --dist loadgroup
 
-lint: $(ENVIRONMENT) ## style, types and who may import whom
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+lint: $(ENVIRONMENT) ## style, types and who may import whom (FIX=yes: puts the style right first)
+	$(BIN)/ruff check $(if $(FIX),--fix) .
+	$(BIN)/ruff format $(if $(FIX),,--check) .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
-
-format: $(ENVIRONMENT) ## put the code into the house style
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
 
 fetch: $(ENVIRONMENT) ## fetch and verify what the default run reads (also the papers': python -m faithbook.sources.files fetch --all)
 	@$(BIN)/python -m faithbook.sources.files fetch
@@ -93,17 +88,11 @@ reference: $(ENVIRONMENT) fetch ## the full profile's values into data/reference
 	@$(MAKE) book STUDY=
 	@$(FAITHBOOK) reference --verdicts --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
 
-serve: book ## the book at a local address, as a phone or another machine would see it
-	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)
-
 lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev --no-emit-index-url --no-emit-find-links \
 	 --no-annotate --no-header --constraint requirements.lock pyproject.toml >> .lock.tmp
 	@mv .lock.tmp requirements.lock
-
-clean: ## remove what was built (results and book; not the environment, not the fetched sources)
-	rm -rf data/results book/_build book/executed .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis .lock.tmp
 
 # uv installs in a fifth of pip's time, so pip only brings uv; where uv cannot reach the index, pip does all of it. Bytecode
 # is made once, here (half a minute): where PYTHONDONTWRITEBYTECODE is set, every notebook would spend ten seconds on it again.
