@@ -50,7 +50,7 @@ def require(*names: str) -> None:
 
 
 def remembered(load: Callable[..., T]) -> Callable[..., T]:
-    """`functools.cache` for what opens something; a run that begins opens it anew."""
+    """`functools.cache` for what opens something; a run that begins opens it again."""
     cached = functools.cache(load)
     _remembered.append(cached.cache_clear)
     return cached

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+import sentence_lengths
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,13 +33,18 @@ BANNED = {
 }
 """By what to write instead, the pattern of what not to write."""
 
+MOST_LONG = {"pages": 0.03, "notebooks": 0.03, "docstrings": 0.03}
 """The share of sentences over 35 words that each kind of prose may have. Lower it where room was made."""
 
 
 def of_markdown(text: str) -> str:
     """The prose of a page: without code, addresses, labels and lines of directives."""
-    text = re.sub(r"^(`{3,})(?!\{(?!code|math)).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$",
+        "",
+        sentence_lengths.without_code(text),
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"\{[\w:]+\}`(?:[^`<]*<[^`>]*>|[\w/.-]+)`|`[^`\n]*`|\]\([^)]*\)|https?://\S+|<[^>\n]*>", " ", text)
     return re.sub(r"\s+", " ", text)
 
@@ -55,21 +61,24 @@ def of_code(source: str) -> str:
     return " | ".join(of_markdown(text) for text in [*cells, *texts])
 
 
-def hits_in(text: str, *, code: bool = False) -> list[str]:
+def hits_in(prose: str) -> list[str]:
     """The banned phrases of a text, with what to write instead."""
-    prose = of_code(text) if code else of_markdown(text)
-    hits = ((instead, hit) for instead, pattern in BANNED.items() for hit in re.finditer(pattern, prose))
-    return [f"{instead}: {prose[max(0, hit.start() - 30) : hit.end() + 20]!r}" for instead, hit in hits]
+    return [
+        f"{instead}: {prose[max(0, hit.start() - 30) : hit.end() + 20]!r}"
+        for instead, pattern in BANNED.items()
+        for hit in re.finditer(pattern, prose)
+    ]
 
 
 def test_pages_notebooks_docstrings_comments_and_messages_are_in_plain_words() -> None:
     pages = [path for path in (ROOT / "book").rglob("*.md") if not {"_build", "executed"} & set(path.parts)]
     code = [path for name in ("notebooks", "faithlib", "faithbook", "examples") for path in (ROOT / name).rglob("*.py")]
-    paths = [ROOT / "README.md", *pages, *code]
-    found = {path: hits_in(path.read_text(encoding="utf-8"), code=path.suffix == ".py") for path in paths}
-    assert not {path: hits for path, hits in found.items() if hits}
-    notebook = '# %% [markdown]\n# It speaks.\n\n# %%\npictures = "one"\ncaption = "where nothing lies there"\n'
-    assert [one.partition(":")[0] for one in hits_in(notebook, code=True)] == ["only people speak", "is available"]
+    found = {}
+    for path in [ROOT / "README.md", *pages, *code]:
+        text = path.read_text(encoding="utf-8")
+        if hits := hits_in(of_code(text) if path.suffix == ".py" else of_markdown(text)):
+            found[path] = hits
+    assert not found
 
 
 def test_texts_in_data_are_in_plain_words() -> None:
@@ -77,4 +86,31 @@ def test_texts_in_data_are_in_plain_words() -> None:
     for path in (ROOT / "data").glob("*.csv"):
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
         texts = [text for column in printed & set(rows) for text in rows[column]]
-        assert not hits_in(" | ".join(texts)), path.name
+        assert not hits_in(of_markdown(" | ".join(texts))), path.name
+
+
+def test_long_sentences_are_rare() -> None:
+    for kind, by_page in sentence_lengths.pages().items():
+        whole = sentence_lengths.of_kind(by_page)
+        worst = sorted(by_page, key=lambda name: -len(by_page[name].long))[:5]
+        assert whole.sentences > 1_000
+        assert whole.share <= MOST_LONG[kind], f"{kind}: {whole.share:.1%}; most are in {', '.join(worst)}"
+
+
+def test_sentences_are_counted() -> None:
+    page = "# A title\n\nOne two three. Four five\nsix: `a b c` seven!\n\n| a | table |\n\n- An item of five words\n"
+    code = "```python\n" + "word " * 50 + "\n```\n"
+    assert list(sentence_lengths.sentences(page + code)) == [
+        "One two three.",
+        "Four five six: x seven!",
+        "An item of five words",
+    ]
+    long = " ".join(["word"] * (sentence_lengths.LONG + 1)) + "."
+    assert [len(sentence_lengths.words(one)) for one in sentence_lengths.sentences(f"Short it is. W{long}")] == [3, 36]
+
+
+def test_what_is_not_prose_is_not_read_and_what_is_banned_is_found() -> None:
+    page = "# A\n\n```python\npictures = 1\n```\n\nSee `pictures` and {doc}`x <pictures>`, two\nrows a cell.\n"
+    assert "picture" not in of_markdown(page) and re.search(BANNED["per, not the distributive a"], of_markdown(page))
+    notebook = '# %% [markdown]\n# It speaks.\n\n# %%\npictures = "one"\ncaption = "where nothing lies there"\n'
+    assert [one.partition(":")[0] for one in hits_in(of_code(notebook))] == ["only people speak", "is available"]

@@ -68,7 +68,7 @@ class Dataset(Rows):
     def clusters(self) -> dict[str, str]:
         """For each id what it shares with others, so that intervals draw these together: its group. Where no groups are
         known, it is the first id with the same text (the premise of several pairs, the document of several queries).
-        Of some rows alone it cannot be told."""
+        Some rows alone do not say it."""
         if self.groups is not None:
             return dict(zip(self.ids, self.groups, strict=True))
         first: dict[str, str] = {}
