@@ -17,10 +17,9 @@ import pandas as pd
 import pytest
 import yaml
 from families import opened, saved
-from replica_data import edin_texts
+from replica_data import edin_texts, reviews
 from test_language_pages import films
 from test_stamps import packed_stamps
-from test_toolkit_tasks import write_reviews
 from tiny import HEADER
 
 from faithbook import language
@@ -289,7 +288,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
     if notebook == "together_toolkit":  # its data are somebody's to bring
         (clone / "raw").mkdir()
         (clone / "raw" / "minilm").symlink_to(raw_dir() / "minilm")
-        write_reviews(clone / "raw" / "movies")
+        reviews(clone / "raw" / "movies")
         monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
     if notebook == "together_objects":  # its photographs are no part of what is fetched
         archive = packed_stamps(clone)

@@ -16,7 +16,7 @@ from faithbook.judge import analysis_plan
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import filled
 from faithbook.judge.scores import REFERENCE as SPEAKS
-from faithbook.papers.zhao_aletras_diagnosticity import counted, with_lengths
+from faithbook.papers.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 from faithbook.paths import reference_dir, results_dir
 
 REFERENCE = reference_dir()
@@ -66,8 +66,10 @@ def wins(units: pd.DataFrame, lengths: pd.DataFrame) -> pd.DataFrame:
     """The share of inputs on which a method beats random scores, per cell, with n; seeds of one input are averaged."""
     both, asked = pd.concat([units, lengths]), ["soft_nc", "soft_ns", "nc", "ns"]
     scores = with_lengths(both[(both.classifier == "") & both.metric.isin(asked)])
-    shares = counted(scores[scores.metric.isin(asked)]).query("shows == @WIN").dropna(subset="value")
-    shares = shares.groupby([*CELL, "cluster"], observed=True)["value"].mean()
+    shares = counted(scores[scores.metric.isin(asked)])
+    shares = (
+        shares[shares.shows == WIN].dropna(subset="value").groupby([*CELL, "cluster"], observed=True)["value"].mean()
+    )
     return shares.groupby(CELL, observed=True).agg(estimate="mean", n="size").reset_index()
 
 

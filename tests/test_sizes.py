@@ -137,13 +137,13 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
 
     older = run(dataset="sst", seed=0)  # from before the notebook had classifiers
     small, large = (run(dataset="sst", classifier=name, seed=0) for name in ("", "mpnet"))
-    assert reference._replaced_by(older, small)
-    assert not reference._replaced_by(older, large)
-    assert not reference._replaced_by(large, small)
+    assert reference._is_as(older, small)
+    assert not reference._is_as(older, large)
+    assert not reference._is_as(large, small)
     part = run(dataset="sst", classifier="mpnet", seed=0, part=1, parts=4)
-    assert not reference._left_out(part, [older], [part])
+    assert reference._inputs_of(part) != reference._inputs_of(older)
     part["parameters"]["classifier"] = ""
-    assert "has these inputs whole" in reference._left_out(part, [older], [part])
+    assert reference._inputs_of(part) == reference._inputs_of(older)  # which the reference has whole
 
 
 def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(
