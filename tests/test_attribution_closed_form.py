@@ -86,21 +86,6 @@ def test_shapley_of_few_features_equals_all_orders() -> None:
     assert torch.allclose(sampled.sum(), exact.sum(), atol=1e-6)
 
 
-@pytest.mark.parametrize("erase", ["zero", "pad", "mask", "delete"])
-def test_occlusion_equals_the_plain_loop(erase: str) -> None:
-    model, inputs = model_and_texts("roberta")
-    target = Perturber(model, inputs).predicted
-    scores = attribute("occlusion", model, inputs, erase=erase)
-    for b, n in enumerate(inputs.n_features.tolist()):
-
-        def probability(keep: Tensor, b: int = b) -> Tensor:
-            return one_row(model, inputs, b, keep, erase).softmax(dim=-1)[target[b]]
-
-        for f in range(n):
-            loss = probability(torch.ones(n, dtype=torch.bool)) - probability(torch.arange(n) != f)
-            assert torch.allclose(scores[b, f], loss, atol=1e-5)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_attention_equals_the_models_own_maps(family: str) -> None:
     model, inputs = model_and_texts(family)
