@@ -41,12 +41,6 @@ def of_texts(held: Any, model: Any = None, **options: Any) -> Held:
     return (text_model() if model is None else model), held, {"tokenizer": tokenizer(), **options}
 
 
-def said(problem: str | None, classes: int = 3) -> nn.Module:
-    model = text_model(classes=classes)
-    model.config.problem_type = problem
-    return model
-
-
 def adapted(config: Any, model: nn.Module | None = None) -> Any:
     torch.manual_seed(0)
     return peft.get_peft_model(text_model() if model is None else model, config).eval()
@@ -70,8 +64,8 @@ def seer(name: str = "vit_tiny_patch16_224", **given: Any) -> Any:
     return timm.create_model(name, **{"num_classes": 3, **sizes, **given}).eval()
 
 
-def pictures() -> ImageInputs:
-    return ImageInputs.from_pixels(torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
+def pictures(n: int = 2) -> ImageInputs:
+    return ImageInputs.from_pixels(torch.randn(n, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
 
 
 _VISION = {
@@ -261,8 +255,8 @@ OTHER_TASKS = (
 CASES: dict[str, Callable[[], Held]] = {
     "one logit, nothing said": lambda: reading(text_model(classes=1)),
     "one logit, `output='sigmoid'`": lambda: (text_model(classes=1), text_inputs(text_model()), {"output": "sigmoid"}),
-    "several labels, `multi_label_classification`": lambda: reading(said("multi_label_classification")),
-    "a predicted value, `regression`": lambda: reading(said("regression", 1)),
+    "several labels, `multi_label_classification`": lambda: reading(text_model(problem="multi_label_classification")),
+    "a predicted value, `regression`": lambda: reading(text_model(classes=1, problem="regression")),
     "timm, `num_classes=1`": lambda: (seer(num_classes=1), pictures(), {}),
     "timm, `num_classes=1`, `output='sigmoid'`": lambda: (seer(num_classes=1), pictures(), {"output": "sigmoid"}),
     "timm, `num_classes=0`": lambda: (seer(num_classes=0), pictures(), {}),

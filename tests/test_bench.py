@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from refusals import refused
+from toy_models import answers
 
 from faithbook import __main__
 from faithbook.bench import measure, tables
@@ -33,8 +34,7 @@ def written(folder: Path, code: str, name: str = "mine") -> str:
 
 
 def asked() -> Perturber:
-    model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]  # noqa: E731
-    return Perturber(model, WordInputs.from_texts(["a good film", "a dull one"]))
+    return Perturber(answers, WordInputs.from_texts(["a good film", "a dull one"]))
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -188,15 +188,13 @@ def made(mine: dict[str, float], direction: str = "higher", *, by_amount: bool =
 WHOLE = {"answers", "diagnosticity", "amounts", "agreement", "planted_truth", "follows_the_truth", "misled"}
 
 
-def test_a_bad_metric_gets_no_and_a_blind_one_is_unsure() -> None:
+def test_a_good_metric_gets_yes_a_bad_one_no_and_a_blind_one_is_unsure() -> None:
+    """Yes four times, also where lower is better."""
     upside_down = {"lime": 0.1, "saliency": 0.3, "attention": 0.4, "random": 0.9}
     told = made(upside_down, by_amount=True)["answers"].set_index("metric").loc["mine"]
     assert told[list(QUESTIONS[:3])].tolist() == ["no", "no", "no"]
     told = made(dict.fromkeys(GOOD, 0.5))["answers"].set_index("metric").loc["mine"]
     assert (told["separates"], told["prefers the truth"]) == ("unsure", "unsure")
-
-
-def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
     found = made({name: 1 - value for name, value in GOOD.items()}, "lower")
     assert set(found["answers"].set_index("metric").loc["mine", list(QUESTIONS)]) == {"yes"}
     agreement = found["agreement"].set_index("metric").estimate

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-
 import pandas as pd
 import pytest
 import torch
@@ -11,10 +9,9 @@ from refusals import refused
 from toy_models import Bag, image_inputs, model_and_texts, vision_model
 
 import faithlib
-from faithlib import catalogue
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
-from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
+from faithlib.catalogue import FAITHFULNESS, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import (
     ALL_SHARES,
@@ -23,7 +20,6 @@ from faithlib.evaluation import (
     evaluate,
     explain,
     hard_scores,
-    measures,
     saco_scores,
     shuffled,
     soft_scores,
@@ -32,16 +28,6 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.perturb import Perturber
-
-
-def cell(table: pd.DataFrame, b: int, method: str, metric: str) -> float:
-    found = table[(table.input == b) & (table.method == method) & (table.metric == metric)].value
-    assert len(found) == 1
-    return float(found.iloc[0])
-
-
-def same(found: float, expected: float) -> None:
-    assert found == pytest.approx(expected, abs=1e-5, nan_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +66,12 @@ def test_every_value_is_that_of_the_single_call_on_the_input_alone(bag, kind):
     table = evaluate(
         model, inputs, methods={"mine": scores}, metrics=list(METRICS), groups=6, gold=gold, gold_size=size
     )
+    found = table.pivot(index="input", columns="metric", values="value")
     for b in range(len(inputs)):
         one, n = inputs[[b]], int(inputs.n_features[b])
         for metric, value in single_calls(model, one, scores[b : b + 1, :n], gold[b : b + 1, :n]).items():
-            same(cell(table, b, "mine", metric), float(value) if n > 1 else float("nan"))
+            expected = float(value) if n > 1 else float("nan")
+            assert found.loc[b, metric] == pytest.approx(expected, abs=1e-5, nan_ok=True), metric
     if kind == "texts":
         assert set(table.metric) == set(METRICS) and table.groupby("metric").size().eq(len(inputs)).all()
         few = [one for one in table.attrs["undefined"] if one["reason"].startswith("fewer features than the 2")]
@@ -172,9 +160,3 @@ def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
     for other in others:
         assert zero.to_numpy() == pytest.approx(other.to_numpy(), abs=1e-5, nan_ok=True)
         assert other.notna().any()
-
-
-def test_a_family_that_nothing_computes_is_refused_at_import(monkeypatch):
-    newest = {**FAMILIES, "newest": catalogue.Family({"new": "higher"})}
-    monkeypatch.setattr(catalogue, "FAMILIES", newest)
-    refused(ImportError, "in the catalogue or computed, but not both: newest", runpy.run_path, measures.__file__)
