@@ -173,6 +173,16 @@ def hooked(modules: list[nn.Module], change: Callable[[Tensor], Tensor]) -> Iter
             handle.remove()
 
 
+def erased_ids(inputs: TextInputs, b: int, keep: Tensor, erase: str) -> tuple[Tensor, Tensor]:
+    """Token ids of one erased text, and which of the whole text's tokens stay."""
+    owners, ids = (one[b, : int(inputs.lengths[b])] for one in (inputs.feature_of, inputs.input_ids))
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in owners.tolist()])
+    if erase == "delete":
+        return ids[stays], stays
+    other = {"pad": inputs.pad_id, "mask": inputs.mask_id}.get(erase)
+    return (ids if other is None else torch.where(stays, ids, other)), stays
+
+
 def one_row(
     family: str, model: Any, inputs: TextInputs, b: int, keep: Tensor, erase: str, factor: Tensor | None = None
 ) -> Tensor:
@@ -181,18 +191,15 @@ def one_row(
     `factor` [L, D] multiplies the embeddings (for soft perturbations), in the place of zeros.
     """
     length = int(inputs.lengths[b])
-    ids = inputs.input_ids[b, :length]
-    types = None if inputs.token_type_ids is None else inputs.token_type_ids[b, :length]
-    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
+    ids, stays = erased_ids(inputs, b, keep, erase)
     base = getattr(model, model.base_model_prefix)
     given: dict[str, Any] = {}
-    if erase == "delete":
-        ids, types = ids[stays], None if types is None else types[stays]
-    elif erase in ("pad", "mask"):
-        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
-        if hasattr(getattr(base, "embeddings", None), "padding_idx"):
-            first = base.embeddings.padding_idx + 1
-            given["position_ids"] = torch.arange(first, first + length)[None]
+    if erase in ("pad", "mask") and hasattr(getattr(base, "embeddings", None), "padding_idx"):
+        first = base.embeddings.padding_idx + 1
+        given["position_ids"] = torch.arange(first, first + length)[None]
+    if inputs.token_type_ids is not None:
+        types = inputs.token_type_ids[b, :length]
+        given["token_type_ids"] = (types[stays] if erase == "delete" else types)[None]
     scale = stays[:, None].float() if factor is None else factor
     if erase != "zero":
         scale = torch.ones(1, 1)
@@ -206,20 +213,15 @@ def one_row(
         return output * padded
 
     points = [base.get_submodule(POINTS[family])] if family != "t5" else [base.encoder.embed_tokens]
-    if types is not None:
-        given["token_type_ids"] = types[None]
-    if family in DECODERS:
-        # Alone there is no padding; what is erased by the pad token is read all the same.
-        given["attention_mask"] = torch.ones_like(ids)[None]
+    # Alone there is no padding; what is erased by the pad token is read all the same.
+    given["attention_mask"] = torch.ones_like(ids)[None]
     pad, model.config.pad_token_id = model.config.pad_token_id, -1 if family in DECODERS else model.config.pad_token_id
     try:
         with torch.no_grad(), hooked(points, change):
             if family == "t5":
                 shifted = torch.cat([torch.ones(1, scale.shape[1]), scale.expand(len(ids), -1)[:-1]])
                 with hooked([base.decoder.embed_tokens], lambda output: output * shifted):
-                    return model(input_ids=ids[None], attention_mask=torch.ones_like(ids)[None]).logits[0]
-            if family not in DECODERS:
-                given["attention_mask"] = torch.ones_like(ids)[None]
+                    return model(input_ids=ids[None], **given).logits[0]
             return model(input_ids=ids[None], **given).logits[0]
     finally:
         model.config.pad_token_id = pad
@@ -238,13 +240,7 @@ def masks(inputs: TextInputs, steps: int = 5) -> Tensor:
 def next_logits(lm: Any, inputs: TextInputs, b: int, keep: Tensor, erase: str, after: Sequence[int] = ()) -> Tensor:
     """Logits [V] of the token that follows one erased prompt and what comes `after` it: alone, unpadded, without a
     cache, on the user's own model. The oracle."""
-    length = int(inputs.lengths[b])
-    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
-    ids = inputs.input_ids[b, :length]
-    if erase == "delete":
-        ids = ids[stays]
-    elif erase != "zero":
-        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+    ids, stays = erased_ids(inputs, b, keep, erase)
     row = torch.cat([ids, torch.tensor(after, dtype=torch.long)])[None]
     scale = torch.ones(row.shape[1], 1)
     if erase == "zero":

@@ -1,7 +1,7 @@
 """Models and inputs of the kinds that public reports of other tools are about, tiny and random: what a caller holds.
 
-`CASES`: by name the report, and what makes model, inputs and options of one `evaluate`. The page *Models that can be
-explained* has a row for each, which `test_supported` holds to what happens.
+`CASES`: by name what makes model, inputs and options of one `evaluate`. The page *Models that can be explained* has a
+row for each, with the report that it is about; `test_supported` holds the rest of the row to what happens.
 """
 
 from __future__ import annotations
@@ -41,12 +41,6 @@ def of_texts(held: Any, model: Any = None, **options: Any) -> Held:
     return (text_model() if model is None else model), held, {"tokenizer": tokenizer(), **options}
 
 
-def said(problem: str | None, classes: int = 3) -> nn.Module:
-    model = text_model(classes=classes)
-    model.config.problem_type = problem
-    return model
-
-
 def adapted(config: Any, model: nn.Module | None = None) -> Any:
     torch.manual_seed(0)
     return peft.get_peft_model(text_model() if model is None else model, config).eval()
@@ -70,8 +64,8 @@ def seer(name: str = "vit_tiny_patch16_224", **given: Any) -> Any:
     return timm.create_model(name, **{"num_classes": 3, **sizes, **given}).eval()
 
 
-def pictures() -> ImageInputs:
-    return ImageInputs.from_pixels(torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
+def pictures(n: int = 2) -> ImageInputs:
+    return ImageInputs.from_pixels(torch.randn(n, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
 
 
 _VISION = {
@@ -253,106 +247,75 @@ def of_another_task(kind: Any) -> Held:
     return reading(small(kind))
 
 
-_ON_VISION = "Transformer-Explainability#56, Transformer-MM-Explainability#37"
 OTHER_TASKS = (
     hf.BertForMaskedLM, hf.BertForTokenClassification, hf.BertForQuestionAnswering, hf.BertForMultipleChoice,
     hf.BertModel,
 )  # fmt: skip
-# By name, in the order of the page: the report, and what makes model, inputs and options.
-CASES: dict[str, tuple[str, Callable[[], Held]]] = {
-    "one logit, nothing said": ("huggingface/transformers#7726, vllm#18313", lambda: reading(text_model(classes=1))),
-    "one logit, `output='sigmoid'`": (
-        "huggingface/transformers#7726",
-        lambda: (text_model(classes=1), text_inputs(text_model()), {"output": "sigmoid"}),
+# By name, in the order of the page: what makes model, inputs and options.
+CASES: dict[str, Callable[[], Held]] = {
+    "one logit, nothing said": lambda: reading(text_model(classes=1)),
+    "one logit, `output='sigmoid'`": lambda: (text_model(classes=1), text_inputs(text_model()), {"output": "sigmoid"}),
+    "several labels, `multi_label_classification`": lambda: reading(text_model(problem="multi_label_classification")),
+    "a predicted value, `regression`": lambda: reading(text_model(classes=1, problem="regression")),
+    "timm, `num_classes=1`": lambda: (seer(num_classes=1), pictures(), {}),
+    "timm, `num_classes=1`, `output='sigmoid'`": lambda: (seer(num_classes=1), pictures(), {"output": "sigmoid"}),
+    "timm, `num_classes=0`": lambda: (seer(num_classes=0), pictures(), {}),
+    "logits that are NaN": not_a_number,
+    "logits that are infinite": lambda: not_a_number(torch.inf),
+    "`config.return_dict=False`": lambda: reading(without_dicts(text_model())),
+    "LoRA on an encoder": lambda: reading(adapted(lora(["query"]))),
+    "LoRA on a decoder": lambda: reading(
+        adapted(lora(["q_proj"]), small(hf.LlamaForSequenceClassification, num_labels=3))
     ),
-    "several labels, `multi_label_classification`": (
-        "torchgeo#791, transformers-interpret#39",
-        lambda: reading(said("multi_label_classification")),
+    "LoRA, merged": lambda: reading(adapted(lora(["query"])).merge_and_unload()),
+    "prompt tuning": lambda: reading(adapted(peft.PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
+    "prefix tuning": lambda: reading(adapted(peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
+    "dropout that stays on in a part, texts": with_dropout_in_a_part,
+    "a part in training mode, images": with_dropout_between_blocks,
+    "gradient checkpointing on": lambda: reading(checkpointed(text_model())),
+    "`enable_input_require_grads()`": lambda: reading(with_gradients_of_inputs(text_model())),
+    "int8, dynamic": in_int8,
+    "8-bit, bitsandbytes 0.50.2 on a processor": lambda: in_few_bits("int8"),
+    "4-bit (nf4), bitsandbytes 0.50.2 on a processor": lambda: in_few_bits("nf4"),
+    "float16 whose gradients underflow": underflowing,
+    "bfloat16": lambda: reading(text_model().bfloat16()),
+    "DataParallel": lambda: reading(nn.DataParallel(text_model())),
+    "`torch.compile`d, texts": lambda: reading(compiled(text_model())),
+    "`torch.compile`d, images": lambda: (compiled(vision_model()), image_inputs(), {}),
+    "`model.forward = torch.compile(model.forward)`": lambda: reading(compiled_forward(text_model())),
+    "`device_map='auto'`": mapped_to_a_device,
+    "weights on the meta device": lambda: reading(text_model().to("meta")),
+    "a forward that is patched from outside, texts": patched_from_outside,
+    "a forward that is patched by a method, texts": patched_by_a_method,
+    "a forward that is patched, images": patched_for_images,
+    **{f"Hugging Face {name}": partial(of_pictures, name) for name in HF_VISION},
+    "a causal model": lambda: reading(small(hf.LlamaForCausalLM)),
+    "a causal model by prompt": lambda: by_prompt("llama"),
+    "a state-space model by prompt": lambda: by_prompt("mamba"),
+    **{kind.__name__: partial(of_another_task, kind) for kind in OTHER_TASKS},
+    "a function of texts that draws": drawing_function,
+    "a function of pixels": function_of_pixels,
+    "ids beyond the vocabulary": beyond_the_vocabulary,
+    "another model's special tokens": lambda: of_texts(TEXTS, text_model("roberta")),
+    "a text longer than the places of a model": lambda: (text_model(), text_inputs(text_model(), (70, 6)), {}),
+    "a text that is cut off": lambda: of_texts([*TEXTS, "film " * 60]),
+    "a text without blanks": lambda: (
+        (lambda texts: [[0.5, 0.5 + 0 * len(t)] for t in texts]),
+        ["我们喜欢这部电影", "这部电影很好看"],
+        {},
     ),
-    "a predicted value, `regression`": ("-", lambda: reading(said("regression", 1))),
-    "timm, `num_classes=1`": ("pytorch-grad-cam#325", lambda: (seer(num_classes=1), pictures(), {})),
-    "timm, `num_classes=1`, `output='sigmoid'`": (
-        "pytorch-grad-cam#325",
-        lambda: (seer(num_classes=1), pictures(), {"output": "sigmoid"}),
-    ),
-    "timm, `num_classes=0`": ("-", lambda: (seer(num_classes=0), pictures(), {})),
-    "logits that are NaN": ("LRP-eXplains-Transformers#14", not_a_number),
-    "logits that are infinite": ("-", lambda: not_a_number(torch.inf)),
-    "`config.return_dict=False`": ("captum#1215, pytorch-grad-cam#481", lambda: reading(without_dicts(text_model()))),
-    "LoRA on an encoder": ("peft", lambda: reading(adapted(lora(["query"])))),
-    "LoRA on a decoder": (
-        "Automodel#781",
-        lambda: reading(adapted(lora(["q_proj"]), small(hf.LlamaForSequenceClassification, num_labels=3))),
-    ),
-    "LoRA, merged": ("peft", lambda: reading(adapted(lora(["query"])).merge_and_unload())),
-    "prompt tuning": (
-        "peft#2134",
-        lambda: reading(adapted(peft.PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
-    ),
-    "prefix tuning": (
-        "peft#3201",
-        lambda: reading(adapted(peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3))),
-    ),
-    "dropout that stays on in a part, texts": ("TransformerLens#1787", with_dropout_in_a_part),
-    "a part in training mode, images": ("TransformerLens#1787", with_dropout_between_blocks),
-    "gradient checkpointing on": ("huggingface/transformers#42558", lambda: reading(checkpointed(text_model()))),
-    "`enable_input_require_grads()`": (
-        "huggingface/transformers#42558",
-        lambda: reading(with_gradients_of_inputs(text_model())),
-    ),
-    "int8, dynamic": ("LRP-eXplains-Transformers#14, #15", in_int8),
-    "8-bit, bitsandbytes 0.50.2 on a processor": ("-", lambda: in_few_bits("int8")),
-    "4-bit (nf4), bitsandbytes 0.50.2 on a processor": ("-", lambda: in_few_bits("nf4")),
-    "float16 whose gradients underflow": ("LRP-eXplains-Transformers#7", underflowing),
-    "bfloat16": ("-", lambda: reading(text_model().bfloat16())),
-    "DataParallel": ("Transformer-Explainability#30", lambda: reading(nn.DataParallel(text_model()))),
-    "`torch.compile`d, texts": ("pytorch#117758, #173452", lambda: reading(compiled(text_model()))),
-    "`torch.compile`d, images": ("pytorch#117758", lambda: (compiled(vision_model()), image_inputs(), {})),
-    "`model.forward = torch.compile(model.forward)`": (
-        "pytorch#173452",
-        lambda: reading(compiled_forward(text_model())),
-    ),
-    "`device_map='auto'`": ("-", mapped_to_a_device),
-    "weights on the meta device": ("-", lambda: reading(text_model().to("meta"))),
-    "a forward that is patched from outside, texts": ("-", patched_from_outside),
-    "a forward that is patched by a method, texts": ("-", patched_by_a_method),
-    "a forward that is patched, images": ("-", patched_for_images),
-    **{f"Hugging Face {name}": (_ON_VISION, partial(of_pictures, name)) for name in HF_VISION},
-    "a causal model": ("captum#1456", lambda: reading(small(hf.LlamaForCausalLM))),
-    "a causal model by prompt": ("-", lambda: by_prompt("llama")),
-    "a state-space model by prompt": ("-", lambda: by_prompt("mamba")),
-    **{kind.__name__: ("captum#1456", partial(of_another_task, kind)) for kind in OTHER_TASKS},
-    "a function of texts that draws": ("-", drawing_function),
-    "a function of pixels": ("-", function_of_pixels),
-    "ids beyond the vocabulary": ("inseq#306", beyond_the_vocabulary),
-    "another model's special tokens": ("inseq#306", lambda: of_texts(TEXTS, text_model("roberta"))),
-    "a text longer than the places of a model": (
-        "inseq#260",
-        lambda: (text_model(), text_inputs(text_model(), (70, 6)), {}),
-    ),
-    "a text that is cut off": ("inseq#260", lambda: of_texts([*TEXTS, "film " * 60])),
-    "a text without blanks": (
-        "GLiNER2#121",
-        lambda: ((lambda texts: [[0.5, 0.5 + 0 * len(t)] for t in texts]), ["我们喜欢这部电影", "这部电影很好看"], {}),
-    ),
-    "a text with one feature": ("-", lambda: of_texts(["film", *TEXTS])),
-    "a text that is missing": ("-", lambda: of_texts([TEXTS[0], None])),
-    "a text that is missing, `on_error='skip'`": ("-", lambda: of_texts([*TEXTS, None], on_error="skip")),
-    "a pipeline": (
-        "shap#4051",
-        lambda: (hf.TextClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {}),
-    ),
-    "a pandas Series, an array, a generator of texts": ("captum#1920", lambda: of_texts(pd.Series(np.array(TEXTS)))),
-    "scores as ragged lists and arrays": ("captum#1922", ragged_scores),
-    "`target` as a label's name": ("-", lambda: of_texts(TEXTS, target="LABEL_1")),
-    "a model given by its name": ("-", lambda: ("bert-base-uncased", TEXTS, {})),
-    "a tokenizer without offsets": ("shap#4630", lambda: (text_model(), TEXTS, {"tokenizer": hf.ByT5Tokenizer()})),
-    "PIL images": (
-        "pytorch-grad-cam#80",
-        lambda: (seer(), [Image.new("RGB", (40, 40), colour) for colour in ("red", "green")], {}),
-    ),
-    "pixels from 0 to 255": ("pytorch-grad-cam#80", lambda: (seer(), 255 * torch.rand(2, 3, 32, 32), {})),
-    "images of one channel": ("-", lambda: (seer(), torch.randn(2, 1, 32, 32), {})),
-    "channels last": ("-", lambda: (seer(), torch.randn(2, 32, 32, 3), {})),
-    "segments of each image (superpixels)": ("-", superpixels),
+    "a text with one feature": lambda: of_texts(["film", *TEXTS]),
+    "a text that is missing": lambda: of_texts([TEXTS[0], None]),
+    "a text that is missing, `on_error='skip'`": lambda: of_texts([*TEXTS, None], on_error="skip"),
+    "a pipeline": lambda: (hf.TextClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {}),
+    "a pandas Series, an array, a generator of texts": lambda: of_texts(pd.Series(np.array(TEXTS))),
+    "scores as ragged lists and arrays": ragged_scores,
+    "`target` as a label's name": lambda: of_texts(TEXTS, target="LABEL_1"),
+    "a model given by its name": lambda: ("bert-base-uncased", TEXTS, {}),
+    "a tokenizer without offsets": lambda: (text_model(), TEXTS, {"tokenizer": hf.ByT5Tokenizer()}),
+    "PIL images": lambda: (seer(), [Image.new("RGB", (40, 40), colour) for colour in ("red", "green")], {}),
+    "pixels from 0 to 255": lambda: (seer(), 255 * torch.rand(2, 3, 32, 32), {}),
+    "images of one channel": lambda: (seer(), torch.randn(2, 1, 32, 32), {}),
+    "channels last": lambda: (seer(), torch.randn(2, 32, 32, 3), {}),
+    "segments of each image (superpixels)": superpixels,
 }

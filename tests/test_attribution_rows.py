@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,14 +109,10 @@ def test_gradients_of_two_outputs_come_from_one_forward(bert: nn.Module, variant
         scores, costs = attribute_rows(rows, bert, inputs, targets={"gold": GOLD})
     guided = 1 if variant == "paper" else 0  # released, there is nothing guided on a model without ReLU modules
     assert (seen.forward, seen.backward) == (CHECKED + 3 + 3 + 3 * guided, 6 + 6 * guided)
-    by_method = {name: asdict(cost) for name, cost in costs.items()}
     shares = {"saliency": (1, 1), "input_x_gradient": (0, 0), "guided_backprop": (guided, guided)}
     for method, (forward, backward) in (shares | {"attention": (1, 0), "activation": (0, 0)}).items():
-        cost = by_method[method]
-        assert (cost["rows_run"], cost["backward_run"]) == (3 * forward, 6 * backward), method
-        if method in shares:
-            assert (cost["rows_asked"], cost["backward_asked"]) == (6, 6), method
-            assert cost["seconds"] > 0
+        assert (costs[method].rows_run, costs[method].backward_run) == (3 * forward, 6 * backward), method
+    assert costs["saliency"].seconds > 0
     assert torch.equal(scores[rows[-4].name], scores[rows[-3].name])
 
 

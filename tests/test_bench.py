@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from refusals import refused
+from toy_models import answers
 
 from faithbook import __main__
 from faithbook.bench import measure, tables
@@ -33,8 +34,7 @@ def written(folder: Path, code: str, name: str = "mine") -> str:
 
 
 def asked() -> Perturber:
-    model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]  # noqa: E731
-    return Perturber(model, WordInputs.from_texts(["a good film", "a dull one"]))
+    return Perturber(answers, WordInputs.from_texts(["a good film", "a dull one"]))
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -73,23 +73,14 @@ def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> N
 
 
 # -------------------------------------------------------------------------------------------------------------- checks
-ANSWERS = {
+# What is said of a metric's body, as an error or as a fault.
+METRICS = {
     "shape (12, 1)": "return scores[:, :1]",
     "a float: expected a torch tensor": "return 0.5",
     "an infinite value": "return scores[:, 0] / 0",
     "failed with KeyError": "return {}['x']",
     "changed the scores": "return scores.mul_(2).sum(dim=1)",
     "NaN for every input": "return scores[:, 0] * torch.nan",
-}
-
-
-@pytest.mark.parametrize("said", ANSWERS)
-def test_what_cannot_be_measured_with_is_an_error(tmp_path: Path, said: str) -> None:
-    metric = find_metric(written(tmp_path, f"def mine(perturber, scores):\n    {ANSWERS[said]}\n"))
-    refused(InputError, re.escape(said), check_metric, metric)
-
-
-FAULTS = {
     "is NaN for": "return torch.where(perturber.feature_mask.sum(dim=1) > 10, perturber.full, torch.nan)",
     "answers the same question twice": "return torch.rand(len(scores))",
     "order of the batch": "return perturber.full * torch.arange(len(scores))",
@@ -104,13 +95,28 @@ FAULTS = {
     ),
     "the same value for every explanation": "return torch.ones(len(scores))",
 }
+METHODS = {
+    "the classes get other numbers": "perturber.logits(~torch.eye(n).bool().expand(b, -1, -1))[..., 1]",
+    "order of the batch": "torch.arange(b)[:, None] + torch.zeros(b, n)",
+    "answered shape (1, 1): expected [B, F] = [12,": "torch.zeros(1, 1)",
+    "NaN or infinite scores": "torch.ones(b, n) / 0",
+}
 
 
-@pytest.mark.parametrize("said", FAULTS)
-def test_each_fault_is_said_in_a_sentence(tmp_path: Path, said: str) -> None:
-    found = check_metric(find_metric(written(tmp_path, f"def mine(perturber, scores):\n    {FAULTS[said]}\n")))
-    assert any(said in fault for fault in found.faults), found.faults
-    assert all(fault.startswith("mine ") and fault.endswith(".") for fault in found.faults)
+@pytest.mark.parametrize(
+    ("kind", "said"), [*(("metric", one) for one in METRICS), *(("method", one) for one in METHODS)]
+)
+def test_what_is_wrong_with_metrics_and_methods_is_said(tmp_path: Path, kind: str, said: str) -> None:
+    code = f"def mine(perturber, scores):\n    {METRICS.get(said)}\n"
+    if kind == "method":
+        code = f"def mine(perturber):\n    b, n = perturber.feature_mask.shape\n    return {METHODS[said]}\n"
+    file = written(tmp_path, code)
+    try:
+        found = (check_metric(find_metric(file)) if kind == "metric" else check_method(find_method(file))).faults
+    except InputError as error:
+        found = (str(error),)
+    assert any(said in fault for fault in found), found
+    assert all(fault.startswith("mine") for fault in found)
 
 
 @pytest.mark.parametrize(
@@ -137,26 +143,6 @@ def test_the_examples_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.syspath_prepend(str(EXAMPLES))
     runpy.run_path(str(EXAMPLES / "test_lone_loss.py"))["test_the_reason_is_preferred_to_its_opposite"]()
     sys.modules.pop("lone_loss")
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("perturber.logits(~torch.eye(n).bool().expand(b, -1, -1))[..., 1]", "the classes get other numbers"),
-        ("torch.arange(b)[:, None] + torch.zeros(b, n)", "order of the batch"),
-        ("torch.zeros(1, 1)", "answered shape (1, 1): expected [B, F] = [12,"),
-        ("torch.ones(b, n) / 0", "NaN or infinite scores"),
-    ],
-)
-def test_faults_of_methods_are_found_and_scores_that_cannot_be_used_refused(
-    tmp_path: Path, answer: str, said: str
-) -> None:
-    code = f"def mine(perturber):\n    b, n = perturber.feature_mask.shape\n    return {answer}\n"
-    try:
-        found = check_method(find_method(written(tmp_path, code))).faults
-    except InputError as error:
-        found = (str(error),)
-    assert any(said in fault for fault in found), found
 
 
 def test_a_method_of_the_library_passes(tmp_path: Path) -> None:
@@ -202,15 +188,13 @@ def made(mine: dict[str, float], direction: str = "higher", *, by_amount: bool =
 WHOLE = {"answers", "diagnosticity", "amounts", "agreement", "planted_truth", "follows_the_truth", "misled"}
 
 
-def test_a_bad_metric_gets_no_and_a_blind_one_is_unsure() -> None:
+def test_a_good_metric_gets_yes_a_bad_one_no_and_a_blind_one_is_unsure() -> None:
+    """Yes four times, also where lower is better."""
     upside_down = {"lime": 0.1, "saliency": 0.3, "attention": 0.4, "random": 0.9}
     told = made(upside_down, by_amount=True)["answers"].set_index("metric").loc["mine"]
     assert told[list(QUESTIONS[:3])].tolist() == ["no", "no", "no"]
     told = made(dict.fromkeys(GOOD, 0.5))["answers"].set_index("metric").loc["mine"]
     assert (told["separates"], told["prefers the truth"]) == ("unsure", "unsure")
-
-
-def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
     found = made({name: 1 - value for name, value in GOOD.items()}, "lower")
     assert set(found["answers"].set_index("metric").loc["mine", list(QUESTIONS)]) == {"yes"}
     agreement = found["agreement"].set_index("metric").estimate

@@ -197,18 +197,14 @@ def test_a_width_that_doubles_until_nothing_moves_stays_inside_the_exact_bounds(
     for name, order in (("lower", found.lower_order), ("upper", found.upper_order)):
         assert aopc_of(score, order[0].tolist()) == pytest.approx(getattr(found, name).item(), abs=1e-12)
     assert found.rows.tolist() == [score.stats.rows_run]  # each set once, whatever the number of widths
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_doubling_never_loses_what_a_narrower_beam_has_found_and_says_where_it_stopped(seed):
+    # Nor loses what a narrower beam has found, and says where it stopped.
     found = adaptive_bounds(table(9, seed), change=1e-3, limits=(0, 1))
     last = int(found.width)
+    assert last in (2, 4, 8, 16, 32, 64)
     widths = {w: beam_bounds(table(9, seed), width=w, limits=(0, 1)) for w in (1, 2, 4, 8, 16, 32, 64) if w <= last}
     assert found.upper.item() >= max(one.upper.item() for one in widths.values()) - 1e-12
     assert found.lower.item() <= min(one.lower.item() for one in widths.values()) + 1e-12
     assert found.certified_upper.item() <= min(one.certified_upper.item() for one in widths.values()) + 1e-12
-    assert found.rows.item() >= max(one.rows.item() for one in widths.values())
-    assert last in (2, 4, 8, 16, 32, 64)
 
 
 BEYOND = SetFunction(lambda keep: 2 + keep.double().sum(dim=1), 3)

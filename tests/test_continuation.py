@@ -120,7 +120,6 @@ def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Folde
     ours = attribute("integrated_gradients", contrast, contrast.inputs(TEXTS))
     good, bad = (attribute("integrated_gradients", pair, inputs, output="logit", target=c) for c in (0, 1))
     assert torch.allclose(ours, good - bad, atol=1e-4)
-    assert attribute("attention", contrast, contrast.inputs(TEXTS)).sum() > 0
 
 
 @pytest.mark.parametrize("family", MODELS)
@@ -337,11 +336,3 @@ def test_smollm2_is_asked_as_any_other() -> None:
         loop = [sum(log_p_of_tokens(lm, inputs, 0, one, erase, after)) for one in keep]
         assert torch.allclose(found, torch.tensor(loop), atol=1e-4)
         assert found[1:].argmin() == 0, "without its sentence the answer is least probable"
-    shots = "Review: a warm film\nSentiment: positive\n\nReview: dull\nSentiment: negative\n\n" * 2
-    prompt = PromptClassifier(model, reader, shots + "Review: {text}\nSentiment:", [" negative", " positive"])
-    texts = ["a charming and affecting journey .", "a tedious film about nothing"]
-    perturber = Perturber(prompt, prompt.inputs(texts))
-    positive = perturber.logits_full[:, 1] - perturber.logits_full[:, 0]
-    assert positive[0] > positive[1], "the warmer review"
-    perturber.keep(masks(perturber.inputs, 12))
-    assert perturber.stats.tokens_shared > 4 * perturber.stats.tokens_run

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-
 import pandas as pd
 import pytest
 import torch
@@ -11,10 +9,9 @@ from refusals import refused
 from toy_models import Bag, image_inputs, model_and_texts, vision_model
 
 import faithlib
-from faithlib import catalogue
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
-from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
+from faithlib.catalogue import FAITHFULNESS, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import (
     ALL_SHARES,
@@ -23,7 +20,6 @@ from faithlib.evaluation import (
     evaluate,
     explain,
     hard_scores,
-    measures,
     saco_scores,
     shuffled,
     soft_scores,
@@ -32,16 +28,6 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.perturb import Perturber
-
-
-def cell(table: pd.DataFrame, b: int, method: str, metric: str) -> float:
-    found = table[(table.input == b) & (table.method == method) & (table.metric == metric)].value
-    assert len(found) == 1
-    return float(found.iloc[0])
-
-
-def same(found: float, expected: float) -> None:
-    assert found == pytest.approx(expected, abs=1e-5, nan_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +62,16 @@ def test_every_value_is_that_of_the_single_call_on_the_input_alone(bag, kind):
     scores = torch.randn(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(3))
     gold = torch.zeros_like(inputs.feature_mask)
     gold[0, : 6 if kind == "texts" else 4], gold[1, 2], gold[2, :2] = True, True, True
-    table = evaluate(model, inputs, methods={"mine": scores}, metrics=list(METRICS), groups=6, gold=gold, gold_size=3)
+    size = None if kind == "texts" else 3  # of a rationale: 3 features on average in the texts
+    table = evaluate(
+        model, inputs, methods={"mine": scores}, metrics=list(METRICS), groups=6, gold=gold, gold_size=size
+    )
+    found = table.pivot(index="input", columns="metric", values="value")
     for b in range(len(inputs)):
         one, n = inputs[[b]], int(inputs.n_features[b])
         for metric, value in single_calls(model, one, scores[b : b + 1, :n], gold[b : b + 1, :n]).items():
-            same(cell(table, b, "mine", metric), float(value) if n > 1 else float("nan"))
+            expected = float(value) if n > 1 else float("nan")
+            assert found.loc[b, metric] == pytest.approx(expected, abs=1e-5, nan_ok=True), metric
     if kind == "texts":
         assert set(table.metric) == set(METRICS) and table.groupby("metric").size().eq(len(inputs)).all()
         few = [one for one in table.attrs["undefined"] if one["reason"].startswith("fewer features than the 2")]
@@ -99,19 +90,6 @@ def test_the_closed_form_explanation_is_better_than_its_opposite_under_every_met
     for row in means.itertuples():
         assert (row.truth > row.opposite) == (row.direction == "higher"), row.metric
         assert row.truth != row.opposite, row.metric
-
-
-def test_parts_of_the_inputs_give_the_values_of_the_whole_where_the_size_of_a_rationale_is_given(bag):
-    model, inputs = bag
-    scores, gold = torch.rand(inputs.feature_mask.shape), torch.zeros_like(inputs.feature_mask)
-    gold[0, :6], gold[1, 2], gold[2, :2] = True, True, True  # 3 features on average
-    metrics = ["token_f1", "iou_f1", "soft_nc", "naopc_morf"]
-    whole = evaluate(model, inputs, methods={"mine": scores}, metrics=metrics, gold=gold)
-    for rows in ([0, 3], [1, 2, 4]):
-        width = inputs[rows].feature_mask.shape[1]
-        given = {"methods": {"mine": scores[rows, :width]}, "gold": gold[rows, :width], "gold_size": 3}
-        for row in evaluate(model, inputs[rows], metrics=metrics, **given).itertuples():
-            same(row.value, cell(whole, rows[row.input], "mine", row.metric))
 
 
 def test_methods_by_name_row_and_scores_are_explained_as_attribute_does_and_evaluated_as_explained():
@@ -182,9 +160,3 @@ def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
     for other in others:
         assert zero.to_numpy() == pytest.approx(other.to_numpy(), abs=1e-5, nan_ok=True)
         assert other.notna().any()
-
-
-def test_a_family_that_nothing_computes_is_refused_at_import(monkeypatch):
-    newest = {**FAMILIES, "newest": catalogue.Family({"new": "higher"})}
-    monkeypatch.setattr(catalogue, "FAMILIES", newest)
-    refused(ImportError, "in the catalogue or computed, but not both: newest", runpy.run_path, measures.__file__)

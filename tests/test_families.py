@@ -1,4 +1,5 @@
-"""Any model that a person brings: every family against one row at a time, and the table of what works where."""
+"""Any model that a person brings: every family against one row at a time, image classifiers of Hugging Face against the
+same weights in timm, and the table of what works where."""
 
 from __future__ import annotations
 
@@ -10,19 +11,22 @@ from typing import Any
 import families
 import numpy as np
 import pytest
+import supported
 import timm
 import torch
+import transformers
 from families import FAMILIES, PAIRS, TEXTS, Folder, one_row, opened
 from refusals import refused
 from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
-from toy_models import quick_rows
+from toy_models import FAST, quick_rows
 
 from faithlib.attribution import attribute, methods
-from faithlib.backends import PromptClassifier, TextBackend, acts_on
+from faithlib.backends import PromptClassifier, TextBackend, VisionBackend, acts_on, replica
+from faithlib.backends.pixels import HuggingFaceTokens
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import evaluate, explain
-from faithlib.inputs import TextInputs, WordInputs
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,8 +193,7 @@ def test_a_causal_model_is_asked_by_prompt(folder: Folder) -> None:
 # ----------------------------------------------------------------------------------------------------------- pictures
 def seer(name: str) -> nn.Module:
     architecture, settings = VISION[name]
-    torch.manual_seed(0)
-    return timm.create_model(architecture, num_classes=3, **settings).eval()
+    return supported.seer(architecture, **settings)
 
 
 @pytest.mark.parametrize("name", VISION)
@@ -214,42 +217,38 @@ def test_a_model_without_tokens_says_what_works() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- functions
-class Counted:
-    """A function of texts that counts what it is asked, with probabilities by its words."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.calls = 0
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        self.calls += 1
-        self.asked += texts
-        z = np.array(
-            [[0.0, 2 * text.count("fine") - 3 * text.count("bad") + 0.3 * len(text.split())] for text in texts]
-        )
-        e = np.exp(z)
-        return e / e.sum(axis=1, keepdims=True)
+def of_words(texts: list[str]) -> np.ndarray:
+    """Probabilities by the words of a text."""
+    z = [2 * text.count("fine") - 3 * text.count("bad") + 0.3 * len(text.split()) for text in texts]
+    p = 1 / (1 + np.exp(-np.array(z)))
+    return np.stack([1 - p, p], axis=1)
 
 
 def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
-    asked = Counted()
+    calls: list[list[str]] = []
+
+    def counted(texts: list[str]) -> np.ndarray:
+        calls.append(list(texts))
+        return of_words(texts)
+
     texts = ["a fine fine film", "bad  film", "a fine fine film"]
     metrics = ["nc", "ns", "saco", "naopc_morf"]
-    table = evaluate(asked, texts, methods=["lime", "occlusion", "shapley_sampling", "random"], metrics=metrics)
-    twice = len(asked.asked) - len(set(asked.asked))
+    table = evaluate(counted, texts, methods=["lime", "occlusion", "shapley_sampling", "random"], metrics=metrics)
+    asked = [text for call in calls for text in call]
+    twice = len(asked) - len(set(asked))
     assert twice == 2, "no text twice, though metrics, methods and masks share many, but for the self-check's one"
-    assert asked.calls < len(asked.asked) / 2
-    assert "bad  film" in asked.asked
+    assert len(calls) < len(asked) / 2
+    assert "bad  film" in asked
     assert set(table.metric) == set(metrics)
     inputs = WordInputs.from_texts(texts)
     keep = masks(inputs)
     for erase in ("delete", "mask"):
-        found = Perturber(asked, inputs, erase=erase).logits(keep).softmax(dim=-1)
+        found = Perturber(of_words, inputs, erase=erase).logits(keep).softmax(dim=-1)
         for b, s in np.ndindex(3, 3):
             words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
             text = (" ", "  ")[b == 1].join(w for w in words if erase == "mask" or w != "[MASK]")
-            assert torch.allclose(found[b, s].double(), torch.from_numpy(asked([text])[0]), atol=1e-6)
-    scores = attribute("occlusion", asked, inputs, target=1)
+            assert torch.allclose(found[b, s].double(), torch.from_numpy(of_words([text])[0]), atol=1e-6)
+    scores = attribute("occlusion", of_words, inputs, target=1)
     assert scores[1, 0] < 0 < scores[0, 1]
 
 
@@ -280,23 +279,7 @@ def test_a_function_of_pixels_is_enough() -> None:
     assert np.allclose(found[0, 0].numpy(), by_hand, atol=1e-5)
 
 
-# ----------------------------------------------------------------------------------------------- any class, the table
-def test_any_class_can_be_evaluated(folder: Folder) -> None:
-    (model, _, inputs), target = held(folder, "bert"), torch.tensor([0, 1, 2, 0])
-    given = {"methods": ["occlusion", "saliency"], "metrics": ["aopc_morf"]}
-    perturber = Perturber(model, inputs, target=target)
-    scores = explain(model, inputs, ["occlusion", "saliency"], target=target)
-    assert torch.allclose(scores["saliency"], attribute("saliency", model, inputs, target=target), atol=1e-6)
-    loss = torch.where(inputs.feature_mask, scores["occlusion"], -torch.inf)
-    without = torch.arange(inputs.feature_mask.shape[1]) != loss.argmax(dim=1, keepdim=True)
-    first = perturber.full - perturber.keep(without[:, None])[:, 0]
-    assert torch.allclose(first, loss.amax(dim=1), atol=1e-5)
-    of = {"target": target, "predicted": perturber.predicted, "plain": "predicted"}
-    tables = {name: evaluate(model, inputs, target=one, **given).value for name, one in of.items()}
-    assert np.allclose(tables["plain"], tables["predicted"], atol=1e-6)
-    assert not np.allclose(tables["plain"], tables["target"], atol=1e-2)
-
-
+# ---------------------------------------------------------------------------------------------------------- the table
 def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
     """Which methods and which families of metrics a model allows, by trying."""
     table = evaluate(model, inputs, methods=quick_rows(kind), draws=1)
@@ -320,9 +303,8 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Folder) -> None:
     rows += [
         (f"Hugging Face {n}", acts_on(hf_seer(n)), *works(hf_seer(n), pictures(), "image"), "image") for n in HF_VISION
     ]
-    counted = Counted()
-    found = works(counted, WordInputs.from_texts(TEXTS[:2]), "words")
-    rows.append(("function of texts", acts_on(counted), *found, "words"))
+    found = works(of_words, WordInputs.from_texts(TEXTS[:2]), "words")
+    rows.append(("function of texts", acts_on(of_words), *found, "words"))
     pixels = seer("ResNet")
     with torch.no_grad():
         found = works(lambda x: pixels(x).detach(), pictures(), "image")
@@ -344,3 +326,146 @@ def _written(rows: list[Tried]) -> str:
         of = len(methods(kind))
         lines.append(f"| {name} | {acts} | {soft} | {of - len(left)} of {of} | {', '.join(left) or '-'} |")
     return "\n".join(lines)
+
+
+# -------------------------------------------------------------------------------------------- pictures, by Hugging Face
+# How timm's names of weights read in transformers, in the order in which they are replaced.
+RENAMED = {
+    "cls_token": "embeddings.cls_token", "dist_token": "embeddings.distillation_token",
+    "pos_embed": "embeddings.position_embeddings", "patch_embed.proj": "embeddings.patch_embeddings.projection",
+    "blocks.": "layers.", "attn.qkv": "attention.qkv_proj", "attn.proj": "attention.o_proj",
+    "norm1": "layernorm_before", "norm2": "layernorm_after", "norm.": "layernorm.",
+}  # fmt: skip
+
+
+def of_timm(name: str, distilled: bool = False) -> tuple[Any, Any]:
+    """A random model of timm, and one of Hugging Face with its weights."""
+    torch.manual_seed(0)
+    sizes = {"img_size": 32, "patch_size": 16, "depth": 2, "embed_dim": 16, "num_heads": 2, "num_classes": 3}
+    theirs = timm.create_model(name, **sizes).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.normal_(0, 0.3)
+    config = {
+        "image_size": 32, "patch_size": 16, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 64, "num_labels": 3, "layer_norm_eps": 1e-6,
+    }  # fmt: skip
+    if distilled:
+        model = transformers.DeiTForImageClassificationWithTeacher(transformers.DeiTConfig(**config)).eval()
+        heads = {"head.": "cls_classifier.", "head_dist.": "distillation_classifier."}
+    else:
+        model = transformers.ViTForImageClassification(transformers.ViTConfig(**config)).eval()
+        heads = {"head.": "classifier."}
+    weights = {}
+    for key, value in theirs.state_dict().items():
+        if head := next((one for one in heads if key.startswith(one)), None):
+            weights[key.replace(head, heads[head])] = value
+            continue
+        for timms, own in RENAMED.items():
+            key = key.replace(timms, own)
+        parts = zip("qkv", value.chunk(3), strict=True) if "qkv" in key else [("qkv", value)]
+        weights |= {f"{model.base_model_prefix}.{key.replace('qkv', part)}": one for part, one in parts}
+    model.load_state_dict(weights)
+    return theirs, model
+
+
+BOTH = [("vit_tiny_patch16_224", False), ("deit_tiny_distilled_patch16_224", True)]
+
+
+@pytest.mark.parametrize(("name", "distilled"), BOTH)
+def test_every_method_and_perturbation_gives_what_it_gives_for_timm(name: str, distilled: bool) -> None:
+    theirs, model = of_timm(name, distilled)
+    inputs = pictures(3)
+    with torch.no_grad():
+        assert torch.allclose(model(inputs.pixels).logits, theirs(inputs.pixels), atol=1e-5)
+    for method in methods("image"):
+        a, b = (attribute(method, one, inputs, target=[0, 1, 2], **FAST.get(method, {})) for one in (model, theirs))
+        assert torch.allclose(a, b, atol=1e-4 * (1 + float(b.abs().max()))), (method, a, b)
+    keep = torch.rand(3, 5, 4, generator=torch.Generator().manual_seed(1))
+    one, other = (Perturber(each, inputs, target=1) for each in (model, theirs))
+    assert torch.allclose(one.keep(keep < 0.5), other.keep(keep < 0.5), atol=1e-5)
+    assert torch.allclose(one.soft(keep, draws=2), other.soft(keep, draws=2), atol=1e-5)
+    noise = {"variance": 0.5, "equation": 7}
+    assert torch.allclose(one.gaussian(keep, **noise), other.gaussian(keep, **noise), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", HF_VISION)
+def test_tokens_are_found_and_lead_to_the_models_own_answer(name: str) -> None:
+    model, inputs = hf_seer(name), pictures(3)
+    backend = VisionBackend(model, inputs)
+    with torch.no_grad():
+        own = model(inputs.pixels).logits
+        if backend.tokens is None:
+            assert name in ("ConvNeXt", "ResNet")
+            assert acts_on(model) == "pixels alone"
+            return
+        assert torch.allclose(backend.logits(backend.embeddings()), own, atol=1e-5)
+    assert acts_on(model).startswith("pixels; soft erasure on the tokens")
+    prefix = {"DeiT": 2, "DeiT, distilled": 2, "DINOv2 with registers": 3, "SigLIP": 0, "I-JEPA": 0, "Swin": 0,
+              "Swin v2": 0}.get(name, 1)  # fmt: skip
+    assert backend.tokens.prefix == prefix
+    # Where a patch of pixels changes, its own token does, and no other's.
+    with torch.no_grad():
+        for feature in range(4):
+            moved = torch.where(inputs.feature_of == feature, inputs.pixels + 1, inputs.pixels)
+            change = (backend.tokens.embed(moved) - backend.embeddings()).abs().amax(dim=(0, 2))
+            owners = backend.patch_features()
+            assert owners is not None
+            assert set(owners[change[prefix:] > 1e-6].tolist()) == {feature}
+
+
+def test_what_is_read_is_found_by_the_gradient() -> None:
+    inputs = pictures(3)
+    half = 1 / 2
+    expected = {
+        "ViT": [1, 0, 0, 0, 0], "ViT-MSN": [1, 0, 0, 0, 0], "DeiT": [1, 0, 0, 0, 0, 0],
+        "DeiT, distilled": [half, half, 0, 0, 0, 0], "BEiT, class token": [1, 0, 0, 0, 0],
+        "DINOv2": [half, *[half / 4] * 4], "DINOv2 with registers": [half, 0, 0, *[half / 4] * 4],
+    }  # fmt: skip
+    for name, shares in expected.items():
+        found = VisionBackend(hf_seer(name), inputs).reached.reads()
+        assert torch.allclose(found, torch.tensor(shares, dtype=found.dtype)), name
+    for name in ("BEiT", "CLIP", "SigLIP", "I-JEPA"):
+        told = "reads its prediction from patches alone, so no class token's attention"
+        refused(ModelError, told, attribute, "rollout", hf_seer(name), inputs)
+
+
+def test_rollout_of_a_model_that_reads_its_patches_too_is_the_mean_of_the_rows() -> None:
+    model, inputs = hf_seer("DINOv2"), pictures(3)
+    quiet = replica(model)
+    quiet.set_attn_implementation("eager")
+    with torch.no_grad():
+        maps = quiet(inputs.pixels, output_attentions=True).attentions
+    product = torch.eye(5).expand(3, 5, 5)
+    for attention in maps:
+        product = (attention.mean(dim=1) + torch.eye(5)) / 2 @ product
+    expected = (product[:, 0] + product[:, 1:].mean(dim=1))[:, 1:] / 2
+    assert torch.allclose(attribute("rollout", model, inputs), expected, atol=1e-5)
+
+
+def test_a_model_of_timm_in_a_wrapper_of_transformers_is_one_of_timm() -> None:
+    inside = seer("ViT")
+
+    class Wrapped(nn.Module):
+        """As TimmWrapperForImageClassification, whose timm model comes from a configuration of the hub."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.timm_model = inside
+
+        def forward(self, pixel_values: Tensor) -> Any:
+            return transformers.modeling_outputs.ImageClassifierOutput(logits=self.timm_model(pixel_values))
+
+    model, inputs = Wrapped().eval(), pictures(3)
+    table = evaluate(model, inputs, methods=quick_rows("image"), draws=1)
+    assert table.attrs["left_out"] == {}
+    for method in ("rollout", "transformer_attribution"):
+        assert torch.allclose(attribute(method, model, inputs), attribute(method, inside, inputs), atol=1e-6)
+
+
+def test_images_of_another_size_are_refused_in_a_sentence() -> None:
+    wide = ImageInputs.from_pixels(torch.randn(1, 3, 48, 48), patch=16)
+    for call in (Perturber, lambda model, inputs: attribute("rollout", model, inputs)):
+        told = r"does not take images \[1, 3, 48, 48\]: Input image size \(48\*48\)"
+        refused(ModelError, told, call, hf_seer("ViT"), wide)
+    assert isinstance(VisionBackend(hf_seer("DINOv2"), wide).tokens, HuggingFaceTokens), "positions are interpolated"

@@ -269,7 +269,7 @@ TOLD = "document.querySelector('#game-{} .told').textContent"
 def press(window: Browser, *words: int) -> str:
     """Click words of the first game; returns what is said then."""
     for word in words:
-        window.evaluate(f"document.querySelectorAll('#game-erase .words button')[{word}].click()")
+        window.page.locator("#game-erase .words button").nth(word).click()
     return str(window.evaluate(TOLD.format("erase")))
 
 
@@ -286,52 +286,45 @@ def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page
     assert all(url.startswith("file:") for url in asked)
     answers, item = games.every_answer(table())[0].numpy(), erase_data()["items"][0]
     order = [2, 0, 4, 1, 3]
-    others = "document.querySelector('#game-erase .others').checkVisibility()"
+    others = window.page.locator("#game-erase .others")
     for step in range(1, N):
         told = press(window, order[step - 1])
         assert f"{step} of {N} words gone" in told
         assert number(told, "so far:") == pytest.approx(aopc(answers, order[:step]), abs=6e-4)
-        assert not window.evaluate(others)
+        assert not others.is_visible()
     told = press(window, order[-1])
     assert number(told, "AOPC of your order:") == pytest.approx(aopc(answers, order), abs=6e-4)
-    bounds = window.evaluate("document.querySelector('#game-erase .bounds p').textContent")
+    bounds = window.page.text_content("#game-erase .bounds p")
     share = (aopc(answers, order) - item["lower"]) / (item["upper"] - item["lower"])
     assert number(bounds, "(NAOPC") == pytest.approx(share, abs=6e-3)
     assert number(bounds, "the worst has") == pytest.approx(item["lower"], abs=6e-4)
     assert number(bounds, "the best") == pytest.approx(item["upper"], abs=6e-4)
     assert number(bounds, "gets") == pytest.approx(item["chance"], abs=6e-4)
-    assert window.evaluate(others)
-    rows = window.evaluate(
-        "[...document.querySelectorAll('#game-erase tbody tr')]"
-        ".map(row => [...row.cells].map(cell => cell.textContent))"
-    )
+    assert others.is_visible()
+    rows = [row.locator("> *").all_text_contents() for row in window.page.locator("#game-erase tbody tr").all()]
     assert {row[0] for row in rows} == {"you", "occlusion", "LIME", "the best", "the worst"}
     values = [number(row[1], "") for row in rows]
     assert values == sorted(values, reverse=True)
     assert next(row[3] for row in rows if row[0] == "you") == ", ".join(WORDS[word] for word in order)
-    window.evaluate(
-        "[...document.querySelectorAll('#game-erase th button')].find(one => one.textContent === 'LIME').click()"
-    )
-    assert window.evaluate("document.querySelectorAll('#game-erase polyline.other').length") == 1
+    window.page.locator("#game-erase th button", has_text="LIME").click()
+    assert window.page.locator("#game-erase polyline.other").count() == 1
     assert press(window, 4).startswith(f"{N - 1} of {N} words gone")  # pressed again: a word comes back
 
 
 @pytest.mark.browser
 def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
     window.open(page)
-    window.evaluate("document.querySelector('#game-erase .words button').focus()")
-    window.page.keyboard.press("ArrowRight")
-    window.page.keyboard.press("Enter")
-    window.page.keyboard.press("ArrowRight")
-    window.page.keyboard.press("Space")
+    window.page.locator("#game-erase .words button").first.focus()
+    for key in ("ArrowRight", "Enter", "ArrowRight", "Space"):
+        window.page.keyboard.press(key)
     pressed = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.getAttribute('aria-pressed'))"
     assert window.evaluate(pressed) == ["false", "true", "true", "false", "false"]
     assert window.evaluate("document.activeElement.textContent") == "<dull>2"
     window.page.keyboard.press("Backspace")
     assert window.evaluate(pressed) == ["false", "true", "false", "false", "false"]
-    assert window.evaluate("document.querySelector('#game-erase .told').getAttribute('role')") == "status"
+    assert window.page.get_attribute("#game-erase .told", "role") == "status"
     # Groups of the picture: up and down by arrows, the focus goes along.
-    window.evaluate("document.querySelectorAll('#game-saco .groups li')[1].querySelector('button').focus()")
+    window.page.locator("#game-saco .groups li").nth(1).locator("button").first.focus()
     window.page.keyboard.press("ArrowUp")
     assert "From the top: B, A, C, D." in window.evaluate(TOLD.format("saco"))
     assert window.evaluate("document.activeElement.getAttribute('aria-label')") == "move group B up"
@@ -340,41 +333,31 @@ def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
 @pytest.mark.browser
 def test_another_text_has_places_a_prompt_sentences_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
     window.open(page)
-    window.evaluate("document.querySelectorAll('#game-prompt .words button')[0].click()")
+    window.page.locator("#game-prompt .words button").first.click()
     said = window.evaluate(TOLD.format("prompt"))
     says = shown.erased_prompt()["items"][0]["says"]
     assert said.startswith("1 of 6 sentences gone") and f"Probability of {says}" in said
-    window.evaluate(
-        "(one => { one.value = 1; one.dispatchEvent(new Event('change')); })"
-        "(document.querySelector('#game-erase select'))"
-    )
-    words = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.textContent)"
-    assert window.evaluate(words) == [f"word {place}" for place in range(1, 5)]
-    seen = (
-        "[...['.bounds', '.told'].map(one => document.querySelector('#game-erase ' + one)),"
-        " document.getElementById('picture-erase')].map(one => one.checkVisibility())"
-    )
+    window.page.select_option("#game-erase select", index=1)
+    words = window.page.locator("#game-erase .words button").all_text_contents()
+    assert words == [f"word {place}" for place in range(1, 5)]
     press(window, 0, 1, 2, 3)
     for expected in ([True, True, True], [False, True, False], [True, True, True]):
-        assert window.evaluate(seen) == expected
-        window.evaluate("document.querySelector('#game-erase input[type=checkbox]').click()")
+        parts = ("#game-erase .bounds", "#game-erase .told", "#picture-erase")
+        assert [window.page.is_visible(part) for part in parts] == expected
+        window.page.locator("#game-erase input[type=checkbox]").click()
 
 
 @pytest.mark.browser
 def test_the_slider_keeps_more_and_says_what_draws_do(window: Browser, page: str) -> None:
     window.open(page)
-    slide = (
-        "(one => {{ one.value = {}; one.dispatchEvent(new Event('input')); }})"
-        "(document.querySelector('#game-soft input'))"
-    )
-    kept = "document.querySelectorAll('#game-soft .kept').length"
-    assert window.evaluate(kept) == 2
+    slide, kept = window.page.locator("#game-soft input"), window.page.locator("#game-soft .kept")
+    assert kept.count() == 2
     told = window.evaluate(TOLD.format("soft"))
     assert "is .450 on average, from .300 to .600" in told and ".900 with the word, .200 without it" in told
-    window.evaluate(slide.format(2))
-    assert window.evaluate(kept) == 4
-    window.evaluate(slide.format(0))
-    assert window.evaluate(kept) == 0
+    slide.fill("2")
+    assert kept.count() == 4
+    slide.fill("0")
+    assert kept.count() == 0
     assert "is .200 on average, from .200 to .200" in window.evaluate(TOLD.format("soft"))
 
 
@@ -389,17 +372,15 @@ def test_the_coefficient_of_any_order_is_that_of_the_library(window: Browser, pa
         against = sum(DROP[order[i]] < DROP[order[j]] for j in range(4) for i in range(j))
         assert number(told, "SaCo") == pytest.approx(expected, abs=6e-4)
         assert f"{against} of 6 pairs violate" in told
-        assert window.evaluate("document.querySelectorAll('#game-saco .pairs li').length") == against
+        assert window.page.locator("#game-saco .pairs li").count() == against
 
     agreed([0, 1, 2, 3])
-    window.evaluate("document.querySelectorAll('#game-saco .groups li')[0].querySelectorAll('button')[1].click()")
+    groups = window.page.locator("#game-saco .groups li")
+    groups.first.locator("button").nth(1).click()
     agreed([1, 0, 2, 3])
-    drag = """(list => { const dataTransfer = new DataTransfer();
-      const send = (one, name) => one.dispatchEvent(new DragEvent(name, {dataTransfer, bubbles: true}));
-      send(list[3], "dragstart"); send(list[0], "drop"); })([...document.querySelectorAll('#game-saco .groups li')])"""
-    window.evaluate(drag)
+    groups.nth(3).drag_to(groups.first)
     agreed([3, 1, 0, 2])
-    window.evaluate("document.querySelectorAll('#game-saco .bar button')[1].click()")
+    window.page.locator("#game-saco .bar button").nth(1).click()
     assert "SaCo 1.000: 0 of 6 pairs violate" in window.evaluate(TOLD.format("saco"))
 
 

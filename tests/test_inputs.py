@@ -157,13 +157,6 @@ def test_pairs_carry_features_in_both_segments_and_long_ones_lose_the_end_of_the
     assert cut.feature_of_word[0] == (0, 1, 2, 3, -1, -1, 4, 5, 6)
 
 
-def test_images_are_cut_into_patches():
-    inputs = image_inputs()
-    assert [int(inputs.feature_of[place]) for place in ((0, 0), (0, 7), (7, 0))] == [0, 1, 2]
-    assert inputs.n_features.tolist() == [4, 4, 4]
-    assert inputs[[1]].keys() == inputs.keys()[1:2]
-
-
 def cut(text: str = "a fine film", **given: Any) -> TextInputs:
     return TextInputs.from_texts([text], tokenizer(), **given)
 
@@ -213,10 +206,3 @@ SPANS = "covers the characters .*: expected ascending spans"
 )
 def test_what_cannot_be_explained_is_refused(message: str, call: Any, given: dict[str, Any]):
     refused(InputError, message, call, **given)
-
-
-def test_padding_may_stand_on_either_side():
-    good = text_inputs(text_model())
-    left = made(**{name: getattr(good, name).flip(1) for name in ("input_ids", "feature_of", "attention_mask")})
-    assert torch.equal(left.attention_mask, good.attention_mask)
-    assert left.input_ids[2].tolist()[:4] == good.input_ids[2, :4].flip(0).tolist()

@@ -272,16 +272,12 @@ def test_evaluate_has_the_measures_of_language_models(loaded: tuple[Any, Any]) -
         assert set(expected) == set(names)
         for metric, value in expected.items():
             assert found[name, metric] == pytest.approx(value.double().numpy(), abs=1e-4, nan_ok=True), metric
-
-
-def test_evaluate_compares_distributions_where_the_reading_is_a_similarity(loaded: tuple[Any, Any]) -> None:
-    lm = Continuation(*loaded, SHOTS, reading="similarity")
-    inputs = lm.inputs(LONG)
-    scores = {"mine": torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))}
+    # Distributions are compared where the reading is a similarity.
     names = list(LANGUAGE["hellinger"].directions)
-    found = table_of(lm, inputs, scores, names)
-    drawn = distance_scores(Perturber(lm, inputs), scores["mine"], draws=2, seed=3)
+    refused(InputError, "of a similarity 1", evaluate, lm, LONG, methods=["random"], metrics=names)
+    alike = Continuation(*loaded, SHOTS, reading="similarity")
+    inputs = alike.inputs(LONG)
+    found = table_of(alike, inputs, scores, names)
+    drawn = distance_scores(Perturber(alike, inputs), scores["mine"], draws=2, seed=3)
     for name in ("soft_ns", "soft_nc"):
         assert found["mine", f"hellinger_{name}"] == pytest.approx(drawn[name].mean(dim=1).numpy(), abs=1e-4)
-    other = Continuation(*loaded, SHOTS, " fine film")
-    refused(InputError, "of a similarity 1", evaluate, other, LONG, methods=["random"], metrics=names)

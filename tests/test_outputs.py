@@ -37,11 +37,6 @@ def head_of_two(model: nn.Module, name: str) -> nn.Module:
     return two.eval()
 
 
-def told(model: nn.Module, problem: str | None) -> nn.Module:
-    model.config.problem_type = problem
-    return model
-
-
 def own(model: Any, inputs: Any) -> Tensor:
     with torch.no_grad():
         if isinstance(inputs, ImageInputs):
@@ -103,13 +98,11 @@ def test_what_one_output_means_is_asked_for_everywhere() -> None:
             refused(InputError, asked, attribute, name, one, inputs)
     refused(InputError, asked, attribute_rows, [Row("saliency")], model, text_inputs(model))
     refused(InputError, asked, Perturber, lambda pixels: pixels.mean(dim=(1, 2, 3))[:, None], image_inputs())
-    single = told(text_model(classes=1), "single_label_classification")
-    refused(InputError, asked, Perturber, single, text_inputs(single))
 
 
 # -------------------------------------------------------------------------------------------------- labels of their own
 def test_each_of_several_labels_has_a_probability_of_its_own() -> None:
-    model = told(text_model(), "multi_label_classification")
+    model = text_model(problem="multi_label_classification")
     inputs = text_inputs(model)
     logits = own(model, inputs)
     for perturber in (Perturber(model, inputs), Perturber(text_model(), inputs, output="sigmoid")):
@@ -137,7 +130,7 @@ def test_each_of_several_labels_has_a_probability_of_its_own() -> None:
 
 
 def test_a_method_explains_the_label_that_is_measured() -> None:
-    model = told(text_model(), "multi_label_classification")
+    model = text_model(problem="multi_label_classification")
     inputs = text_inputs(model)
     for name, scores in explain(model, inputs, ["saliency", "input_x_gradient", "occlusion"]).items():
         assert torch.allclose(scores, attribute(name, model, inputs, output="sigmoid"), atol=1e-6), name
@@ -151,7 +144,7 @@ def test_a_method_explains_the_label_that_is_measured() -> None:
 # ----------------------------------------------------------------------------------------------------------- regression
 @pytest.mark.parametrize("output", [None, "value"], ids=["by the configuration", "by the caller"])
 def test_a_predicted_value_is_followed_as_it_is(output: str | None) -> None:
-    model = told(text_model(classes=1), "regression" if output is None else None)
+    model = text_model(classes=1, problem="regression" if output is None else None)
     inputs, named = text_inputs(model), quick_rows("text")
     values = own(model, inputs)[:, 0]
     perturber = Perturber(model, inputs, output=output)
@@ -171,7 +164,7 @@ def test_a_predicted_value_is_followed_as_it_is(output: str | None) -> None:
 
 
 def test_of_several_predicted_values_one_is_named() -> None:
-    model, inputs = told(text_model(), "regression"), text_inputs(text_model())
+    model, inputs = text_model(problem="regression"), text_inputs(text_model())
     for call in (Perturber, partial(attribute, "saliency")):
         refused(InputError, "of 3 predicted values none is the one; give its index", call, model, inputs)
     assert torch.allclose(Perturber(model, inputs, target=1).full, own(model, inputs)[:, 1], atol=1e-5)

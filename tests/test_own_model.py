@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -57,10 +56,7 @@ def brought(inputs, gold=None) -> OwnData:
 
 
 def write(path: Path, rows: list[dict[str, str]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8-sig") as stream:  # as a spreadsheet writes it, with a mark in front
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows).to_csv(path, index=False, encoding="utf-8-sig")  # as a spreadsheet does, with a mark in front
     return path
 
 
@@ -97,14 +93,12 @@ def test_a_table_of_pairs_is_read_as_pairs(tmp_path, toy):
     refused(InputError, "no text_pair in row 2", load_texts, write(tmp_path / "pairs.csv", rows), toy)
 
 
-def test_labels_and_marks_may_be_left_out_and_classes_without_names_counted(tmp_path, toy, classifier):
+def test_labels_and_marks_may_be_left_out_and_classes_without_names_counted(tmp_path, toy):
     for rows in ([{"text": "a fine film"}], [{"text": "a fine film", "label": "", "gold": " "}]):
         found = load_texts(write(tmp_path / "own.csv", rows), toy)
         assert found.labels is None and found.gold is None
     path = write(tmp_path / "own.csv", [{"text": "a film", "label": "1"}, {"text": "a fine film", "label": "label_0"}])
     assert load_texts(path, toy).labels == (1, 0)
-    told = r"'1' \(row 1\), 'label_0' \(row 2\)\. Its classes are negative, positive"
-    refused(UnknownNameError, told, load_texts, path, classifier)
 
 
 def test_a_sample_has_the_texts_labels_and_marks_of_its_rows(classifier):
@@ -123,7 +117,11 @@ def test_a_sample_has_the_texts_labels_and_marks_of_its_rows(classifier):
         (b"text;label\nfine;positive\n", DataError, "it has text;label .commas part the cells"),
         (b"text,label\nfine,positive\n ,positive\n", InputError, "no text in row 2"),
         (b"text,label\nfine,positive\ngood,\n", InputError, "no label for row 2"),
-        (b"text,label\nfine,good\n", UnknownNameError, r"'good' \(row 1\)\. Its classes are negative, positive"),
+        (
+            b"text,label\nfine,good\na,1\n",
+            UnknownNameError,
+            r"'good' \(row 1\), '1' \(row 2\)\. Its classes are negative, positive",
+        ),
         (b"text,gold\na fine film,2-6\n", InputError, r"row 1: the mark '2-6'.*for example '0:4 10:15'"),
         (b"text,gold\na fine film,2:60\n", InputError, "within the 11 characters"),
         (b"text,gold\na fine film,6:2\n", InputError, "no start:end"),
@@ -191,11 +189,6 @@ def test_plain_pictures_with_and_without_a_list_are_turned_as_the_camera_says(fo
     assert found.inputs.n_features.tolist() == [16, 16]
 
 
-def no_file(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-
-
 def in_folder(folder: Path, name: str) -> None:
     (folder / name).mkdir()
     for file in ("a.png", "b.png"):
@@ -210,7 +203,7 @@ def listed(rows: str) -> Callable[[Path], object]:
     ("change", "error", "message"),
     [
         (lambda f: shutil.rmtree(f), DataError, "no such folder"),
-        (no_file, DataError, "no images"),
+        (lambda f: [path.unlink() for path in f.iterdir()], DataError, "no images"),
         (lambda f: (f / "notes.txt").write_text("mind"), DataError, "notes.txt cannot be read as an image"),
         (lambda f: (f / "a.png").write_bytes((f / "a.png").read_bytes()[:60]), DataError, "a.png cannot be read"),
         (lambda f: (f / "bag").mkdir(), DataError, r"folders \(bag\) beside files \(a.png\)"),
@@ -392,9 +385,7 @@ def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(
     assert means.method.tolist() == ["odd", "good", "random", "bad"]
     assert means.estimate.tolist() == [1, 1.5, 2.5, 3.5]
     assert (means.low == means.high).all()  # the same order in every input
-    fig, seen = pages.rank_figure(places, means)
-    assert "4 methods by 3 metrics" in seen
-    assert "good 1.5 (1.5 to 1.5)" in seen
+    fig, _ = pages.rank_figure(places, means)
     assert [t.get_text() for t in fig.axes[0].texts][:3] == ["–", "1", "4"]
 
 

@@ -11,31 +11,14 @@ import timm.layers
 import torch
 from refusals import refused
 from timm.models.deit import VisionTransformerDistilled
-from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 from torch.nn import functional
+from toy_models import image_inputs, vit
 
 from faithlib.attribution import relevance
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
 from faithlib.backends import replica
 from faithlib.errors import ModelError
-
-
-def vit(kind: Any = VisionTransformer, *, biases: bool = True, seed: int = 0, **options: Any) -> VisionTransformer:
-    """A small random ViT, with every bias random or zero."""
-    torch.manual_seed(seed)
-    size = {"img_size": 8, "patch_size": 4, "in_chans": 1, "num_classes": 3, "embed_dim": 8, "depth": 2, "num_heads": 2}
-    model = kind(**(size | options)).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.normal_(1 if "norm" in name and "weight" in name else 0, 0.4)
-            if name.endswith("bias") and not biases:
-                parameter.zero_()
-    return model
-
-
-def images(n: int = 3) -> Tensor:
-    return torch.randn(n, 1, 8, 8, generator=torch.Generator().manual_seed(1))
 
 
 def propagate(model: Any, pixels: Tensor, rules: Callable[[], Any]) -> tuple[Tensor, Tensor, Tensor]:
@@ -194,7 +177,10 @@ def test_tokens_get_all_but_what_has_no_positive_contribution(
     name: str, biases: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From R = 1 at the target's logit; a bias takes nothing, so biases change nothing in the account."""
-    model = vit(biases=biases, **VARIANTS[name])
+    model, pixels = vit(**VARIANTS[name]), image_inputs().pixels
+    for key, parameter in model.named_parameters():
+        if key.endswith("bias") and not biases:
+            parameter.detach().zero_()
     dropped = torch.zeros(3)
     rule = relevance._positive
 
@@ -207,15 +193,15 @@ def test_tokens_get_all_but_what_has_no_positive_contribution(
         return out
 
     monkeypatch.setattr(relevance, "_positive", watched)
-    _, got, logits = propagate(model, images(), lrp_rules)
-    assert torch.allclose(logits, model(images()), atol=1e-5)
+    _, got, logits = propagate(model, pixels, lrp_rules)
+    assert torch.allclose(logits, model(pixels), atol=1e-5)
     assert torch.allclose(got.sum((1, 2)) + dropped, torch.ones(3), rtol=1e-4, atol=1e-4)
     assert got.abs().sum((1, 2)).max() > 0.1
 
 
 @pytest.mark.parametrize("rules", [lrp_rules, conservative_rules])
 def test_a_batch_is_its_rows_nan_stays_in_its_row_and_the_backward_may_run_inside(rules: Callable[[], Any]) -> None:
-    model, pixels = vit(), images(4)
+    model, pixels = vit(), image_inputs(4).pixels
     _, whole, _ = propagate(model, pixels, rules)
     for b in range(4):
         assert torch.allclose(whole[b : b + 1], propagate(model, pixels[b : b + 1], rules)[1], rtol=1e-3, atol=1e-5)
@@ -224,7 +210,7 @@ def test_a_batch_is_its_rows_nan_stays_in_its_row_and_the_backward_may_run_insid
     assert got[1].isnan().any()
     assert torch.allclose(got[[0, 2, 3]], whole[[0, 2, 3]], rtol=1e-3, atol=1e-5)
     with plain_attention(model := replica(model)), rules():
-        pixels = images().requires_grad_()
+        pixels = image_inputs().pixels.requires_grad_()
         logits = model(pixels)
         (inside,) = torch.autograd.grad(logits, pixels, torch.ones_like(logits), retain_graph=True)
     assert torch.equal(inside, torch.autograd.grad(logits, pixels, torch.ones_like(logits))[0])
@@ -289,7 +275,7 @@ def forgiving(x: Tensor) -> Tensor:
     ],
 )
 def test_models_that_are_refused(options: dict[str, Any], named: str, rules: Callable[[], Any]) -> None:
-    refused(ModelError, named, propagate, vit(**options), images(), rules)
+    refused(ModelError, named, propagate, vit(**options), image_inputs().pixels, rules)
 
 
 def test_the_switches_of_attention_come_back_one_by_one() -> None:
@@ -301,7 +287,7 @@ def test_the_switches_of_attention_come_back_one_by_one() -> None:
     assert [block.attn.fused_attn for block in model.blocks] == [True, False, True]
     for rules in (lrp_rules, conservative_rules):
         with pytest.raises(ModelError, match="plain_attention"), rules():
-            model(images())
+            model(image_inputs().pixels)
         # And the context is gone after the error.
         x = torch.rand(2, 3, requires_grad=True)
         assert torch.allclose(torch.autograd.grad((x * x).sum(), x)[0], 2 * x)

@@ -34,8 +34,7 @@ HEAD = f"| model or input | report | {' | '.join(COLUMNS)} | what is said |"
 
 def outcome(name: str) -> str:
     """The row of a case: what happens in each column, and what is said about it."""
-    report, make = CASES[name]
-    model, inputs, options = make()
+    model, inputs, options = CASES[name]()
     seen = isinstance(inputs, ImageInputs) or getattr(inputs, "ndim", 0) == 4
     seen = seen or (isinstance(inputs, list) and not isinstance(inputs[0], str))
     named = [both[seen] for both in list(COLUMNS.values())[:4]]
@@ -46,7 +45,7 @@ def outcome(name: str) -> str:
         with warnings.catch_warnings(action="ignore"):
             table = evaluate(model, inputs, **{**given, **options})
     except FaithlibError as error:
-        return row(name, report, ["refused"] * len(COLUMNS), [str(error)])
+        return row(name, ["refused"] * len(COLUMNS), [str(error)])
     there, left = {*table.method, *table.metric}, table.attrs["left_out"]
     cells = ["works" if both[seen] in there else "left out" for both in COLUMNS.values()]
     if words or "methods" in options:
@@ -57,10 +56,12 @@ def outcome(name: str) -> str:
     said += [f"NaN in rows {one['rows']}: {one['reason']}" for one in few]
     said += [f"cut off: rows {table.attrs['truncated']}"] if table.attrs["truncated"] else []
     said += [f"skipped: row {one['row']}, {one['reason']}" for one in table.attrs["skipped"]]
-    return row(name, report, cells, said)
+    return row(name, cells, said)
 
 
-def row(name: str, report: str, cells: list[str], said: list[str]) -> str:
+def row(name: str, cells: list[str], said: list[str]) -> str:
+    """With the report that the page names, or none."""
+    report = written().get(name, " | -").split(" | ")[1]
     told = "; ".join(shortened(one) for one in said) or "-"
     return f"| {name} | {report} | {' | '.join(cells)} | {told} |"
 

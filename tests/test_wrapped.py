@@ -1,10 +1,13 @@
 """What stands around a model, or was done to it, changes no number; where it would, or cannot be differentiated, that
-is said by name."""
+is said by name. What is computed is what the model's own call says of the same input, or nothing is."""
 
 from __future__ import annotations
 
+import itertools
+import types
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import peft
@@ -13,17 +16,24 @@ import torch
 import transformers
 from families import TEXTS, opened, saved
 from refusals import refused
-from supported import checkpointed, compiled, compiled_forward, with_gradients_of_inputs, without_dicts
+from supported import (
+    checkpointed,
+    compiled,
+    compiled_forward,
+    pictures,
+    seer,
+    with_gradients_of_inputs,
+    without_dicts,
+)
 from test_replica import state
 from torch import Tensor, nn
 from toy_models import FAST, image_inputs, model_and_texts, quick_rows, text_inputs, text_model, tokenizer, vision_model
 
 from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.attribution.texts import looking_inside
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
-from faithlib.evaluation import evaluate, explain
-from faithlib.inputs import TextInputs
+from faithlib.evaluation import count_rows, evaluate, explain
+from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
 ROWS = quick_rows("text")
@@ -136,15 +146,19 @@ def test_weights_that_are_quantised_in_part_are_erased_over_and_not_differentiat
 
 
 class NotDifferentiable(nn.Module):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
     def forward(self, x: Tensor) -> Tensor:
         if torch.is_grad_enabled():
-            raise NotImplementedError("no gradient here")
+            raise self.error
         return x
 
 
 def test_one_method_that_fails_does_not_cost_the_others() -> None:
     model, seer = text_model(), vision_model()
-    model.dropout = seer.head_drop = NotDifferentiable()
+    model.dropout = seer.head_drop = NotDifferentiable(NotImplementedError("no gradient here"))
     table = evaluate(model, text_inputs(model), methods=ROWS, draws=1)
     assert {"lime", "occlusion", "attention", "random"} <= set(table.method)
     assert "saliency does not work on this Bert" in table.attrs["left_out"]["saliency"]
@@ -153,26 +167,20 @@ def test_one_method_that_fails_does_not_cost_the_others() -> None:
     for left in (table.attrs["left_out"]["saliency"], seen.attrs["left_out"]["grad_cam"]):
         assert "NotImplementedError: no gradient here" in left
 
-
-def test_a_callers_own_error_is_passed_on_and_memory_that_ran_out_says_what_to_do() -> None:
-    class Own(RuntimeError):
-        pass
-
-    with pytest.raises(Own), looking_inside("saliency", nn.Identity(), gradients=True):
-        raise Own
-    looking = looking_inside("saliency", nn.Identity(), gradients=True)
-    with pytest.raises(OutOfMemoryError, match="give a smaller max_tokens"), looking:
-        raise torch.OutOfMemoryError
+    model.dropout = NotDifferentiable(torch.OutOfMemoryError())
+    refused(OutOfMemoryError, "give a smaller max_tokens", attribute, "saliency", model, text_inputs(model))
 
 
-def test_scores_that_are_not_numbers_leave_a_method_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from faithlib.attribution.registry import METHODS
+class WithoutSlope(torch.autograd.Function):
+    """The identity, whose derivative is no number."""
 
-    def broken(chunk: Any) -> Tensor:
-        return torch.full_like(chunk.embeddings(), torch.nan).detach()
+    forward = staticmethod(lambda _, x: x.clone())
+    backward = staticmethod(lambda _, gradient: gradient * torch.nan)
 
-    monkeypatch.setitem(METHODS, "saliency", type(METHODS["saliency"])(broken, "elements", "l2"))
+
+def test_scores_that_are_not_numbers_leave_a_method_out() -> None:
     model = text_model()
+    model.dropout.register_forward_hook(lambda _, __, output: WithoutSlope.apply(output))
     table = evaluate(model, text_inputs(model), methods=["saliency", "occlusion"], metrics=["nc"])
     assert set(table.method) == {"occlusion"}
     assert "gave NaN or infinite scores for 3 of 3 inputs" in table.attrs["left_out"]["saliency"]
@@ -233,3 +241,144 @@ def test_gradients_of_a_recurrent_layer_on_a_gpu() -> None:
         here = attribute(name, model.cpu(), inputs, **FAST.get(name, {}))
         there = attribute(name, model.cuda(), inputs.to("cuda"), **FAST.get(name, {}))
         torch.testing.assert_close(there.cpu(), here, atol=1e-3, rtol=1e-2)
+
+
+# ------------------------------------------------------------------------------------------------------- the self-check
+DOORS: dict[str, Callable[..., Any]] = {
+    "Perturber": Perturber,
+    "evaluate": partial(evaluate, methods=["random"], metrics=["nc"]),
+    "explain": partial(explain, methods=["occlusion"]),
+    "attribute": partial(attribute, "occlusion"),
+    "gradients": lambda model, inputs, **given: attribute(
+        "saliency" if isinstance(inputs, TextInputs) else "lrp", model, inputs, **given
+    ),
+    "rows": partial(attribute_rows, [Row("saliency"), Row("lime")]),
+}
+
+
+# ------------------------------------------------------------------------------------------------------------- refused
+def test_batch_statistics_are_not_touched() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 4, 4), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 3)).eval()
+    model[1].train()
+    before = model[1].running_mean.clone()
+    for door in ("attribute", "gradients"):
+        refused(ModelError, "this Sequential is in training mode, '1': call", DOORS[door], model, image_inputs())
+    assert torch.equal(model[1].running_mean, before)
+
+
+class Louder(nn.DataParallel):
+    """A wrapper in the user's own hands: its call is another function than that of the parts inside."""
+
+    def forward(self, *given: Any, **named: Any) -> Any:
+        answer = self.module(*given, **named)
+        answer.logits = 1.1 * answer.logits
+        return answer
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_refuses_dropout_that_stays_on_a_changed_output_and_virtual_tokens(door: str) -> None:
+    model, inputs = model_and_texts()
+    refused(ModelError, "by its own call, and as it is run here", DOORS[door], Louder(model).eval(), inputs)
+    model.bert.encoder.layer[1].output.dropout.train()
+    said = r"in training mode, bert.encoder.layer.1.output.dropout: call model.eval\(\)\. check=False"
+    refused(ModelError, said, DOORS[door], model, inputs)
+    virtual = peft.PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=3)
+    adapted = peft.get_peft_model(text_model(), virtual).eval()
+    refused(ModelError, r"reads 3 virtual tokens \(PromptTuningConfig\)", DOORS[door], adapted, inputs)
+
+
+def test_functions_that_answer_differently_each_time_are_refused() -> None:
+    numbers = itertools.count()
+    texts = WordInputs.from_texts(["a good film", "so bad really"])
+
+    def drawn(given: list[str]) -> Tensor:
+        return torch.tensor([[0.5, 0.5], [0.6, 0.4]])[next(numbers) % 2].expand(len(given), 2)
+
+    def beside(given: list[str]) -> list[list[float]]:
+        return [[1 / (1 + len(given)), len(given) / (1 + len(given))]] * len(given)
+
+    for door in ("Perturber", "evaluate", "explain", "attribute"):
+        refused(ModelError, "the function answers input 0 differently from call to call", DOORS[door], drawn, texts)
+        if door != "attribute":
+            refused(ModelError, "no other inputs of the same call", DOORS[door], beside, texts)
+        assert DOORS[door](drawn, texts, check=False) is not None
+    refused(ModelError, "from call to call", Perturber, lambda pixels: torch.rand(len(pixels), 2), image_inputs())
+
+
+# ---------------------------------------------------------------------------------------------- what is right, stays
+def test_a_part_in_training_mode_that_changes_nothing_is_no_reason() -> None:
+    model = text_model()
+    model.bert.pooler.train()
+    assert Perturber(model, text_inputs(model)).full.shape == (3,)
+
+
+def test_a_forward_of_ones_own_is_what_runs() -> None:
+    model, inputs = model_and_texts()
+    quiet, own = Perturber(model, inputs).logits_full, type(model).forward
+
+    def louder(self: Any, *given: Any, **named: Any) -> Any:
+        answer = own(self, *given, **named)
+        answer.logits = 3 * answer.logits
+        return answer
+
+    model.__class__ = type("Louder", (type(model),), {"forward": louder})
+    bound = text_model()
+    bound.forward = types.MethodType(louder, bound)
+    for one in (model, bound):
+        assert torch.allclose(Perturber(one, inputs).logits_full, 3 * quiet, atol=1e-5)
+
+
+def test_pixels_are_left_where_tokens_do_not_lead_to_the_answer() -> None:
+    """What `evaluate` leaves out then stands in the table of `test_supported`."""
+    model, inputs = vision_model(), image_inputs()
+    own = model.forward
+    model.forward = lambda pixels: 2 * own(pixels)
+    with torch.no_grad():
+        assert torch.allclose(Perturber(model, inputs).logits_full, 2 * own(inputs.pixels), atol=1e-5)
+    refused(ModelError, "its own call answers otherwise", attribute, "grad_cam", model, inputs)
+    del model.forward
+    assert attribute("grad_cam", model, inputs).shape == (3, 4)
+
+
+# ----------------------------------------------------------------------------------------------------------- its price
+def test_two_rows_a_batch_and_no_more() -> None:
+    inputs = text_inputs(text_model())
+    for door, call in DOORS.items():
+        rows: list[list[int]] = [[], []]
+        for check in (False, True):
+            model = text_model()
+            model.register_forward_hook(lambda _, __, output, seen=rows[check]: seen.append(len(output.logits)))
+            call(model, inputs, check=check)
+        assert sum(rows[1]) - sum(rows[0]) == 2, door
+
+
+def test_rows_of_the_check_are_on_no_account() -> None:
+    model, inputs = model_and_texts()
+    scores = {"mine": torch.rand(3, 7)}
+    ran = [evaluate(model, inputs, methods=scores, check=check).attrs["costs"]["rows_run"] for check in (True, False)]
+    assert ran == [count_rows(model, inputs, methods=scores).together] * 2
+    asked: list[int] = []
+
+    def fn(given: list[str]) -> list[list[float]]:
+        asked.append(len(given))
+        return [[0.2, 0.8]] * len(given)
+
+    Perturber(fn, WordInputs.from_texts(["a b", "c"]))
+    assert asked == [2, 1, 1]
+
+
+# ------------------------------------------------------------------------------------------------------------------ NaN
+def test_answers_that_are_not_numbers_are_refused() -> None:
+    """Of the copies of an input, when they are asked for; of whole inputs in `test_attribution`."""
+    words = WordInputs.from_texts(["a b"])
+    seen = Perturber(lambda texts: [[0.5, 0.5] if "a" in t else [torch.nan] * 2 for t in texts], words)
+    refused(InputError, "answered NaN or infinity for 1 rows", seen.keep, torch.tensor([[[False, True]]]))
+
+
+def test_features_without_a_head_are_refused() -> None:
+    """Of timm's ViT in the table of `test_supported`."""
+    model, inputs = model_and_texts()
+    model.classifier = nn.Identity()
+    for one, given in ((model, inputs), (seer("resnet10t", num_classes=0), pictures())):
+        refused(ModelError, "has no head", Perturber, one, given)
+        refused(ModelError, "has no head", attribute, "integrated_gradients", one, given)

@@ -29,10 +29,10 @@ def quick_rows(kind: str) -> dict[str, Row]:
     return {name: Row(name, options=FAST.get(name, {})) for name in methods(kind)}
 
 
-def text_model(family: str = "bert", *, classes: int = 3) -> nn.Module:
+def text_model(family: str = "bert", *, classes: int = 3, problem: str | None = None) -> nn.Module:
     """A two-layer encoder classifier of a family, weights large enough that erasing a token shows."""
-    sizes = families.FAMILIES[family][1]
-    config = transformers.AutoConfig.for_model(family, vocab_size=60, num_labels=classes, **sizes)
+    settings = {"num_labels": classes, "problem_type": problem, **families.FAMILIES[family][1]}
+    config = transformers.AutoConfig.for_model(family, vocab_size=60, **settings)
     return families.random_model(transformers.AutoModelForSequenceClassification, config)
 
 
