@@ -21,7 +21,7 @@ from store import Store
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin, edin_bounds, edin_claims, edin_released
+from faithbook.papers import edin, edin_bounds, edin_released
 from faithbook.papers.edin_methods import METHODS, as_coded, attin_grad, kernel_shap
 from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
 from faithbook.papers.edin_tables import released_limits, scored_by
@@ -129,33 +129,6 @@ ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
 def rows(values: tuple[float, ...], **labels: Any) -> list[dict[str, Any]]:
     given = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
     return [given | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
-
-
-def test_searches_of_short_texts_are_held_against_the_exact_bounds() -> None:
-    short = {"length": "short", "width": 0}
-    units = rows((-0.2, 0.6, -0.2, 0.6, 16.0), **short, method="exact")
-    units += rows((-0.19, 0.55, -0.3, 0.58, 8.0), **(short | {"width": 1}), method="released")
-    units += rows((-0.1, 0.4, -0.15, 0.9, 90.0), length="long", width=3, method="merged")
-    score = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", "length": "long", "method": "lime"}
-    units.append(score | {"metric": "aopc_morf", "value": 0.3})
-    found = edin_bounds.of_models(pd.DataFrame(units))
-    shares = edin_bounds.of_shares(pd.DataFrame(units))
-    value = pd.concat([found, shares]).set_index(["length", "search", "metric"]).value.sort_index()
-    beam = value["short", "released, width 1"]
-    assert beam["error_upper"] == pytest.approx(0.05)
-    assert beam["error_lower"] == pytest.approx(0.01)
-    assert (beam["off_upper"], beam["off_lower"]) == (1, 0)
-    assert (beam["proved_upper"], beam["proved_lower"]) == (0, 1)  # .58 is below the exact .6
-    assert (beam["rows"], beam["rows_exact"]) == (8, 16)
-    assert value["short", ""].to_dict() == pytest.approx({"lower": -0.2, "upper": 0.6, "range": 0.8})
-    long = value["long", ""]
-    assert (long["range"], long["beyond_upper"], long["beyond_lower"]) == pytest.approx((0.5, 0.5, 0.05))
-    assert long["aopc_morf"] == 0.3
-    assert set(found.model) == {"c"}
-    assert set(found.loc[found.metric == "aopc_morf", "method"]) == {"lime"}
-    assert set(shares.search) == {"released, width 1"}
-    assert shares.value.isin([0, 1]).all()
-    assert list(shares.columns) == list(found.columns)
 
 
 def test_searches_are_held_against_the_best_and_against_the_published_one() -> None:
@@ -365,9 +338,3 @@ def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, mo
     scores = page.table("naopc_six_scores")
     assert len(scores) == len(agreed) * len(METHODS) * 4 and set(scores.method) == set(METHODS)
     assert len(page.table("naopc_six_searches")) == len(asked) * len(LONG)
-
-
-def test_texts_of_which_nothing_was_released_are_left_out() -> None:
-    units = units_like_released("imdb", "bert_imdb", off=0.0, n=3).assign(dataset="imdb", classifier="bert_imdb")
-    frame = edin_claims.of_six(units.assign(id=units.id.replace({units.id[0]: "999999"})))
-    assert len(edin_claims.beside_released(frame)) == 2

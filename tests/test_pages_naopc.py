@@ -16,8 +16,6 @@ from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_released import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
-from faithbook.stats.comparison import Comparison
-from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError
 
 ALL_METHODS = ("attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values())
@@ -122,22 +120,6 @@ def test_the_correlation_of_two_scores_over_models_by_hand() -> None:
     values = np.concatenate([rising, rising, rising, -rising])
     assert edin_claims.unlike(values, 6) == pytest.approx(1.0)
     assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)]), 6).tolist() == pytest.approx([1.0, 0.0])
-
-
-def test_moved_asks_both_scores_of_every_method_and_model() -> None:
-    """Under a method whose NAOPC has the models the other way round the correlation is -1."""
-    levels = {"a": 0.1, "b": 0.2, "c": 0.4}
-    means = {
-        (f"{score}_morf", "lime", model): sign * level
-        for model, level in levels.items()
-        for score, sign in (("aopc", 1), ("naopc", -1))
-    }
-    over = ["metric", "method", "model"]
-    cells = Conditions.of(units_of(means, tuple(over), n=3, spread=0.01), over=over, unit="id", n_resamples=99)
-    found = edin_claims.moved(
-        lambda metric, **labels: Comparison(cells.mean(metric=metric, **labels)), "morf", ["lime"], list(levels)
-    )
-    assert found.ours.point == pytest.approx(2.0)
 
 
 def test_what_lies_outside_is_counted_text_by_text() -> None:

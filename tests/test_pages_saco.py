@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from faithbook.judge import published
 from faithbook.papers import wu
 from faithbook.papers.wu import OF_ANY_NETWORK, SIGN
 from faithbook.stats import needed
-from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 
@@ -298,17 +296,6 @@ def test_inputs_needed_follow_from_the_effect() -> None:
     assert np.isinf(needed.needed_row(-size)["estimate"])
 
 
-def test_models_are_told_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = {"classifier": "base", "parameters": 9, "train_size": 100, "accuracy": 0.5, "test_size": 50, "other": 1}
-    cards = pd.DataFrame([card | {"dataset": name} for name in ("fashion", "mnist")])
-    monkeypatch.setattr(wu, "cards", lambda kind: cards)
-    (shown,) = wu.transformers(["fashion"]).to_dict("records")
-    assert list(shown) == ["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]
-    assert (shown["model"], shown["n"]) == ("base", 50) and 0.3 < shown["low"] < 0.5 < shown["high"] < 0.7
-    monkeypatch.setattr(wu, "cards", lambda kind: pd.DataFrame())
-    assert wu.transformers(["fashion"]).empty
-
-
 def test_how_often_random_scores_are_ahead_counts_ties_half_or_not() -> None:
     random = [unit("auc", "random", value, draw=draw) for draw, value in enumerate((0.2, 0.4, 0.4, 0.6))]
     found = wu.random_ahead(pd.DataFrame([unit("auc", "rollout", 0.4), unit("auc", "unheard of", 0.4), *random]))
@@ -331,30 +318,6 @@ def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: flo
     orders = {"paper's order under SaCo minus under AOPC": 1 - ordered, "paper's order under SaCo": 1}
     assert found[0].to_dict() == pytest.approx(gaps | orders)
     assert found[1]["paper's order under SaCo"] == 0  # this drawing of random scores is above raw attention
-
-
-def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Comparison]:
-    """Every two metrics with the same correlation, SaCo's with each another one; Kendall's half of Spearman's."""
-    values = {
-        (kind, a, b): half * (saco if "saco" in (a, b) else others)
-        for kind, half in ((SPEARMAN, 1), (KENDALL, 0.5))
-        for a, b in combinations(wu.SIGN, 2)
-    }
-    frame = pd.DataFrame([{"id": i, "pair": str(key), "value": x} for key, x in values.items() for i in range(8)])
-    cells = Conditions.of(frame, over=["pair"], unit="id", n_resamples=99)
-    return {key: Comparison(cells.mean(pair=str(key))) for key in values}
-
-
-def test_figure_2_has_saco_with_each_metric_and_the_mean_among_the_rest() -> None:
-    pairs = correlated(0.2, 0.6)
-    four, among = wu.bars(pairs)
-    assert {name: pair.ours.point for name, pair in four.items()} == pytest.approx(dict.fromkeys(wu.EXISTING, 0.2))
-    assert among.ours.point == pytest.approx(0.6)
-    (gap,) = wu.more_among_four(pairs).values()
-    assert gap.ours.point == pytest.approx(0.4)
-    turned, among = wu.bars(pairs, KENDALL, back=["aopc_lerf"])  # a metric turned back changes its signs
-    assert turned["aopc_lerf"].ours.point == pytest.approx(-0.1) and turned["auc"].ours.point == pytest.approx(0.1)
-    assert among.ours.point == pytest.approx(0)  # three pairs of .3 and three of -.3
 
 
 def test_every_drawing_of_random_scores_counts_and_a_tie_one_half() -> None:
