@@ -22,17 +22,6 @@ from faithlib.metrics import diagnosticity
 # -------------------------------------------------------------------------------------------------------- resampling
 
 
-def test_percentiles_agree_with_scipy() -> None:
-    sample = np.random.default_rng(1).exponential(size=60)
-    theirs = scipy.stats.bootstrap(
-        (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
-    ).confidence_interval
-    frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
-    ours = Conditions.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
-    assert np.quantile(ours.draws, [0.025, 0.975]) == pytest.approx([theirs.low, theirs.high], abs=0.01)
-    assert (ours.point, ours.n) == (pytest.approx(sample.mean()), 60)
-
-
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
 
 

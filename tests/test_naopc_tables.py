@@ -229,26 +229,12 @@ def test_ranks_go_downward_for_comprehensiveness_and_upward_for_sufficiency_over
         assert found.aopc[best, "lime"] == 1
 
 
-def test_the_first_texts_are_those_of_the_authors_file_and_lengths_count_blanks():
-    texts = read_packed("texts")
-    assert len(edin_tables.first_texts("imdb")) == 99
-    assert edin_tables.lengths().groupby("dataset").size().to_dict() == {"imdb": 1000, "sst2": 400, "yelp": 1000}
-    assert texts[texts.length == "long"].groupby("dataset").words.mean().round(3).to_dict() == {
-        "imdb": 142.031, "sst2": 19.405, "yelp": 69.339,
-    }  # fmt: skip
-
-
 # ------------------------------------------------------------------------------------------------------- what is packed
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def packed():
-    """Each table whole."""
-    return {name: read_packed(name) for name in TABLES}
-
-
-def test_what_is_packed_is_all_there_small_and_without_texts(packed):
+def test_what_is_packed_is_all_there_small_and_without_texts():
+    packed = {name: read_packed(name) for name in TABLES}
     assert {name: len(table) for name, table in packed.items()} == {
         "answers": 709_014, "attributions": 48_300, "scores": 168_247, "limits_exact": 2_430, "limits_beam": 63_000,
         "texts": 2_805,
@@ -263,15 +249,6 @@ def test_what_is_packed_is_all_there_small_and_without_texts(packed):
             assert isinstance(values, str) == (column in named), (name, column)
         for column in named & set(table.columns):
             assert table[column].nunique() <= 10, (name, column)
-
-
-def test_a_table_is_read_for_one_model_or_for_all(packed):
-    one = read_packed("limits_exact", "bert_yelp")
-    assert len(one) == 405
-    whole = packed["limits_exact"]
-    pd.testing.assert_frame_equal(one, whole[whole.model == "bert_yelp"].drop(columns="model").reset_index(drop=True))
-    assert set(whole.model) == set(MODELS)
-    pd.testing.assert_frame_equal(read_packed("texts", "bert_yelp"), packed["texts"])  # the same for every model
 
 
 def test_names_that_were_not_released_and_damaged_tables_are_refused(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refused
-from store import Shown, Store, units_of
+from store import Shown, Store, of_inputs, units_of
 
 from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
@@ -32,12 +32,6 @@ def released(texts: int = FEW) -> pd.DataFrame:
         ["dataset", "model", "id", "lower", "upper"]
     ]
     return exact.merge(beam, on=["dataset", "model", "id"], suffixes=("", "_beam")).reset_index(drop=True)
-
-
-def as_units(frame: pd.DataFrame, **columns: object) -> pd.DataFrame:
-    """Rows with id and value in the columns of the schema."""
-    given = {"cluster": frame.id.astype(str), "seed": 0, "method": "none"} | columns
-    return frame.assign(id=frame.id.astype(str), **{k: v for k, v in given.items() if k not in frame.columns})
 
 
 def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> Shown:
@@ -65,7 +59,7 @@ def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> 
     )
     beams = pd.concat([found.assign(method=name, width=width) for name, width in searched])
     beams = beams.melt(["dataset", "model", "id", "method", "width"], SEARCHED, "metric", "value")
-    units = {"": as_units(pd.concat(scored)), "exact": as_units(ends), "beams": as_units(beams)}
+    units = {"": of_inputs(pd.concat(scored)), "exact": of_inputs(ends), "beams": of_inputs(beams)}
     saved = exact[["dataset", "model", "id", "lower", "upper", "words", "p_full"]]
     store.add("naopc_released", units, tables={"naopc_released_exact": saved}, declared=("data/released/edin_2025",))
     return store.report("naopc_released_outputs")
@@ -194,7 +188,7 @@ def models(
     ends = ends.melt(["id", "dataset", "classifier", "length", "method", "width"], SEARCHED, "metric", "value")
     scored = pd.concat(scores)
     outside = scored[scored.metric.isin(["aopc_morf", "aopc_lerf"])].assign(outside=0)
-    units = {"": scored, "bounds": as_units(ends), "robustness": pd.concat(hits)}
+    units = {"": scored, "bounds": of_inputs(ends), "robustness": pd.concat(hits)}
     store.add("naopc_models", units, tables={"naopc_model_scores": outside})
     return store.report("naopc_bounds")
 
