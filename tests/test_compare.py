@@ -1,4 +1,4 @@
-"""Intervals against slow loops, scipy and simulation; rank tests against scipy; verdicts and the scoreboard."""
+"""Comparison with chance against the library; rank tests against scipy; verdicts and the scoreboard."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from faithbook.stats.conditions import Conditions
 from faithlib import masks
 from faithlib.errors import DataError, InputError
 from faithlib.metrics import diagnosticity
-
-# -------------------------------------------------------------------------------------------------------- resampling
-
 
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
 

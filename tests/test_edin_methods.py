@@ -180,7 +180,6 @@ def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(ta
         torch.testing.assert_close(found, best)
 
 
-# ------------------------------------------------------------------------------------------------------- the six models
 THEIRS = Path(__file__).resolve().parents[2] / "shared" / "data" / "naopc" / "data"
 
 

@@ -156,7 +156,14 @@ def test_tints_follow_the_scores_and_outlines_the_rationale():
     assert re.findall(r"178,([\d.]+)\)", made) == ["0.00", "0.21"]
     assert "rank 4" in made
     for tokens, scores, rationale in ((["a"], [0.1, 0.2], None), ([], [], None), (["a", "b"], [0.1, 0.2], [True])):
-        refused(InputError, r"\d tokens, \d scores, .*: expected as many", figures.heatmap, tokens, scores, rationale)
+        refused(
+            InputError,
+            r"\d tokens, \d scores, .*: expected as many",
+            figures.heatmap,
+            tokens,
+            scores,
+            rationale=rationale,
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts

@@ -1,6 +1,5 @@
 """Everything published about Edin et al.'s released results, computed again from the packed tables: counts of what
-matches, the cause of what does not, slow loops for what is fast; and the packed
-results against the authors' files where they are."""
+matches, the cause of what does not; and the packed results against the authors' files where they are."""
 
 from __future__ import annotations
 
@@ -78,9 +77,6 @@ def limits() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def cells(scores) -> pd.DataFrame:
     return edin_tables.cells_with_ours(edin_tables.released_cells(), scores)
-
-
-# ---------------------------------------------------------------------------------------------------------- slow loops
 
 
 # -------------------------------------------------------------------------------------------------------------- limits

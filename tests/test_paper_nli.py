@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
-from toy_models import text_model, tokenizer
 
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
@@ -220,13 +219,11 @@ def test_real_highlights_say_what_their_index_columns_say(folder):
         assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
 
 
-# --- models ----------------------------------------------------------------------------------------------------------
-
+# --- the paper profile -----------------------------------------------------------------------------------------------
 
 CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the data
 
 
-# --- the paper profile -----------------------------------------------------------------------------------------------
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
     settings = settings_of("crosslingual_plausibility", "paper")
     asked = {settings["models"]["esnli"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
@@ -244,11 +241,7 @@ def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the
     blocks = find_profile("paper").settings
     classes = blocks["together_matrix"]["classes"]["esnli"]
     assert classes == list(CLASSES)
-    model = text_model("bert")
-    model.config.id2label = dict(enumerate(CLASSES))
-    model.save_pretrained(folder / "snli")
-    tokenizer().save_pretrained(folder / "snli")
-    classifier = models.load_model(f"hf:{folder / 'snli'}")
+    classifier = models.Classifier(None, None, ("LABEL_0", "LABEL_1", "LABEL_2"), "hf:nobody/snli")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
     highlights = datasets.load_dataset(blocks["crosslingual_plausibility"]["datasets"][0], "dev")
     labels = classifier.labels_of(highlights, names=classes)

@@ -229,7 +229,6 @@ def test_what_is_learnt_of_the_real_files_repeats_nothing_that_is_measured(name:
 
 
 # -------------------------------------------------------------------------------------------------------- SNLI and XNLI
-NUMBERS = ("0", "1", "2")
 WORDS = "ash birch cedar elm fir gum hazel ivy juniper kauri larch maple".split()
 
 
