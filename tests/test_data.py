@@ -249,7 +249,6 @@ MOVED = {"start_token": 1, "end_token": 3, "text": "warm ,"}
         ("movies/test.jsonl", review("lost.txt"), r"lacks 1 documents, for example lost\.txt"),
         ("movies/test.jsonl", review(kind="NEG"), r"test\.jsonl calls posR_1\.txt NEG"),
         ("movies/test.jsonl", review("posR_1.txt", "POS", MOVED), "marked are 'warm ,', but tokens 1 to 3 of the docu"),
-        ("ag/test.csv", '"9","A","B"\n', "class '9' is not one of 1, 2, 3, 4"),
         ("evinf/test.csv", "", "empty or damaged"),
         ("evinf/test.csv", "annotation_id,document,query,label_id,rationale\n1,a,b,maybe,\n", "label_id 'maybe'"),
     ],

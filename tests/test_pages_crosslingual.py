@@ -45,14 +45,14 @@ def many_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- what pages share
-def rows_of(means: Values, printed: pd.DataFrame | None = None, better: int = 1) -> Rows:
+def rows_of(means: Values, better: int = 1) -> Rows:
     frame = units_of(means, ("method", "aggregation", "output"), model="e5", metric="comprehensiveness")
     frame = frame.assign(dataset="messages")
     cells = Conditions.of(frame, over=["metric", "model", *KEYS], unit="id", n_resamples=499)
     material = Material("this run", "laptop", frame, ("messages",), ())
     none = pd.DataFrame({"value": pd.Series(dtype=float)})
     found = Scores("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
-    return Rows(found, printed, better=better, metric="comprehensiveness")
+    return Rows(found, None, better=better, metric="comprehensiveness")
 
 
 def alike(value: Callable[[str], float]) -> Values:

@@ -208,6 +208,7 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert taus["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
     certificates = found.table("naopc_certificates")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
+    assert {end: pair.ours.point for end, pair in found.names["proved"].items()} == {"upper": 1, "lower": 1}
     # What one model lacks is left out of what compares models.
     drawn = found.table("naopc_methods_plot").groupby("classifier").method.unique().map(set).to_dict()
     assert drawn == {model: {*EXPLAINED} for model in CLASSIFIERS} | {"lstm": {"saliency", "random"}}
