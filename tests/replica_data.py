@@ -163,14 +163,11 @@ def _starred(text: str, draw: random.Random) -> str:
 
 
 def esnli(split: str, number: int) -> str:
-    """e-SNLI: one annotator in training, three elsewhere, whose words are starred."""
-    annotators = (1,) if split.startswith("train") else (1, 2, 3)
-    marked = [f"Sentence{side}_marked_{i}" for i in annotators for side in (1, 2)]
-    rows: list[Sequence[object]] = [("pairID", "gold_label", *marked)]
+    """e-SNLI: the words that the first annotator starred."""
+    rows: list[Sequence[object]] = [("pairID", "gold_label", "Sentence1_marked_1", "Sentence2_marked_1")]
     draw = random.Random(f"esnli {split}")
     for i, (premise, hypothesis, label) in enumerate(pairs("en", number, f"esnli {split}")):
-        starred = [_starred(text, draw) for _ in annotators for text in (premise, hypothesis)]
-        rows.append([f"{i}.jpg#0r1{label[0]}", label, *starred])
+        rows.append([f"{i}.jpg#0r1{label[0]}", label, *(_starred(text, draw) for text in (premise, hypothesis))])
     return _csv(rows)
 
 

@@ -4,7 +4,7 @@
     store.add("saco_metrics", {"": units}, dataset="fashion")      # units as `save_units` takes them
     store.add("saco_replayed", tables={"saco_orders": frame})
     page = store.report("saco_tables")
-    page.verdict("saco_c03"), page.shown
+    page.decides(["saco_c03"], "reproduced")
 
 The home is the repository's own notebooks, published tables and checkpoints, with results and reference of its own, so
 that what is committed as reference does not speak in a test (`reference=True` adds values that do).
@@ -50,10 +50,6 @@ class Shown:
     def verdicts(self) -> pd.DataFrame:
         """The saved verdicts by id."""
         return pd.read_parquet(self.folder / "verdicts.parquet").set_index("id")
-
-    def verdict(self, name: str) -> str:
-        """The decision on one id."""
-        return str(self.verdicts.loc[name, "decision"])
 
     def decides(self, names: Iterable[str], decision: str, **others: str) -> None:
         """These ids have the decision, but for the `others`."""
@@ -190,6 +186,11 @@ def units_of(
         frames.append(
             pd.DataFrame({"id": [f"i{i}" for i in range(n)], **dict(zip(levels, key, strict=True)), "value": values})
         )
-    frame = pd.concat(frames, ignore_index=True)
-    given = {"cluster": frame["id"], "seed": 0, "method": "none", "metric": "none"}
-    return frame.assign(**{name: value for name, value in {**given, **columns}.items() if name not in frame.columns})
+    return of_inputs(pd.concat(frames, ignore_index=True), **columns)
+
+
+def of_inputs(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    """Rows with id and value in the columns of the schema: an input is its own cluster."""
+    given = {"id": frame["id"].astype(str), "cluster": frame["id"].astype(str), "seed": 0, "method": "none"}
+    given |= {"metric": "none", **columns}
+    return frame.assign(**{name: one for name, one in given.items() if name == "id" or name not in frame.columns})

@@ -349,7 +349,6 @@ def test_verses_are_read_with_their_marks_but_without_linking_them(bible):
         ({"records": [{"source": ["n40001001001"], "target": ["40001001005"]}]}, "40001001005"),
         ({"records": [{"source": None, "target": []}]}, "TypeError"),
     ],
-    ids=["greek", "english", "short", "unknown", "mark", "empty"],
 )
 def test_damaged_verses_are_refused(bible, damage, message):
     refused(DataError, rf"row of .* is not as expected, .*({message})", bible, **damage)

@@ -1,4 +1,4 @@
-"""Intervals against slow loops, scipy and simulation; rank tests against scipy; verdicts and the scoreboard."""
+"""Comparison with chance against the library; rank tests against scipy; verdicts and the scoreboard."""
 
 from __future__ import annotations
 
@@ -18,57 +18,6 @@ from faithbook.stats.conditions import Conditions
 from faithlib import masks
 from faithlib.errors import DataError, InputError
 from faithlib.metrics import diagnosticity
-
-
-def scores(seed: int = 0, *, sizes: tuple[int, ...] = (12, 7), methods: tuple[str, ...] = ("a", "b")) -> pd.DataFrame:
-    """Every method on every input of data sets d0, d1 …; the same input names in each of them."""
-    generator = np.random.default_rng(seed)
-    return pd.DataFrame(
-        [
-            {"dataset": f"d{d}", "input": i, "method": m, "value": generator.normal(d, 1 + d)}
-            for d, size in enumerate(sizes)
-            for i in range(size)
-            for m in methods
-        ]
-    )
-
-
-def cells_of(frame: pd.DataFrame, **options: object) -> Conditions:
-    given = {"unit": ["dataset", "input"], "over": ["dataset", "method"], "stratum": "dataset", **options}
-    return Conditions.of(frame, **given)  # type: ignore[arg-type]
-
-
-# -------------------------------------------------------------------------------------------------------- resampling
-def test_draws_equal_a_loop_that_copies_rows() -> None:
-    frame = scores()
-    frame.loc[[3, 20], "value"] = np.nan
-    found = cells_of(frame, n_resamples=30)
-    units = frame.drop_duplicates(["dataset", "input"])
-    for draw, counts in enumerate(found.drawn.counts.astype(int)):
-        copies = pd.concat(
-            [
-                frame[(frame.dataset == unit.dataset) & (frame.input == unit.input)]
-                for unit, times in zip(units.itertuples(), counts, strict=True)
-                for _ in range(times)
-            ]
-        )
-        for (dataset, method), group in copies.groupby(["dataset", "method"]):
-            drawn = found.mean(dataset=dataset, method=method).draws[draw]
-            assert drawn == pytest.approx(group.value.mean(), abs=1e-12)
-    for (dataset, method), group in frame.groupby(["dataset", "method"]):
-        assert found.mean(dataset=dataset, method=method).point == pytest.approx(group.value.mean())
-
-
-def test_percentiles_agree_with_scipy() -> None:
-    sample = np.random.default_rng(1).exponential(size=60)
-    theirs = scipy.stats.bootstrap(
-        (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
-    ).confidence_interval
-    frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
-    ours = Conditions.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
-    assert np.quantile(ours.draws, [0.025, 0.975]) == pytest.approx([theirs.low, theirs.high], abs=0.01)
-    assert (ours.point, ours.n) == (pytest.approx(sample.mean()), 60)
-
 
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
 

@@ -14,7 +14,6 @@ from refusals import refused
 
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import PAPER_RATIOS
-from faithlib.masks import top_ratio
 from faithlib.metrics import (
     ERASURE_BINS,
     aligned_scores,
@@ -168,16 +167,6 @@ def test_the_bins_are_the_papers_and_hold_at_least_one_word():
         assert sizes == [max(math.ceil(round(share * n, 9)), 1) for share in ERASURE_BINS]
         released = erasure_rationales(scores, rounding="nearest").sum(dim=2)[0].tolist()
         assert released == [max(int(np.round(n * share)), 1) for share in ERASURE_BINS]
-
-
-def test_rationales_of_the_bins_are_the_highest_scores_of_real_words():
-    scores = torch.tensor([[0.1, 0.9, 0.5, 0.7, 0.0, 0.3], [0.2, 0.1, 9.0, 9.0, 9.0, 9.0]])
-    present = torch.tensor([[True] * 6, [True, True, False, False, False, False]])
-    assert torch.equal(erasure_rationales(scores, present), top_ratio(scores, ERASURE_BINS, present))
-    nearest = erasure_rationales(scores, present, rounding="nearest")
-    assert nearest[0, -1].tolist() == [False, True, True, True, False, False]
-    assert nearest[1].tolist() == [[True, False, False, False, False, False]] * 5
-    refused(UnknownNameError, "rounding", erasure_rationales, scores, rounding="down")
 
 
 @settings(deadline=None, max_examples=50)

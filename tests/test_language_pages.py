@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from families import opened, saved
-from store import Shown, Store, run_cells, units_of
+from store import Shown, Store, of_inputs, run_cells, units_of
 
 from faithbook import language
 from faithbook.engine import run as engine_run
@@ -218,7 +218,7 @@ METHODS = ("saliency", "input_x_gradient", "integrated_gradients", "occlusion", 
 REAL = ("attention", "rollout", "lime", "occlusion")
 
 
-def agreement(store: Store, gains: Sequence[float], *, sentences: int = 400, wrong: int = 0) -> Shown:
+def agreement(store: Store, gains: Sequence[float], *, sentences: int, wrong: int) -> Shown:
     """Under the contrast each method has its gain more subjects first than under log p; of the first `wrong` sentences
     the model prefers the wrong verb, and no method ever finds the subject there."""
     draws = np.random.default_rng(0)
@@ -243,30 +243,29 @@ def agreement(store: Store, gains: Sequence[float], *, sentences: int = 400, wro
 
 
 @pytest.mark.parametrize(
-    ("gains", "word"),
+    ("gains", "sentences", "wrong", "word"),
     [
-        ([0.3, 0.3, 0.3, 0.0, 0.0], "reproduced"),
-        ([0.0, 0.0, 0.0, 0.0, 0.3], "not reproduced"),
-        ([-0.2, -0.2, -0.2, 0.3, 0.3], "not reproduced"),
+        ([0.3, 0.3, 0.3, 0.0, 0.0], 400, 0, "reproduced"),
+        ([0.0, 0.0, 0.0, 0.0, 0.3], 400, 0, "not reproduced"),
+        ([-0.2, -0.2, -0.2, 0.3, 0.3], 400, 0, "not reproduced"),
+        ([0.3] * 5, 440, 40, "reproduced"),  # sentences that the model gets wrong are not counted
+        ([0.3] * 5, 320, 40, "not tested"),  # and below three hundred nothing is judged
     ],
 )
 def test_a_contrast_that_finds_the_subject_for_most_methods_is_said_to(
-    store: Store, gains: list[float], word: str
+    store: Store, gains: list[float], sentences: int, wrong: int, word: str
 ) -> None:
-    page = agreement(store, gains)
+    page = agreement(store, gains, sentences=sentences, wrong=wrong)
     page.decides(["lm_q3"], word)
-    parts = page.table("language_contrast_parts", "part").estimate
-    assert [parts[label(name)] for name in METHODS] == pytest.approx(gains, abs=0.01)
+    if word != "not tested":
+        assert page.verdicts.n["lm_q3"] == sentences - wrong
+    if not wrong:
+        parts = page.table("language_contrast_parts", "part").estimate
+        assert [parts[label(name)] for name in METHODS] == pytest.approx(gains, abs=0.01)
 
 
-@pytest.mark.parametrize(("sentences", "word"), [(440, "reproduced"), (320, "not tested")])
-def test_sentences_that_the_model_gets_wrong_are_not_counted_and_below_three_hundred_nothing_is_judged(
-    store: Store, sentences: int, word: str
-) -> None:
-    page = agreement(store, [0.3] * 5, sentences=sentences, wrong=40)
-    page.decides(["lm_q3"], word)
-    if word == "reproduced":
-        assert page.verdicts.n["lm_q3"] == sentences - 40
+def of_prompts(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
+    return of_inputs(pd.DataFrame(rows, columns=["id", "method", "metric", "value"]))
 
 
 def prompts(store: Store, *, gain: float, alike: bool, dataset: str = "facts", n: int = 40) -> None:
@@ -282,9 +281,8 @@ def prompts(store: Store, *, gain: float, alike: bool, dataset: str = "facts", n
             rows += [(f"{dataset}{i}", method, metric, value) for metric, value in values.items()]
         rows += [(f"{dataset}{i}", "random", metric, 0.1) for metric in ("aopc_morf", "lds", "top_3_drop")]
         rows.append((f"{dataset}{i}", "random", "naopc_morf", 0.5 + draws.normal(0, 0.05)))
-    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(seed=0)
     ends = units_of({("full",): -1.0, ("empty",): -6.0, ("upper",): 4.0, ("lower",): 1.0}, ("metric",), n=n)
-    parts = {"": units.assign(cluster=units.id), "ends": ends.assign(id=dataset + ends.id.str[1:])}
+    parts = {"": of_prompts(rows), "ends": ends.assign(id=dataset + ends.id.str[1:])}
     store.add("language_sentences", parts, dataset=dataset)
 
 
@@ -312,8 +310,7 @@ def test_rank_correlations_leave_random_scores_and_constant_measures_out() -> No
     rows = [("p", method, metric, value) for metric in ORDERING for method, value in zip("abc", (1, 2, 3), strict=True)]
     rows += [("p", "random", metric, 99.0) for metric in ORDERING]
     rows += [("q", method, metric, 1.0) for metric in ORDERING for method in "abc"]
-    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
-    found = ordered_alike(units.assign(cluster=units.id))
+    found = ordered_alike(of_prompts(rows).assign(dataset="facts"))
     assert set(found.id) == {"p"} and found.value.tolist() == pytest.approx([1, 1, 1])
 
 
@@ -323,8 +320,7 @@ def test_a_measure_prefers_the_truth_as_often_as_pairs_say_so() -> None:
     values = {"aopc_morf": (4, 2, 3, 1), "lds": (4, 3, 2, 1), "top_3_drop": (1, 1, 1, 1), "decides_first": (1, 1, 0, 0)}
     rows = [("p", method, metric, x) for metric, of in values.items() for method, x in zip("abcd", of, strict=True)]
     rows += [("q", method, metric, 0) for metric in values for method in "abcd"]
-    units = pd.DataFrame(rows, columns=["id", "method", "metric", "value"]).assign(dataset="facts")
-    found = truth_preferred(units.assign(cluster=units.id)).set_index(["id", "metric"]).value
+    found = truth_preferred(of_prompts(rows).assign(dataset="facts")).set_index(["id", "metric"]).value
     assert found["p"].to_dict() == {"aopc_morf": 0.75, "lds": 1.0, "top_3_drop": 0.5} and found["q"].isna().all()
 
 

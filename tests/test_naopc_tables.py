@@ -1,6 +1,5 @@
 """Everything published about Edin et al.'s released results, computed again from the packed tables: counts of what
-matches, the cause of what does not, slow loops for what is fast; and the packed
-results against the authors' files where they are."""
+matches, the cause of what does not; and the packed results against the authors' files where they are."""
 
 from __future__ import annotations
 
@@ -16,12 +15,11 @@ from refusals import refused
 
 from faithbook.judge import published
 from faithbook.papers import edin, edin_released, edin_tables
-from faithbook.papers.edin_released import MODELS, SHORT, TABLES, attributions, packed_folder, read_packed
+from faithbook.papers.edin_released import MODELS, SHORT, TABLES, packed_folder, read_packed
 from faithbook.sources.files import data_folder
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError, UnknownNameError
 from faithlib.evaluation import aopc_scores
-from faithlib.perturb import SetFunction
 
 WIDTHS = (1, 2, 3, 5, 10)
 
@@ -79,39 +77,6 @@ def limits() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def cells(scores) -> pd.DataFrame:
     return edin_tables.cells_with_ours(edin_tables.released_cells(), scores)
-
-
-# ---------------------------------------------------------------------------------------------------------- slow loops
-def test_scores_of_a_batch_are_those_of_one_text_and_one_order_at_a_time(batches, scores):
-    """Highest released score first, among equals the first word, NaN last; the other sum runs the same order
-    backwards."""
-    model, dataset = "roberta_yelp", "sst2"
-    table = batches[model, dataset]
-    given = attributions(model, dataset).set_index(["method", "id"]).scores
-    ours = scores[(scores.model == model) & (scores.dataset == dataset)].dropna()
-    checked = 0
-    for row in ours[ours.id.isin(table.ids[:12])].itertuples():
-        b = table.ids.index(row.id)
-        n = int(table.feature_mask[b].sum())
-
-        def answer(keep, b=b, n=n):
-            padded = torch.zeros(len(keep), table.n_features, dtype=torch.bool)
-            padded[:, :n] = keep
-            return table.keep_rows(torch.full((len(keep),), b), padded)
-
-        order = np.argsort(-given[row.method, row.id], kind="stable")
-        order = order if row.kind == "comprehensiveness" else order[::-1].copy()
-        assert row.aopc == pytest.approx(edin.aopc(SetFunction(answer, n), order), abs=1e-12)
-        checked += 1
-    assert checked > 200
-
-
-def test_aopc_of_one_order_is_the_mean_drop_over_all_removals():
-    """p = .1 + .5 + .2 + .1 falls by .5, then .6, then .8: by hand, k = 0 left out and the empty text taken in."""
-    weights = torch.tensor([0.2, 0.5, 0.1], dtype=torch.float64)
-    line = SetFunction(lambda keep: 0.1 + keep.double() @ weights, 3)
-    assert edin.aopc(line, np.array([1, 2, 0])) == pytest.approx((0.5 + 0.6 + 0.8) / 3)
-    assert edin.aopc(line, np.array([1, 0, 2])) == pytest.approx((0.5 + 0.7 + 0.8) / 3)
 
 
 # -------------------------------------------------------------------------------------------------------------- limits
@@ -235,16 +200,6 @@ def test_what_differs_is_counted_by_cause_with_the_tolerance_of_the_rule():
     assert edin_tables.differences(table[:1]).empty
 
 
-def test_values_stand_beside_the_published_row_they_belong_to():
-    table = pd.DataFrame({"model": ["a", "b"], "metric": ["m", "m"], "value": [1.0, 2.0], "n": [3, 3]})
-    found = edin_tables.compared(table, ours=pd.DataFrame({"model": ["b"], "metric": ["m"], "value": [9.0]}))
-    assert found.ours.isna().tolist() == [True, False]
-    twice = pd.DataFrame({"model": ["b", "b"], "value": [1.0, 2.0]})
-    refused(
-        DataError, "two values for one row of the published table, by model", edin_tables.compared, table, ours=twice
-    )
-
-
 def test_flipped_pairs_and_naopc_by_hand():
     first, second = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     assert edin_tables.flipped_share(first, second) == pytest.approx(1 / 3)
@@ -270,26 +225,12 @@ def test_ranks_go_downward_for_comprehensiveness_and_upward_for_sufficiency_over
         assert found.aopc[best, "lime"] == 1
 
 
-def test_the_first_texts_are_those_of_the_authors_file_and_lengths_count_blanks():
-    texts = read_packed("texts")
-    assert len(edin_tables.first_texts("imdb")) == 99
-    assert edin_tables.lengths().groupby("dataset").size().to_dict() == {"imdb": 1000, "sst2": 400, "yelp": 1000}
-    assert texts[texts.length == "long"].groupby("dataset").words.mean().round(3).to_dict() == {
-        "imdb": 142.031, "sst2": 19.405, "yelp": 69.339,
-    }  # fmt: skip
-
-
 # ------------------------------------------------------------------------------------------------------- what is packed
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def packed():
-    """Each table whole."""
-    return {name: read_packed(name) for name in TABLES}
-
-
-def test_what_is_packed_is_all_there_small_and_without_texts(packed):
+def test_what_is_packed_is_all_there_small_and_without_texts():
+    packed = {name: read_packed(name) for name in TABLES}
     assert {name: len(table) for name, table in packed.items()} == {
         "answers": 709_014, "attributions": 48_300, "scores": 168_247, "limits_exact": 2_430, "limits_beam": 63_000,
         "texts": 2_805,
@@ -304,56 +245,6 @@ def test_what_is_packed_is_all_there_small_and_without_texts(packed):
             assert isinstance(values, str) == (column in named), (name, column)
         for column in named & set(table.columns):
             assert table[column].nunique() <= 10, (name, column)
-
-
-def test_a_table_is_read_for_one_model_or_for_all(packed):
-    one = read_packed("limits_exact", "bert_yelp")
-    assert len(one) == 405
-    whole = packed["limits_exact"]
-    pd.testing.assert_frame_equal(one, whole[whole.model == "bert_yelp"].drop(columns="model").reset_index(drop=True))
-    assert set(whole.model) == set(MODELS)
-    pd.testing.assert_frame_equal(read_packed("texts", "bert_yelp"), packed["texts"])  # the same for every model
-
-
-def test_every_set_of_words_of_every_short_text_has_an_answer():
-    for dataset, texts in (("sst2", 66), ("yelp", 339)):
-        found = edin.answers("bert_yelp", dataset)
-        assert len(found) == len(set(found.ids)) == texts
-        assert found.n_features == int(found.feature_mask.sum(dim=1).max()) == 10
-    assert len(edin.answers("bert_yelp", "yelp", most=7)) == 7
-
-
-def test_an_answer_table_answers_as_the_packed_rows_do():
-    """Every set of every SST-2 text of a model, against the probability of its own row."""
-    table = read_packed("answers", "roberta_imdb").query("dataset == 'sst2'")
-    batch = edin.answers("roberta_imdb", "sst2")
-    logits = table[["negative_logit", "positive_logit"]].to_numpy(dtype=float)
-    expected = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
-    place = {name: b for b, name in enumerate(batch.ids)}
-    index = edin.torch.tensor([place[name] for name in table.id])
-    removed = (table.removed.to_numpy()[:, None] >> np.arange(batch.n_features) & 1).astype(bool)
-    found = batch.keep_rows(index, edin.torch.from_numpy(~removed)).numpy()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    assert table[table.removed == 0].id.tolist() == batch.ids
-    whole, nothing = table.removed == 0, table.groupby("id").removed.transform("max") == table.removed
-    np.testing.assert_allclose(batch.full.numpy(), expected[whole], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(batch.empty.numpy(), expected[nothing], rtol=0, atol=1e-12)
-
-
-def test_an_attribution_that_counts_other_words_is_missing_and_nan_comes_last():
-    batch = edin.answers("bert_sst2", "sst2")
-    scores = edin.scores_of("bert_sst2", "sst2", batch)
-    assert len(scores) == 10
-    given = edin_released.attributions("bert_sst2", "sst2").set_index(["method", "id"]).scores
-    sizes = batch.feature_mask.sum(dim=1).tolist()
-    for method, values in scores.items():
-        for name, n, row in zip(batch.ids, sizes, values.numpy(), strict=True):
-            theirs = given[method, name]
-            assert np.isnan(row).any() == (len(theirs) != n)
-            if len(theirs) == n:
-                order = np.argsort(-theirs, kind="stable")
-                assert np.argsort(-row[:n], kind="stable").tolist() == order.tolist()
-                assert not row[n:].any()
 
 
 def test_names_that_were_not_released_and_damaged_tables_are_refused(tmp_path, monkeypatch):

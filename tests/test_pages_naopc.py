@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refused
-from store import Shown, Store, units_of
+from store import Shown, Store, of_inputs, units_of
 
 from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_released import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
-from faithbook.stats.comparison import Comparison
-from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError
 
 ALL_METHODS = ("attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values())
@@ -34,12 +32,6 @@ def released(texts: int = FEW) -> pd.DataFrame:
         ["dataset", "model", "id", "lower", "upper"]
     ]
     return exact.merge(beam, on=["dataset", "model", "id"], suffixes=("", "_beam")).reset_index(drop=True)
-
-
-def as_units(frame: pd.DataFrame, **columns: object) -> pd.DataFrame:
-    """Rows with id and value in the columns of the schema."""
-    given = {"cluster": frame.id.astype(str), "seed": 0, "method": "none"} | columns
-    return frame.assign(id=frame.id.astype(str), **{k: v for k, v in given.items() if k not in frame.columns})
 
 
 def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> Shown:
@@ -67,7 +59,7 @@ def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> 
     )
     beams = pd.concat([found.assign(method=name, width=width) for name, width in searched])
     beams = beams.melt(["dataset", "model", "id", "method", "width"], SEARCHED, "metric", "value")
-    units = {"": as_units(pd.concat(scored)), "exact": as_units(ends), "beams": as_units(beams)}
+    units = {"": of_inputs(pd.concat(scored)), "exact": of_inputs(ends), "beams": of_inputs(beams)}
     saved = exact[["dataset", "model", "id", "lower", "upper", "words", "p_full"]]
     store.add("naopc_released", units, tables={"naopc_released_exact": saved}, declared=("data/released/edin_2025",))
     return store.report("naopc_released_outputs")
@@ -122,22 +114,6 @@ def test_the_correlation_of_two_scores_over_models_by_hand() -> None:
     values = np.concatenate([rising, rising, rising, -rising])
     assert edin_claims.unlike(values, 6) == pytest.approx(1.0)
     assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)]), 6).tolist() == pytest.approx([1.0, 0.0])
-
-
-def test_moved_asks_both_scores_of_every_method_and_model() -> None:
-    """Under a method whose NAOPC has the models the other way round the correlation is -1."""
-    levels = {"a": 0.1, "b": 0.2, "c": 0.4}
-    means = {
-        (f"{score}_morf", "lime", model): sign * level
-        for model, level in levels.items()
-        for score, sign in (("aopc", 1), ("naopc", -1))
-    }
-    over = ["metric", "method", "model"]
-    cells = Conditions.of(units_of(means, tuple(over), n=3, spread=0.01), over=over, unit="id", n_resamples=99)
-    found = edin_claims.moved(
-        lambda metric, **labels: Comparison(cells.mean(metric=metric, **labels)), "morf", ["lime"], list(levels)
-    )
-    assert found.ours.point == pytest.approx(2.0)
 
 
 def test_what_lies_outside_is_counted_text_by_text() -> None:
@@ -212,7 +188,7 @@ def models(
     ends = ends.melt(["id", "dataset", "classifier", "length", "method", "width"], SEARCHED, "metric", "value")
     scored = pd.concat(scores)
     outside = scored[scored.metric.isin(["aopc_morf", "aopc_lerf"])].assign(outside=0)
-    units = {"": scored, "bounds": as_units(ends), "robustness": pd.concat(hits)}
+    units = {"": scored, "bounds": of_inputs(ends), "robustness": pd.concat(hits)}
     store.add("naopc_models", units, tables={"naopc_model_scores": outside})
     return store.report("naopc_bounds")
 
@@ -232,6 +208,7 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert taus["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
     certificates = found.table("naopc_certificates")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
+    assert {end: pair.ours.point for end, pair in found.names["proved"].items()} == {"upper": 1, "lower": 1}
     # What one model lacks is left out of what compares models.
     drawn = found.table("naopc_methods_plot").groupby("classifier").method.unique().map(set).to_dict()
     assert drawn == {model: {*EXPLAINED} for model in CLASSIFIERS} | {"lstm": {"saliency", "random"}}

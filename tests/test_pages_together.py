@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from store import Shown, Store, units_of
+from store import Shown, Store, of_inputs, units_of
 from tiny import REPOSITORY
 
 from faithbook.judge.scores import REFERENCE, RUN
@@ -119,8 +119,7 @@ KINDS = {"movie": "text", "fashion": "vision", "cifar10": "photographs"}
 
 def units(rows: list[tuple], *names: str) -> pd.DataFrame:
     """Rows as values of single inputs: an input is its own cluster."""
-    frame = pd.DataFrame(rows, columns=["id", "method", "metric", *names, "value"])
-    return frame.assign(cluster=frame["id"], seed=0)
+    return of_inputs(pd.DataFrame(rows, columns=["id", "method", "metric", *names, "value"]))
 
 
 # ----------------------------------------------------------------------------------------------------------- agreement

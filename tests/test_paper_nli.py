@@ -1,4 +1,4 @@
-"""MNLI, XNLI, e-SNLI and e-XNLI in their distributors' layouts, and models of the shape of mBERT and XLM-R."""
+"""MNLI, XNLI, e-SNLI and e-XNLI in their distributors' layouts, and what the paper profile asks of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
-import transformers
 from refusals import refused
-from toy_models import text_model
 
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
@@ -153,7 +150,7 @@ def marked(dataset):
     return [[whole[a:b] for a, b in spans] for whole, spans in zip(dataset.wholes, dataset.rationales, strict=True)]
 
 
-def test_esnli_takes_the_first_annotator(folder):
+def test_esnli_takes_the_first_annotator_and_all_training_files(folder):
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
     dev = datasets.load_dataset("esnli", "dev")
     assert (dev.texts, dev.pairs) == (("A man sleeps.",), ("He rests.",))
@@ -163,9 +160,6 @@ def test_esnli_takes_the_first_annotator(folder):
     # A star that is a word marks nothing.
     write_esnli(folder / "esnli" / "esnli_dev.csv", [["A * ** *man* sleeps.", "He *re*sts."]], sentence="A * ** man")
     assert marked(datasets.load_dataset("esnli", "dev")) == [["man"]]
-
-
-def test_esnli_training_files_are_put_together(folder):
     for part in (1, 2):
         write_esnli(folder / "esnli" / f"esnli_train_{part}.csv", STARS[:1])
     assert marked(datasets.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
@@ -194,9 +188,9 @@ def test_exnli_has_the_published_words(folder):
 
 
 @needs_real_files
-def test_real_xnli_is_parallel_and_has_the_published_size(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    (tmp_path / "xnli").symlink_to(SHARED / "xnli")
+def test_real_xnli_is_parallel_and_has_the_published_size(folder):
+    (folder / "xnli").rmdir()
+    (folder / "xnli").symlink_to(SHARED / "xnli")
     rows = datasets.load_parallel("xnli", ("en", "bg", "de", "es", "fr"))
     assert [len(one) for one in rows.values()] == [5010] * 5
     assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
@@ -210,11 +204,9 @@ def test_real_xnli_is_parallel_and_has_the_published_size(tmp_path, monkeypatch)
 
 
 @needs_real_files
-def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    (tmp_path / "esnli").mkdir()
+def test_real_highlights_say_what_their_index_columns_say(folder):
     source = SHARED / "esnli" / "esnli_dev_12rows.csv"
-    (tmp_path / "esnli" / "esnli_dev.csv").symlink_to(source)
+    (folder / "esnli" / "esnli_dev.csv").symlink_to(source)
     dev = datasets.load_dataset("esnli", "dev")
     assert len(dev) == 12
     with source.open(encoding="utf-8", newline="") as stream:
@@ -227,53 +219,11 @@ def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch)
         assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
 
 
-# --- models ----------------------------------------------------------------------------------------------------------
-
-
-def mbert_tokenizer():
-    """Cased WordPiece with accents kept, as mBERT has it."""
-    words = "[PAD] [UNK] [CLS] [SEP] [MASK] A Ein man Mann schlä ##ft sleeps He Er ru ##ht rests .".split()
-    return transformers.BertTokenizer({word: i for i, word in enumerate(words)}, do_lower_case=False)
-
-
-def xlmr_tokenizer():
-    """Unigram over pieces that begin with a mark for white space, as XLM-R has it."""
-    pieces = "<s> <pad> </s> <unk> ▁A ▁Ein ▁man ▁Mann ▁schlä ft ▁sleeps ▁He ▁Er ▁ru ht ▁rests . <mask>".split()
-    return transformers.XLMRobertaTokenizer([(piece, -1.0) for piece in pieces])
-
+# --- the paper profile -----------------------------------------------------------------------------------------------
 
 CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the data
 
 
-def saved(family, tokenizer, folder):
-    """A classifier with random weights in hub layout."""
-    model = text_model(family)
-    model.config.id2label = dict(enumerate(CLASSES))
-    model.save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
-    return model
-
-
-@pytest.mark.parametrize(
-    ("family", "tokenizer", "pieces"),
-    [
-        ("bert", mbert_tokenizer, "[CLS] Ein Mann schlä ##ft . [SEP] Er ru ##ht . [SEP]"),
-        ("xlm-roberta", xlmr_tokenizer, "<s> ▁Ein ▁Mann ▁schlä ft . </s> </s> ▁Er ▁ru ht . </s>"),
-    ],
-)
-def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, tokenizer, pieces, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    model = saved(family, tokenizer, tmp_path)
-    classifier = models.load_model(f"hf:{tmp_path}")
-    assert classifier.label_names == CLASSES
-    pairs = (["Ein Mann schläft.", "A man sleeps."], ["Er ruht.", "He rests."])
-    encoded = classifier.tokenizer(*pairs, padding=True, return_tensors="pt")
-    assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()
-    with torch.inference_mode():
-        torch.testing.assert_close(classifier.model(**encoded).logits, model(**encoded).logits)
-
-
-# --- the paper profile -----------------------------------------------------------------------------------------------
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
     settings = settings_of("crosslingual_plausibility", "paper")
     asked = {settings["models"]["esnli"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
@@ -291,8 +241,7 @@ def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the
     blocks = find_profile("paper").settings
     classes = blocks["together_matrix"]["classes"]["esnli"]
     assert classes == list(CLASSES)
-    saved("bert", mbert_tokenizer, folder / "snli")
-    classifier = models.load_model(f"hf:{folder / 'snli'}")
+    classifier = models.Classifier(None, None, ("LABEL_0", "LABEL_1", "LABEL_2"), "hf:nobody/snli")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
     highlights = datasets.load_dataset(blocks["crosslingual_plausibility"]["datasets"][0], "dev")
     labels = classifier.labels_of(highlights, names=classes)

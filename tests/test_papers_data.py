@@ -155,10 +155,8 @@ DAMAGED = [
     ("sst-test/test.tsv", "a fine film\t2\n", "label '2' is not one of 0, 1"),
     ("sst-test/test.tsv", "a fine film\n", "a row is not sentence, label"),
     ("ag-test/test.csv", '"12","a","b"\n', "class '12' is not one of 1, 2"),
-    ("ag-part/train.csv", '"a text",4\n', "label '4' is not one of 0, 1"),
     ("ag-part/train.csv", '"a text cut sho', "is empty or damaged"),
     ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id, rationale"),
-    ("evinf-part/test.csv", "annotation_id,document,label_id,query,rationale\n1,a\n", "lacks the columns label_id"),
     ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read .*test.jsonl"),
     ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is not one of False, True"),
     ("multirc-docs/docs/test.txt", "one two test .\n", "are not those of test.jsonl"),
@@ -229,7 +227,6 @@ def test_what_is_learnt_of_the_real_files_repeats_nothing_that_is_measured(name:
 
 
 # -------------------------------------------------------------------------------------------------------- SNLI and XNLI
-NUMBERS = ("0", "1", "2")
 WORDS = "ash birch cedar elm fir gum hazel ivy juniper kauri larch maple".split()
 
 
@@ -248,10 +245,6 @@ def write_snli(path: Path, rows: list[tuple[str, str, str]]) -> None:
     path.write_text("\n".join(["unique_key\tlabel\tpremise\thypothesis\texplanation1", *lines]) + "\n")
 
 
-def write_xnli(path: Path, rows: list[tuple[str, str, str]]) -> None:
-    path.write_text("".join("\t".join(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """FAITHLIB_DATA with a few pairs of ours in the layout of the files that people bring, and their digests."""
@@ -265,7 +258,8 @@ def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setitem(nli_sets._DIGESTS, f"snli-{split}", known)
         for language in ("en", "bg"):
             rows = pairs_of(split, nli_sets._PER_CLASS[split], language)
-            write_xnli(tmp_path / "xnli" / f"{split}-{language}.tsv", rows)
+            lines = "".join("\t".join(row) + "\n" for row in rows)
+            (tmp_path / "xnli" / f"{split}-{language}.tsv").write_text(lines)
             known = nli_sets.pairs_digest(nli_sets.xnli(tmp_path / "xnli", split, language))
             monkeypatch.setitem(nli_sets._DIGESTS, f"xnli-{split}-{language}", known)
     return tmp_path
@@ -329,17 +323,6 @@ def test_the_owners_archives_are_read_where_they_lie_and_hold_the_same() -> None
     assert {split: one.wholes for split, one in fetched.items()} == {s: one.wholes for s, one in again.items()}
     assert fetched["train"].ids == again["train"].ids
     assert test == datasets.load_parallel("nli", ("bg", "en"), "test")
-
-
-def test_what_nearly_repeats_a_premise_of_the_test_split_is_not_learnt(brought: Path, monkeypatch) -> None:
-    rows = pairs_of("snlidev", 3)
-    again = [(f"{pairs_of('test', 4)[0][0]} !", hypothesis, label) for _, hypothesis, label in rows[:3]]
-    write_snli(brought / "snli" / "dev.tsv", [*again, *rows[3:]])
-    monkeypatch.delitem(nli_sets._DIGESTS, "snli-dev")
-    train, dev, left_out = datasets.splits_to_learn("nli")
-    assert left_out == {"dev": {"test split": 0}, "train": {"dev split": 0, "test split": 3}}
-    assert (len(train), len(dev)) == (33, 6)
-    assert not near_duplicates(train.texts, datasets.load_dataset("nli").texts)
 
 
 CHANGES = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from refusals import refused
 
 from faithbook.stats import rules
@@ -24,21 +26,31 @@ from faithlib.errors import InputError, UnknownNameError
 RESAMPLES = 1999
 
 
-def world(values: dict[str, np.ndarray], **columns: object) -> Conditions:
+Ends = tuple[float, float]
+
+
+def world(values: dict[str, ArrayLike], bounds: Ends = (-math.inf, math.inf), **columns: ArrayLike) -> Conditions:
     """Cells of one method each, the same inputs under all."""
     frame = pd.concat(
-        pd.DataFrame({"id": range(len(own)), "method": name, "value": own, **columns}) for name, own in values.items()
+        pd.DataFrame({"method": name, "value": own, **columns}).rename_axis("id").reset_index()
+        for name, own in values.items()
     )
     given = {name: name for name in ("cluster", "stratum") if name in columns}
-    return Conditions.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES, **given)
+    return Conditions.of(frame, over=["method"], unit="id", bounds=bounds, n_resamples=RESAMPLES, **given)
 
 
 def noise(n: int, mean: float = 0.0, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(mean, 1.0, n)
 
 
-def one(values: np.ndarray, **columns: object) -> Estimate:
-    return world({"a": values}, **columns).mean()
+def one(values: ArrayLike, bounds: Ends = (-math.inf, math.inf), **columns: ArrayLike) -> Estimate:
+    return world({"a": values}, bounds, **columns).mean()
+
+
+def less(a: ArrayLike, b: ArrayLike, bounds: Ends = (-math.inf, math.inf), **columns: ArrayLike) -> Estimate:
+    """The paired difference of two methods."""
+    cells = world({"a": a, "b": b}, bounds, **columns)
+    return cells.mean(method="a") - cells.mean(method="b")
 
 
 # --- quantities ------------------------------------------------------------------------------------------------------
@@ -56,19 +68,14 @@ def test_a_mean_has_the_standard_error_and_the_p_value_of_the_t_test() -> None:
 
 def test_a_difference_is_paired() -> None:
     base = noise(40, seed=1)
-    values = {"a": base + 0.1 * noise(40, seed=2) + 0.1, "b": base}
-    cells = world(values)
-    gap = cells.mean(method="a") - cells.mean(method="b")
-    assert gap.standard_error == pytest.approx(scipy.stats.sem(values["a"] - values["b"]))
-    assert gap.point == pytest.approx((values["a"] - values["b"]).mean())
+    apart = 0.1 * noise(40, seed=2) + 0.1
+    gap = less(base + apart, base)
+    assert (gap.standard_error, gap.point) == pytest.approx((scipy.stats.sem(apart), apart.mean()))
 
 
 def test_a_cluster_counts_once() -> None:
     values = noise(12, 1.0)
-    doubled = np.concatenate([values, values])
-    frame = pd.DataFrame({"id": range(24), "cluster": [*range(12)] * 2, "m": "a", "value": doubled})
-    clustered = Conditions.of(frame, over=["m"], unit="id", cluster="cluster", n_resamples=RESAMPLES).mean()
-    alone = one(values)
+    clustered, alone = one(np.tile(values, 2), cluster=[*range(12)] * 2), one(values)
     assert clustered.clusters == alone.clusters == 12
     assert clustered.n == 24
     assert clustered.standard_error == pytest.approx(alone.standard_error)
@@ -122,7 +129,7 @@ def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
 def test_what_cannot_be_is_refused() -> None:
     frame = pd.DataFrame({"id": [1, 2], "m": ["a", "a"], "value": [1.0, np.nan]})
     cells, other = (Conditions.of(frame, over=["m"], unit="id", n_resamples=9) for _ in range(2))
-    ours = list(ordered([3.0, 2.0, 1.0]))
+    ours = list(ordered(3.0, 2.0, 1.0))
     for error, sentence, call in (
         (InputError, "lacks the columns", lambda: Conditions.of(frame, over=["metric"], unit="id")),
         (InputError, "no rows", lambda: Conditions.of(frame[:0], over=["m"], unit="id")),
@@ -168,13 +175,14 @@ def test_what_is_no_single_share_has_none() -> None:
     beside = world({"a": np.zeros(12), "b": np.linspace(-1, 1, 12)})
     for other in (a - b, a * 2.0, abs(a), cells.mean(), one(np.full(12, 0.5)), beside.mean(method="a")):
         assert other.share is None
-    level = pd.DataFrame({"id": range(12), "m": "a", "value": 0.0})
-    both = (Conditions.of(level, over=["m"], unit="id", bounds=ends, n_resamples=99) for ends in ((-1, 1), (0, 1)))
-    zero, share = (cells.mean() for cells in both)
+    zero, share = (one(np.zeros(12), ends) for ends in ((-1, 1), (0, 1)))
     assert zero.share is None and share.share is not None
     assert (zero.interval().low, zero.interval().high) == (0, 0)
     assert zero.p_above(-0.05) == pytest.approx(0.95**12)
     assert one(np.zeros(12)).p_above(-0.05) < 1e-9
+    same = one(np.full(10, 0.3))  # what every input says is tested by counting
+    assert same.p_above(0) == 0.5**10
+    assert same.p_above(0.3) == same.p_below(0.3) == same.p_below(0) == 1.0
 
 
 @settings(deadline=None, max_examples=50)
@@ -182,8 +190,7 @@ def test_what_is_no_single_share_has_none() -> None:
 def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width(
     values: list[float], bounds: tuple[float, float]
 ) -> None:
-    frame = pd.DataFrame({"id": range(len(values)), "m": "a", "value": values})
-    mean = Conditions.of(frame, over=["m"], unit="id", bounds=bounds, n_resamples=199).mean()
+    mean = one(values, bounds)
     for quantity in (mean, -mean, mean - 0.5, abs(mean), mean * 2.0, mean - mean * 0.5):
         low, high = quantity.bounds
         shown = quantity.interval()
@@ -193,11 +200,7 @@ def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width
 
 
 def test_a_difference_of_shares_knows_its_range() -> None:
-    frame = pd.concat(
-        pd.DataFrame({"id": range(12), "m": name, "value": value}) for name, value in (("a", 1.0), ("b", 0.0))
-    )
-    cells = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
-    gap = cells.mean(m="a") - cells.mean(m="b")
+    gap = less(np.ones(12), np.zeros(12), (0, 1))
     assert gap.bounds == (-1, 1)
     assert -1 < gap.interval().low < gap.interval().high == 1
     assert gap.p_above(0) == 0.5**12
@@ -218,13 +221,6 @@ def test_effective_n_of_clusters() -> None:
     assert effective_n([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2.0
     independent = np.arange(100) % 2
     assert effective_n(independent, range(100)) == pytest.approx(99)
-
-
-def test_what_every_input_says_is_tested_by_counting() -> None:
-    same = one(np.full(10, 0.3))
-    assert same.p_above(0) == 0.5**10
-    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
-    assert same.p_below(0) == 1.0
 
 
 def test_the_spread_between_seeds_adds_to_the_error() -> None:
@@ -254,28 +250,26 @@ def test_the_spread_between_seeds_adds_to_the_error() -> None:
 
 def test_a_bound_for_any_values_in_their_range_is_hoeffdings() -> None:
     a, b = np.linspace(0, 1, 30), np.linspace(0.2, 0.4, 30)
-    frame = pd.DataFrame({"id": [*range(30)] * 2, "m": ["a"] * 30 + ["b"] * 30, "value": [*a, *b]})
-    frame["dataset"] = np.where(frame["id"] < 10, "few", "many")
-    cells = Conditions.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
-    one, other = cells.mean(m="a"), cells.mean(m="b")
-    assert one.p_bounded(0.2) == pytest.approx(np.exp(-2 * 30 * (a.mean() - 0.2) ** 2))
-    assert one.p_bounded(0.6) == 1.0
-    assert (one - other).p_bounded() == pytest.approx(np.exp(-2 * 30 * (a.mean() - b.mean()) ** 2 / 2**2))
-    assert (-(other - one) * 3).p_bounded() == pytest.approx((one - other).p_bounded())
+    cells = world({"a": a, "b": b}, (0, 1))
+    first, other = cells.mean(method="a"), cells.mean(method="b")
+    assert first.p_bounded(0.2) == pytest.approx(np.exp(-2 * 30 * (a.mean() - 0.2) ** 2))
+    assert first.p_bounded(0.6) == 1.0
+    assert (first - other).p_bounded() == pytest.approx(np.exp(-2 * 30 * (a.mean() - b.mean()) ** 2 / 2**2))
+    assert (-(other - first) * 3).p_bounded() == pytest.approx((first - other).p_bounded())
     # Of two data sets that count alike, an input of the smaller one moves the mean further.
-    apart = Conditions.of(frame, over=["m", "dataset"], unit="id", stratum="dataset", bounds=(0, 1), n_resamples=99)
-    both = apart.mean(m="a")
+    frame = pd.DataFrame({"id": range(30), "value": a, "dataset": np.where(np.arange(30) < 10, "few", "many")})
+    apart = Conditions.of(frame, over=["dataset"], unit="id", stratum="dataset", bounds=(0, 1), n_resamples=99)
+    both = apart.mean()
     assert both.p_bounded() == pytest.approx(np.exp(-2 * both.point**2 / (10 / 20**2 + 20 / 40**2)))
-    unlimited = Conditions.of(frame, over=["m"], unit="id", n_resamples=99).mean(m="a")
-    for without in (unlimited, abs(one), one / other, combined(lambda values: values.max(axis=-1), [one, other])):
+    largest = combined(lambda values: values.max(axis=-1), [first, other])
+    for without in (one(a), abs(first), first / other, largest):
         assert without.p_bounded(-9) == 1.0
 
 
 def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -> None:
     def decided(n: int) -> rules.Decision:
         values = np.where(np.arange(n) % 10, -0.5, 0.9)  # of ten inputs one says the opposite, and more loudly
-        frame = pd.DataFrame({"id": range(n), "m": "a", "value": values})
-        return rules.above(Conditions.of(frame, over=["m"], unit="id", bounds=(-1, 1)).mean(m="a"))
+        return rules.above(one(values, (-1, 1)))
 
     assert (decided(40).answer, decided(40).why) == ("inconclusive", rules.TOO_SKEWED)
     assert (decided(80).answer, decided(80).why) == ("no", rules.BY_RANGE)
@@ -283,40 +277,25 @@ def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -
 
 def test_paired_shares_are_mcnemars_exact_test() -> None:
     a, b = [1.0] * 9 + [0.0] * 3 + [1.0] * 20, [0.0] * 9 + [1.0] * 3 + [1.0] * 20
-    frame = pd.DataFrame({"id": [*range(32)] * 2, "method": ["a"] * 32 + ["b"] * 32, "value": a + b})
-    cells = Conditions.of(frame, over=["method"], unit=["id"], bounds=(0, 1), n_resamples=99)
-    gain = cells.mean(method="a") - cells.mean(method="b")
+    gain = less(a, b, (0, 1))
     assert gain.discordant == (9, 3)
     assert gain.p_above() == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5)) == pytest.approx(p_discordant(9, 3))
     assert gain.p_below() == pytest.approx(scipy.stats.binom.sf(2, 12, 0.5))
     # No longer two paired shares: a margin, a mean of gains, inputs that share a source.
     assert gain.p_above(0.05) != gain.p_above() != (gain + 0.01).p_above()
     assert ((gain + gain) / 2).discordant is None
-    shared = frame.assign(source=frame["id"] // 2)
-    pairs = Conditions.of(shared, over=["method"], unit=["id"], cluster="source", n_resamples=99)
-    assert (pairs.mean(method="a") - pairs.mean(method="b")).discordant is None
+    assert less(a, b, cluster=np.arange(32) // 2).discordant is None
 
 
 # --- rules: each says yes and no where that is so --------------------------------------------------------------------
 
 
-def ordered(values: list[float], n: int = 40) -> list[Estimate]:
-    """Items with nearly these means."""
-    cells = world({f"m{i}": 0.3 * noise(n, seed=i) + mean for i, mean in enumerate(values)})
-    return [cells.mean(method=f"m{i}") for i in range(len(values))]
-
-
-def parts(*means: float, n: int = 40) -> list[Estimate]:
-    cells = world({f"m{i}": noise(n, mean, seed=i) for i, mean in enumerate(means)})
+def parts(*means: float, n: int = 40, spread: float = 1.0) -> list[Estimate]:
+    cells = world({f"m{i}": spread * noise(n, seed=i) + mean for i, mean in enumerate(means)})
     return [cells.mean(method=f"m{i}") for i in range(len(means))]
 
 
-def near(*means: float, n: int = 60) -> list[Estimate]:
-    """Parts of little spread."""
-    cells = world({f"m{i}": 0.1 * noise(n, seed=i) + mean for i, mean in enumerate(means)})
-    return [cells.mean(method=f"m{i}") for i in range(len(means))]
-
-
+near, ordered = partial(parts, n=60, spread=0.1), partial(parts, spread=0.3)
 X = np.arange(6.0)
 
 
@@ -384,7 +363,7 @@ def test_partial_conjunction_by_hand() -> None:
 
 
 def test_order() -> None:
-    published, ours = [5.0, 4.0, 3.0, 2.0, 1.0], ordered([2.5, 2.0, 1.5, 1.0, 0.5])
+    published, ours = [5.0, 4.0, 3.0, 2.0, 1.0], ordered(2.5, 2.0, 1.5, 1.0, 0.5)
     assert rules.orders([(ours, published)]).answer == rules.YES
     assert rules.orders([(ours[::-1], published)]).answer == rules.NO
     assert rules.orders([(ours, [3.0, 1.0, 5.0, 2.0, 4.0])]).answer == rules.INCONCLUSIVE
@@ -409,7 +388,7 @@ def test_there_are_as_many_permutations_as_ways_to_order_blocks_of_a_size(sizes:
 def test_several_orders_are_one_test() -> None:
     """Two orders that are each near the printed one are it together; two that contradict one another are not."""
     published = [5.0, 4.0, 3.0, 2.0, 1.0]
-    ours, other = ordered([2.5, 2.0, 1.5, 1.0, 0.5]), ordered([2.0, 2.5, 1.0, 1.5, 0.5])
+    ours, other = ordered(2.5, 2.0, 1.5, 1.0, 0.5), ordered(2.0, 2.5, 1.0, 1.5, 0.5)
     right, wrong = (ours, published), (ours, published[::-1])
     both = rules.orders([right, right])
     assert (both.answer, both.passed, both.parts) == (rules.YES, 2, 2)

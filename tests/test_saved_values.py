@@ -16,7 +16,7 @@ from refusals import refused
 from tiny import commit, finish
 
 from faithbook.engine.plan import part_of, plan
-from faithbook.engine.run import load_units, start_run
+from faithbook.engine.run import load_units
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.judge import reference as committed
 from faithbook.judge import scoreboard
@@ -83,30 +83,6 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     refused(DataError, "schema None", read_units, path)
 
 
-def test_a_hundred_thousand_values_take_half_a_megabyte(tmp_path: Path) -> None:
-    names = pd.MultiIndex.from_product(
-        [[f"movie-{i:05d}" for i in range(250)], [f"m{i}" for i in range(20)], [f"s{i}" for i in range(20)]],
-        names=["id", "method", "metric"],
-    )
-    frame = names.to_frame(index=False).assign(seed=0, value=np.random.default_rng(0).random(len(names)))
-    write_units(frame.assign(cluster=frame["id"]), tmp_path / "units", notebook="count", parameters={})
-    assert (tmp_path / "units").stat().st_size < 4.2 * len(frame)  # of which four bytes are the random value
-
-
-# --- in a run --------------------------------------------------------------------------------------------------------
-
-
-def test_a_run_saves_units_and_says_so(home: Path) -> None:
-    run = start_run("count", profile="smoke", dataset="movie", seed=0)
-    run.save_units(units())
-    run.save_units(units(k=5), "k")
-    run.finish()
-    facts = json.loads((run.folder / "manifest.json").read_text())
-    assert (facts["files"], facts["units_schema"]) == ({"units.parquet": 4, "units_k.parquet": 4}, UNITS_SCHEMA)
-    assert set(load_units("count", "smoke", part="k")["k"]) == {5}
-    refused(DataError, "report has no units.parquet in a whole run at the profile smoke", load_units, "report", "smoke")
-
-
 # --- the committed reference -----------------------------------------------------------------------------------------
 
 
@@ -130,6 +106,7 @@ def test_the_reference_holds_values_and_manifests_and_no_tables(home: Path) -> N
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {"manifest.json", *values}
     found = load_units("count", reference=True)
     assert (set(found["dataset"]), len(found)) == ({"movie", "bbc"}, 8)
+    refused(DataError, "report has no units.parquet in a whole run at the profile smoke", load_units, "report", "smoke")
 
 
 def test_a_reference_that_is_too_large_or_of_no_whole_profile_is_refused(

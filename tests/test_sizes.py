@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from store import Store
+from test_pages_soft import FIVE, SOFT, kept, scores
 
 from faithbook.engine.profiles import settings_of
 from faithbook.judge import reference
@@ -19,7 +18,6 @@ from faithbook.sources import datasets
 from faithbook.sources.files import files_of
 from faithlib.errors import DataError
 
-METHODS = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
 # Mean diagnosticity of a trial with a model of the paper's size, and of our small one.
 LARGE = {"nc": 0.645, "soft_nc": 0.49, "ns": 0.615, "soft_ns": 0.44}
 SMALL = {"nc": 0.761, "soft_nc": 0.617, "ns": 0.713, "soft_ns": 0.574}
@@ -34,38 +32,17 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return Store(tmp_path, monkeypatch)
 
 
-def won(share: float, n: int) -> list[float]:
-    """Scores that beat one half on a share of n inputs."""
-    return [0.8 if i < round(share * n) else 0.2 for i in range(n)]
+def trial(shares: dict[str, float], n: int = 100) -> pd.DataFrame:
+    """Scores of five methods that beat random ones on these shares of n inputs."""
+    found = scores({(metric, "", method): share for metric, share in shares.items() for method in FIVE}, "", n=n)
+    return found[found.metric.isin(shares)]
 
 
-def scores(shares: dict[str, float], n: int) -> pd.DataFrame:
-    names = [f"i{i}" for i in range(n)]
-    frames = [
-        pd.DataFrame({"metric": metric, "method": method, "value": won(share, n), "id": names})
-        for (metric, share), method in itertools.product(shares.items(), METHODS)
-    ]
-    frames += [pd.DataFrame({"metric": m, "method": "random", "value": 0.5, "id": names}) for m in shares]
-    return pd.concat(frames, ignore_index=True).assign(seed=0).assign(cluster=lambda frame: frame.id)
-
-
-def study(
-    store: Store, classifier: str, shares: dict[str, float], *, n: int, dataset: str = "sst", **more: Any
-) -> None:
+def study(store: Store, classifier: str, shares: dict[str, float], *, n: int, dataset: str = "sst") -> None:
     """What the compute notebooks keep of one model on a data set."""
-    found = scores(shares, n)
-    hard = found[found.metric.isin(["nc", "ns"])]
-    soft = found[~found.metric.isin(["nc", "ns"])]
-    once = soft.assign(metric=soft.metric + "_one_draw")
-    parts = {
-        "": pd.concat([soft, once]),
-        "lengths": pd.concat([hard.assign(ratio=ratio) for ratio in settings_of("soft_metrics", "laptop")["ratios"]]),
-    }
-    sure = pd.DataFrame({"id": found.id.unique(), "method": "none", "metric": "p_full", "seed": 0})
-    parts[""] = pd.concat([parts[""], sure.assign(cluster=sure.id, value=np.linspace(0.5, 1, len(sure)))])
-    store.add("soft_metrics", parts, dataset=dataset, classifier=classifier, **more)
-    variants = {"variants": found.assign(variant="paper")}
-    store.add("soft_variants", variants, dataset=dataset, classifier=classifier, **more)
+    found = trial(shares, n)
+    kept(store, found, dataset=dataset, classifier=classifier)
+    store.add("soft_variants", {"variants": found.assign(variant="paper")}, dataset=dataset, classifier=classifier)
 
 
 def test_the_larger_model_speaks_and_both_stand_side_by_side(store: Store) -> None:
@@ -97,7 +74,7 @@ def replayed(store: Store, classifier: str, shares: dict[str, float]) -> None:
     """What is kept of the released code's choices, of which none changes anything."""
     frames = []
     for metric in shares:
-        one = scores({metric: shares[metric]}, 100)
+        one = trial({metric: shares[metric]})
         squared = one[one.method == "scaled_attention"].assign(method="scaled_attention_squared")
         names = {replay_name(metric, made) for made in subsets(choices_of(metric))}
         frames += [pd.concat([one, squared]).assign(variant=name) for name in names]
@@ -109,7 +86,7 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
         study(store, classifier, shares, n=100)
     replayed(store, "", SMALL)
     replayed(store, "mpnet", LARGE)
-    ranks = scores(dict.fromkeys(("soft_ns", "soft_nc"), 0.9), 100).assign(variant="normaliser=rank")
+    ranks = trial(dict.fromkeys(SOFT, 0.9)).assign(variant="normaliser=rank")
     store.add("soft_variants", {"variants": ranks}, dataset="sst", classifier="mpnet", part=2, parts=2)
     found = store.report("soft_pipeline")
     steps = found.table("soft_pipeline_explained", "metric", "step").estimate
@@ -128,7 +105,7 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
     assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
     amounts = found.table("soft_pipeline_amounts", "method", "metric", "what").estimate
     assert amounts["attention", "soft_nc", "ranks"] == pytest.approx(0.9)
-    assert amounts["attention", "soft_nc", "min-max, less confident half"] > LARGE["soft_nc"]  # the first of 100 win
+    assert amounts["attention", "soft_nc", "min-max, less confident half"] > LARGE["soft_nc"]
 
 
 def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> None:

@@ -105,9 +105,6 @@ def test_a_summary_is_printed_with_what_it_needs_wrapped_to_the_terminal(table, 
         ).summary().notes  # fmt: skip
     told = "\n".join(notes)
     assert "Skipped: 1 inputs (rows 4)." in told and "Undefined for rows 0, 1, 2, 3 (saco): all scores" in told
-    left = evaluate(answers, ["a good film", "a film"], methods=["occlusion", "saliency"], metrics=["nc", "soft_nc"])
-    told = "\n".join(left.summary().notes)
-    assert "Left out: saliency. " in told and "Left out: soft_nc. " in told
 
 
 # ---------------------------------------------------------------------------------------------------- still a DataFrame
