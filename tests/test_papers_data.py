@@ -157,6 +157,7 @@ DAMAGED = [
     ("ag-test/test.csv", '"12","a","b"\n', "class '12' is not one of 1, 2"),
     ("ag-part/train.csv", '"a text cut sho', "is empty or damaged"),
     ("evinf-part/test.csv", "annotation_id,document,query\n1,a,b\n", "lacks the columns label_id, rationale"),
+    ("evinf-part/test.csv", EVIDENCE + evidence_row("9_0", "a b, c"), "a row is not annotation_id, doc_id"),
     ("multirc-part/test.jsonl", multirc_row("test.txt")[:-9], "cannot read .*test.jsonl"),
     ("multirc-part/test.jsonl", multirc_row("test.txt", "Maybe"), "'Maybe' is not one of False, True"),
     ("multirc-docs/docs/test.txt", "one two test .\n", "are not those of test.jsonl"),

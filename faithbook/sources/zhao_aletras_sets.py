@@ -62,8 +62,8 @@ def read_table(folder: Path, name: str, needed: Mapping[str, Collection[str]], *
         else:
             rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True, **how) if row]
             names = rows.pop(0) if header else list(needed)
-            if not header and any(len(row) != len(names) for row in rows):
-                raise DataError(f"{path}: a row is not {', '.join(needed)}; get the file again")
+            if any(len(row) > len(names) or (len(row) < len(names) and not header) for row in rows):
+                raise DataError(f"{path}: a row is not {', '.join(names)}; get the file again")
             table = pd.DataFrame([dict(zip(names, row, strict=False)) for row in rows])
         if table.empty:
             raise ValueError("it has no rows")
