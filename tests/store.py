@@ -52,7 +52,7 @@ class Shown:
         return pd.read_parquet(self.folder / "verdicts.parquet").set_index("id")
 
     def decides(self, names: Iterable[str], decision: str, **others: str) -> None:
-        """These ids have the decision, but for the `others`."""
+        """These ids have the decision, and the `others` the one they name."""
         wanted = dict.fromkeys(names, decision) | others
         verdicts = self.verdicts.loc[list(wanted)]
         assert verdicts["decision"].to_dict() == wanted, verdicts["part"].to_dict()

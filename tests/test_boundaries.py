@@ -157,7 +157,7 @@ def test_no_file_is_above_500_lines() -> None:
 # they were set: language models (faithlib 640, 409 of them in its core; faithbook 330: language, facts, prompted,
 # smollm2, verb_number; four report pages 393), the course's folders (faithbook 68), sentences whose decisions are
 # checked (78), this build beside the full run (59), EfficientNet-Lite0 (39), and about 3,300 lines of tests.
-BUDGETS = {"faithlib": 6_540, "faithbook": 13_225, "notebooks/report": 5_443, "tests": 19_380}
+BUDGETS = {"faithlib": 6_540, "faithbook": 13_235, "notebooks/report": 5_443, "tests": 19_380}
 
 
 @pytest.mark.parametrize("folder", BUDGETS)

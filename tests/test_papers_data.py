@@ -116,7 +116,7 @@ def test_parts_are_read_and_cut_into_splits() -> None:
     for splits in (ag, evinf):
         ids = [key for one in splits.values() for key in one.ids]
         assert len(set(ids)) == len(ids)
-    train, dev, left_out = datasets.splits_to_learn("section")  # stand-ins are learnt whole
+    train, dev, left_out = datasets.splits_to_learn("section")  # a substitute is learnt whole
     assert (train, dev, left_out) == (*(datasets.load_dataset("section", s) for s in ("train", "dev")), {})
 
 

@@ -54,7 +54,7 @@ class OwnMetric:
         """Its values, float64 [B] on the processor; InputError where it answers anything else, or fails."""
         given = scores.clone()
         arguments = (perturber, given) if self.asks_model else (given, perturber.feature_mask)
-        values = _called(self, arguments, scores.shape[:1], "[B]", "one value an input").double().cpu()
+        values = _called(self, arguments, scores.shape[:1], "[B]", "one value per input").double().cpu()
         if bool(values.isinf().any()):
             raise InputError(
                 f"{self.name} answered an infinite value for input {int(values.isinf().nonzero()[0])} of "

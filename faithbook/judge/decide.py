@@ -5,7 +5,7 @@ A claim is, by the rule that the rule book has for its id,
 - a mapping from the words of a part to a `Comparison` that the claim says is above the threshold (at least minus the
   margin; within the margin of zero);
 - an `Ordered` (or several): items whose order the paper prints;
-- a `Trend`: two values a unit that are said to rise together;
+- a `Trend`: two values per unit that are said to rise together;
 - a mapping from names to a `SameNumber`: the same number worked out twice;
 - an `OnlyIf`: parts that ask for something to be clearly above zero first;
 - `None` where the rule book has the decision, or where what the claim names is not there.

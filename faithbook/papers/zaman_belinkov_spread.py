@@ -148,7 +148,7 @@ def told_apart_by_size(values: Array, *, sizes: int = 12, subsets: int = 100, se
 ERASURE_BINS = (0.01, 0.05, 0.1, 0.2, 0.5)
 """The shares of a text's words that are erased (Section 3.1.2)."""
 WINDOW = len(ERASURE_BINS) + 1
-"""Rows an input has in the released loop: itself, and one a bin."""
+"""Rows per input in the released loop: the input itself, and one for each bin."""
 BATCH = 64
 """Rows the released loop asks the model at a time."""
 

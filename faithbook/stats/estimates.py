@@ -181,29 +181,35 @@ class Estimate:
     # ------------------------------------------------------------------------------------------------- arithmetic
     def _with(self, other: Estimate | float, do: Callable[[Any, Any], Any], slopes: tuple[float, float]) -> Estimate:
         """`do` of both, whose derivatives with respect to either are `slopes`."""
-        of = [self, other if isinstance(other, Estimate) else self._constant(other)]
-        if of[1].drawn is not self.drawn:
-            raise InputError("quantities of different cells have no common draws: make both from the same Conditions")
-        reach = [abs(slope) * one.reach for slope, one in zip(slopes, of, strict=True) if one.reach is not None]
-        known = len(reach) == 2 and (of[1] is not other or set(slopes) <= {1.0, -1.0})
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return Estimate(
-                do(self.point, of[1].point),
-                do(self.draws, of[1].draws),
-                slopes[0] * self.influence + slopes[1] * of[1].influence,
-                self.drawn,
-                min(one.clusters for one in of),
-                min(one.n for one in of),
-                _range(do, self.bounds, of[1].bounds),
-                seeds=do(*_seeds(of)),
-                reach=reach[0] + reach[1] if known else None,
+        if not isinstance(other, Estimate):
+            return replace(
+                self,
+                point=do(self.point, other),
+                draws=do(self.draws, other),
+                influence=slopes[0] * self.influence,
+                bounds=_range(do, self.bounds, (other, other)),
+                share=None,
+                seeds=do(self.seeds, other),
+                reach=None if self.reach is None else abs(slopes[0]) * self.reach,
+                discordant=None,
             )
-
-    def _constant(self, x: float) -> Estimate:
-        """A number as a quantity that nothing moves."""
-        nothing = np.array(0.0)
-        seeds = np.full(len(self.seeds), float(x))
-        return replace(self, point=x, draws=np.array(x), influence=nothing, bounds=(x, x), seeds=seeds, reach=nothing)
+        if other.drawn is not self.drawn:
+            raise InputError("quantities of different cells have no common draws: make both from the same Conditions")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            draws = do(self.draws, other.draws)
+            seeds = do(*_seeds([self, other]))
+        known = self.reach is not None and other.reach is not None and set(slopes) <= {1.0, -1.0}
+        return Estimate(
+            do(self.point, other.point),
+            draws,
+            slopes[0] * self.influence + slopes[1] * other.influence,
+            self.drawn,
+            min(self.clusters, other.clusters),
+            min(self.n, other.n),
+            _range(do, self.bounds, other.bounds),
+            seeds=seeds,
+            reach=self.reach + other.reach if known else None,  # type: ignore[operator]
+        )
 
     def __add__(self, other: Estimate | float) -> Estimate:
         moved = self._with(other, lambda a, b: a + b, (1.0, 1.0))
@@ -234,9 +240,16 @@ class Estimate:
     def __neg__(self) -> Estimate:
         low, high = self.bounds
         share = self.share and replace(self.share, sign=-self.share.sign, offset=-self.share.offset)
-        turned = self._with(-1.0, lambda a, b: a * b, (-1.0, 0.0))
-        pairs = self.discordant and self.discordant[::-1]
-        turned = replace(turned, bounds=(-high, -low), share=share, discordant=pairs)
+        turned = replace(
+            self,
+            point=-self.point,
+            draws=-self.draws,
+            influence=-self.influence,
+            bounds=(-high, -low),
+            share=share,
+            seeds=-self.seeds,
+            discordant=self.discordant and self.discordant[::-1],
+        )
         # What has no sign is worked out once: both sides of a part are tested.
         turned.__dict__.update({name: value for name, value in self.__dict__.items() if name in _UNSIGNED})
         return turned
