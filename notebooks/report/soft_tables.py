@@ -186,15 +186,11 @@ compared("soft_table6", "Diagnosticity per task, method and metric", ["dataset",
 # The tables above and the claims below rest on the paper's own data sets alone. Substitute data sets that were also
 # measured, all with the small model, are listed here.
 
-
 # %%
-def of_rest(metric, dataset):
-    """A metric on one data set, with the largest model that explained it."""
-    return of_model(metric, dataset=dataset, model=shared(measured.frame, [dataset])[0])
-
-
+largest = {name: shared(measured.frame, [name])[0] for name in rest}
+pairs = product(rest, METRICS)
 page.stand_ins(
-    {(name, stands[name], metric): of_rest(metric, name) for name, metric in product(rest, METRICS)},
+    {(name, stands[name], metric): of_model(metric, dataset=name, model=largest[name]) for name, metric in pairs},
     ["dataset", "stands for", "metric"],
     "soft_tables_stand_ins",
     caption="Diagnosticity on substitute data, mean over methods, with the published value of what each replaces",
