@@ -131,6 +131,18 @@ def page(results: Results) -> str:
     return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, results)}" for one in lessons())
 
 
+def limit_ratios(quoted: pd.DataFrame) -> dict[str, float]:
+    """By set of texts ("yelp, short"): the highest of the models' mean upper limits of AOPC over the lowest of them.
+
+    quoted: the values that pages keep to be quoted; without the released limits there is nothing to compare.
+    """
+    limits = quoted[quoted["claim"] == "naopc_released_bounds"].dropna(subset=["ours"])
+    limits = limits[limits["part"].str.endswith(", all, upper bound mean")]
+    texts = limits["part"].str.split(", ").str[:2].str.join(", ")
+    by_texts = limits.groupby(texts)["ours"]
+    return dict(by_texts.max() / by_texts.min())
+
+
 def bars(pairs: Mapping[str, Comparison], model: str) -> Any:
     """Published diagnosticity beside ours, two bars per metric (`ROWS`)."""
     fig, ax = plt.subplots(figsize=(5.2, 4.6))

@@ -161,7 +161,7 @@ Markdown(
 #
 # The same steps once more with `uniform` scores, which give every piece of a word the same score: a word's score is
 # then its number of pieces, in English as in the translation. The model is not run. The rho of these scores is what
-# word length and links alone are worth on this pair.
+# numbers of pieces and links alone are worth on this pair.
 
 # %%
 floor = ranked(scores_of("en", message, FLOOR), scores_of(LANGUAGE, message, FLOOR), pairs)

@@ -392,7 +392,7 @@ page.stand_ins(apart, ["dataset", "row", "output"], "crosslingual_tables_stand_i
 # messages of a program ({term}`substitute data`) differ in more: one text instead of a premise and a hypothesis, five types
 # of message instead of three relations, and translations by volunteers. They have many copied words (placeholders,
 # punctuation), which raise the baselines as much as the methods. {doc}`crosslingual_floors` shows how much of rho copied
-# words and word length explain.
+# words and the number of word pieces explain.
 #
 # Intervals cover the choice of texts, not that of models, seeds or languages.
 

@@ -16,6 +16,7 @@ profile = "laptop"
 
 # %% tags=["remove-input"]
 import matplotlib.pyplot as plt
+from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published, scoreboard, summary
@@ -62,13 +63,17 @@ page.figure(
 # %% [markdown]
 # ## What is undecided, and what would decide it
 #
-# *Needed*: with how many inputs in the smallest cell the rule would decide four times in five, were the values as they look. A
-# rule that compares orders or trends has no such number: its units are methods or languages.
+# *Needed*: inputs in the smallest cell for a power of 80 %, if the true values equal the estimates. A rule that compares orders
+# or trends has no such number: its units are methods or languages.
 
 # %%
-caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
-if len(undecided := scoreboard.undecided(board)):
-    page.listing(undecided, "scoreboard_undecided", caption=caption)
+undecided = scoreboard.undecided(board)
+if undecided.empty:
+    shown = Markdown("*Nothing is undecided.*")
+else:
+    caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
+    shown = page.listing(undecided, "scoreboard_undecided", caption=caption)
+shown
 
 # %%
 page.finish()

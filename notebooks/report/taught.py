@@ -72,15 +72,17 @@ shown
 
 # %% tags=["remove-input"]
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+quoted = load("quotable", profile)
 extra = [
     values("counts", summary.in_numbers(board)),
+    values("limit_ratios", lessons.limit_ratios(quoted)),
     values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
 ]
 for model, by_metric in soft.items():
     named = {f"{model.partition(',')[0]}: {lessons.ROWS[metric][0]}": one for metric, one in by_metric.items()}
     ours, theirs = ({name: getattr(one, of) for name, one in named.items()} for of in ("ours", "published"))
     extra.append(values("soft_models", {name: one.point for name, one in ours.items()}, theirs))
-results = Results(board, pd.concat([load("quotable", profile), *extra], ignore_index=True))
+results = Results(board, pd.concat([quoted, *extra], ignore_index=True))
 page.run.save(lessons.table(results), "taught", format="csv")
 page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n", encoding="utf-8")
 for overview, box in lessons.in_short(results, picture).items():  # the overviews include these files

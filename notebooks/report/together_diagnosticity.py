@@ -173,7 +173,7 @@ page.listing(
 # Cross-lingual faithfulness {cite:p}`zaman_belinkov_2022` compares the explanations of a sentence and of its translation, so it
 # is not in the table above. {doc}`crosslingual_floors` has it on texts, with baselines. For an image we use its mirror image
 # instead of a translation, cell by cell. A map of closeness to the middle, which depends on neither model nor image, is its
-# own mirror image: this metric rates it as perfect, as it rates word length as good on texts. Agreement with a second input
+# own mirror image: this metric rates it as perfect, as it rates the number of word pieces as good on texts. Agreement with a second input
 # separates attributions from noise, but not from scores that ignore the model.
 
 # %%
