@@ -1,4 +1,4 @@
-"""What a report notebook makes is also displayed: a notebook shows the last expression of a cell, and nothing of an `if` or a loop."""
+"""What a report notebook makes is displayed: a notebook shows the last expression of a cell, nothing of an `if` or loop."""
 
 from __future__ import annotations
 
