@@ -1,4 +1,4 @@
-"""What a report notebook makes is displayed: a notebook shows the last expression of a cell, nothing of an `if` or loop."""
+"""What a report notebook makes is displayed: a cell shows its last expression, and nothing of an `if` or a loop."""
 
 from __future__ import annotations
 
