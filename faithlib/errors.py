@@ -95,3 +95,18 @@ def check_counts(**numbers: Any) -> None:
     for name, number in numbers.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
             raise InputError(f"{name} {number!r}: expected at least 1, a whole number")
+
+
+def some_numbers(values: Iterable[float], most: int = 4) -> str:
+    """The first of the values as a message shows them, with four significant digits.
+
+    More digits say nothing to a reader, and they differ between processors.
+
+    >>> some_numbers([float("nan"), -1.7241220474243164, 1 / 3, 2.0, 5.0])
+    '[nan, -1.724, 0.3333, 2, ...]'
+    """
+    values = list(values)
+    shown = [f"{value:.4g}" for value in values[:most]]
+    if len(values) > most:
+        shown.append("...")
+    return f"[{', '.join(shown)}]"

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithlib.errors import InputError, ModelError, OutOfMemoryError
+from faithlib.errors import InputError, ModelError, OutOfMemoryError, some_numbers
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
 from faithlib.perturbations import Perturbation, Rows
 
@@ -357,9 +357,10 @@ class Scheduler:
     def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
         bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
         self._memo.done[slots[bad]] = False
-        inputs, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
+        inputs = sorted(set(rows.index[bad].tolist()))
+        row = some_numbers(self._memo.get(slots[bad][:1])[0].tolist())
         raise InputError(
-            f"the model answered NaN or infinity for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: "
+            f"the model answered NaN or infinity for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row}: "
             "check its weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
         )
 

@@ -19,7 +19,7 @@ from faithlib.backends.answers import check_head, logits_of, named
 from faithlib.backends.door import failure, in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.prompts import Prompt
-from faithlib.errors import ModelError
+from faithlib.errors import ModelError, some_numbers
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
 from faithlib.notes import note
@@ -188,8 +188,7 @@ def _tolerance(asked: Any) -> float:
 
 
 def _pair(theirs: Tensor, other: Tensor) -> str:
-    one, two = ([round(x, 4) for x in values.tolist()[:4]] for values in (theirs, other))
-    return f"{one} and {two}"
+    return f"{some_numbers(theirs.tolist())} and {some_numbers(other.tolist())}"
 
 
 def _apart_by(theirs: Tensor, other: Tensor, asked: Any) -> str:

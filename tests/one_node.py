@@ -114,14 +114,14 @@ def _start(stack: contextlib.ExitStack, line: list[str], environment: dict[str, 
 
 
 def _until(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} did not come"
         time.sleep(0.1)
 
 
 def _until_idle(environment: dict[str, str], folder: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while ask(environment, "sinfo", "--noheader", "--format=%T") != "idle":
         logs = "\n".join(path.read_text() for path in folder.glob("*.log"))
         assert time.monotonic() < deadline, f"the node did not come up:\n{logs}"
@@ -129,7 +129,7 @@ def _until_idle(environment: dict[str, str], folder: Path) -> None:
 
 
 def _end_jobs(environment: dict[str, str]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while queue := ask(environment, "squeue", "--noheader", "--format=%i").split():
         ask(environment, "scancel", *queue)
         assert time.monotonic() < deadline, f"jobs do not end: {queue}"
@@ -139,4 +139,4 @@ def _end_jobs(environment: dict[str, str]) -> None:
 def ask(environment: dict[str, str], *words: str) -> str:
     """What a command of Slurm's prints."""
     given = {**os.environ, **environment}
-    return subprocess.run(words, env=given, capture_output=True, text=True, timeout=30, check=False).stdout.strip()
+    return subprocess.run(words, env=given, capture_output=True, text=True, timeout=120, check=False).stdout.strip()

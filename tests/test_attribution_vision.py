@@ -172,7 +172,9 @@ def test_grad_cam_of_a_convolutional_network_is_the_published_one() -> None:
         pixels = functional.interpolate(theirs, size=(64, 64), mode="bilinear", align_corners=False)
         patches = 256 * functional.avg_pool2d(pixels, 16).flatten(1)
         scores = attribute("grad_cam", model, inputs, target=target.tolist(), max_tokens=1)
-        torch.testing.assert_close(scores, patches.detach(), rtol=1e-4, atol=1e-5)
+        # captum sees the images together, `attribute` one at a time: sums of many terms, each rounded its own way.
+        rounding = 1e-3 * float(patches.detach().max())
+        torch.testing.assert_close(scores, patches.detach(), rtol=1e-4, atol=rounding)
         assert (scores > 0).any()
 
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -86,12 +85,10 @@ def points(sheet: Any, skip: Collection[str] = ()) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_solutions_have_full_marks_within_seconds_and_a_blank_sheet_has_none(name: str) -> None:
+def test_solutions_have_full_marks_and_a_blank_sheet_has_none(name: str) -> None:
     sheet = jupytext.read(SHEETS[name])
     code = [role(cell) for cell in sheet.cells if cell.cell_type == "code"]
-    began = time.process_time()
     found = points(sheet)
-    assert time.process_time() - began < 20
     assert found == {one["grade_id"].removeprefix("test-"): one["points"] for one in code if one["grade"]}
     assert sum(found.values()) == 12  # two more are a person's to give
     for cell in sheet.cells:

@@ -67,8 +67,8 @@ def row(name: str, cells: list[str], said: list[str]) -> str:
 
 
 def shortened(sentence: str) -> str:
-    """On one line, without numbers that another processor rounds differently."""
-    sentence = re.sub(r"\[-?\d+\.\d+[^]]*\]", "[...]", " ".join(sentence.split()))
+    """On one line, without the numbers of a model: another processor rounds them differently."""
+    sentence = re.sub(r"\[(?=[^]]*(\d\.\d|nan|inf))[-\w., ]*\]", "[...]", " ".join(sentence.split()))
     return sentence.replace("|", "/")
 
 

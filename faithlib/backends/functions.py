@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import InputError, ModelError, some_numbers
 from faithlib.inputs import WordInputs
 
 # What explains and measures without a look inside.
@@ -100,7 +100,7 @@ class FunctionBackend:
         if self.output != "sigmoid":
             off |= (p.sum(dim=1) - 1).abs() > 1e-3
         if bool(off.any()):
-            raise InputError(f"the function answered {p[off][0].tolist()} for a text: {_EXPECTED}")
+            raise InputError(f"the function answered {some_numbers(p[off][0].tolist())} for a text: {_EXPECTED}")
         tiny = torch.finfo(p.dtype).tiny
         log_p = p.clamp(min=tiny).log()
         return log_p - (1 - p).clamp(min=tiny).log() if self.output == "sigmoid" else log_p
