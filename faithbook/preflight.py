@@ -4,7 +4,7 @@
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
 memory and accelerator. Files are held against their digests, and the hub is asked what it would give; nothing is
-downloaded unless that is asked for (`--fetch`). What computations take is on the page of costs (`faithbook.timing`).
+downloaded unless that is asked for (`--fetch`). What the full run's computations took is on the book's status page.
 """
 
 from __future__ import annotations

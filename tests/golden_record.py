@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
-OF_THE_MOMENT = re.compile(r"^(status|cost|profile)s?_|_costs?\.csv$|calibration_seconds")
+OF_THE_MOMENT = re.compile(r"^(status|profile)s?_|_costs?\.csv$|calibration_seconds")
 
 
 def keep(folder: Path, profile: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pypdf import PdfReader, PdfWriter
 
 NAME = "faithfulness-book.pdf"
-ON_SCREEN = ("api/", "executed/play", "executed/status", "executed/cost", "executed/own_")
+ON_SCREEN = ("api/", "executed/play", "executed/status", "executed/own_")
 """How the documents begin that are not printed."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NO_NETWORK = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND")

@@ -59,8 +59,6 @@ class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each value
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
     results it reads, and the models and data it loads (`faithbook.engine.inputs`), without which it may open none.
-    `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
-    beforehand of rows and hours.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
     what a reader brings. `public: false` keeps its page out of a published book: it quotes texts or images that are not
@@ -70,7 +68,6 @@ class NotebookEntry(_Strict):
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
     shareable: bool = True
     public: bool = True
 

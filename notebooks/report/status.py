@@ -13,19 +13,17 @@
 profile = "laptop"
 
 # %%
-import json
-
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.plan import MANIFEST
+from faithbook.access import require
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load_manifests
-from faithbook.judge import published
+from faithbook.judge import costs, published
 from faithbook.judge.report import start_page
-from faithbook.paths import reference_dir
 
 page = start_page("status", profile, paper=published.OUR_OWN)
+require(costs.DECLARED)
 NOTED = ["dataset", "seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "dtype", "peak_bytes"]
 runs = load_manifests(profile)
 runs = runs.reindex(columns=list(dict.fromkeys([*runs.columns, *NOTED])))  # what no run noted is missing
@@ -44,17 +42,19 @@ Markdown(
 # ## What the numbers of the book took
 #
 # The book's numbers are those of the full run, whose values per input are in the repository. It was computed on several
-# machines, with one thread per run on processors. Runs that were replaced by later ones are not counted.
+# machines, with one thread per run on processors, whose hours are of the processor where a run has noted them: the clock
+# also counts other programs. *Computed* forward passes, in thousands, are of the runs that count them. Runs that were
+# replaced by later ones and trainings are not counted. The papers' own models are larger than most of ours.
 
 # %%
-committed = reference_dir() / MANIFEST
-kept = json.loads(committed.read_text(encoding="utf-8"))["runs"] if committed.is_file() else []
-kept = pd.DataFrame(kept, columns=["kind", "device", "seconds"])
-by_device = kept[kept["kind"] == "compute"].groupby("device")["seconds"].agg(["size", "sum"])
-by_device.loc["all"] = by_device.sum()
-by_device = by_device.assign(hours=by_device["sum"] / 3600).rename(columns={"size": "runs"}).astype({"runs": int})
-caption = "Computations of the full run by device, and their hours of notebook time, without trainings"
-page.listing(by_device[["runs", "hours"]].reset_index(), "status_reference_hours", caption=caption, digits=1)
+took = costs.measured_costs(costs.reference_runs())
+caption = "What each computation of the full run took, by device; at the end all of a device together"
+page.listing(
+    took.rename(columns={"notebook": "computation", "rows": "1000 passes computed"}),
+    "status_reference_costs",
+    caption=caption,
+    digits=2,
+)
 
 # %% [markdown]
 # ## Computations
