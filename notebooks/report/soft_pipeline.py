@@ -31,7 +31,7 @@ from faithbook.papers.zhao_aletras import SIZES, of_each, shared
 from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises
 from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.show.tables import in_words
 
 
@@ -94,7 +94,9 @@ shown
 
 # %% [markdown]
 # **What explains how much.** Diagnosticity as published and of both models; then changes, with a sign. *What remains* is the
-# larger model with all of the released choices minus the published value. In brackets 95 % intervals over inputs.
+# larger model with all of the released choices minus the published value. In brackets 95 % intervals over inputs. The last two
+# columns are of one training run and of the inputs that were replayed, the others of three training runs and all inputs, so the
+# columns do not add up exactly.
 
 # %%
 theirs = {metric: {name: printed(metric, [name]) for name in both} for metric in METRICS}
@@ -202,8 +204,10 @@ least = {what: f"{low[what]:.2f} to {high[what]:.2f}" for what in low.index}
 conclusion = ""
 if both and (gains.low > 0).all() and high["min-max, less confident half"] < 0.5:
     conclusion = (
-        f"**It is the amounts.** With equal amounts every value rises, from {least['min-max']} to {least['ranks']}; each "
-        "change has an interval above zero. The order is the same, first token included, so the order is not the cause. Ties "
+        "**The amounts explain why they are below chance.** With equal mean importance every value rises, from between "
+        f"{least['min-max'].replace(' to ', ' and ')} to between {least['ranks'].replace(' to ', ' and ')}; each change has an "
+        "interval above zero. Equal amounts remove the deficit. They do not show that every order is informative: where an "
+        "interval under ranks includes .50, the order is still not better than chance. Ties "
         f"are at most {high['ties']:.0%} of the comparisons. Saturation is not the cause either: in the less confident half of "
         f"the inputs the values are {least['min-max, less confident half']}, in the other {least['min-max, more confident half']}."
     )
@@ -252,6 +256,20 @@ page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing)
 #
 # Lengths, draws and scaled attention are combined as "protocol", which leaves 64 combinations; single effects are in the
 # table above. For each, soft − hard: the smaller of the two differences, Soft-NC − NC and Soft-NS − NS.
+
+# %% tags=["remove-input"]
+sentences = []
+for texts, combinations in replayed.every.groupby("texts", sort=False):
+    better = combinations[combinations.low > 0]
+    line = (
+        f"**{texts}.** In {len(better)} of {len(combinations)} combinations soft erasure is clearly better under both metrics; "
+        f"the smaller difference has a positive estimate in {(combinations.estimate > 0).sum()}."
+    )
+    if len(better):
+        best = better.loc[better.estimate.idxmax()]
+        line += f" The largest, with *{best.released}* as the released code has them, is {spoken(best, '.3f')} (n = {best.n:.0f})."
+    sentences.append(line)
+Markdown("\n\n".join(sentences))
 
 # %%
 page.listing(
