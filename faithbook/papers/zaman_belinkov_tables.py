@@ -1,7 +1,7 @@
 """The thirteen explanations of Zaman & Belinkov (2022) as quantities beside what they print, and the forms that their
 claims take.
 
-    rho = Rows(measured, published.table("crosslingual_table1")[KEYS + ["value"]], setting="main")
+    rho = Rows(measured, printed_table("crosslingual_table1")[KEYS + ["value"]], setting="main")
     rho(("saliency", "l2"), "loss"), rho(("saliency", "l2"), "loss", model="e5")
     rho.order("loss"), rho.leads([("input_x_gradient", "l2")], "loss"), rho.l2_over_mean("xl_c02", {"saliency"})
 
@@ -26,11 +26,12 @@ from faithbook.judge.decide import Ordered, Parts
 from faithbook.judge.published import table
 from faithbook.judge.report import Page
 from faithbook.judge.scores import Scores
-from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
+from faithbook.papers.zaman_belinkov import AGGREGATED, MODIFIED, OUTPUT_NAMES, PERTURBING, PLAIN, PRINTED_AS, THIRTEEN
 from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.show import tables
 from faithbook.show.labels import row_label, short
-from faithbook.show.numbers import row_of
+from faithbook.show.numbers import ends_of, row_of
+from faithbook.stats import rules
 from faithbook.stats.agreement import tau_b, tau_of
 from faithbook.stats.comparison import Comparison, mean
 from faithbook.stats.conditions import Conditions
@@ -41,7 +42,12 @@ Row = tuple[str, str]
 """Method and aggregation."""
 
 KEYS = ["method", "aggregation", "output"]
-RELEASED: Row = ("guided_backprop_released", "l2")
+MODIFIED_ROWS: tuple[Row, ...] = ((MODIFIED, "mean"), (MODIFIED, "l2"))
+"""Guided backprop with the gradient of GELU changed, as its own paper does to ReLU: beside the row that is printed."""
+WITH_MODIFIED: tuple[Row, ...] = tuple((MODIFIED if method == PLAIN else method, how) for method, how in THIRTEEN)
+"""The thirteen with that method in the place of the printed row."""
+WITHOUT_EITHER: tuple[Row, ...] = tuple(row for row in THIRTEEN if row[0] != PLAIN)
+"""Eleven: without the row that repeats saliency."""
 FLOORS: tuple[Row, ...] = (("uniform", "none"), ("random", "none"))
 ONE_VALUE = ("activation",)
 """Methods with one value for both outputs: of what is said about outputs they are no part, and of what is said about
@@ -79,15 +85,25 @@ def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
     return kept.assign(model=kept["model"].map(names))
 
 
+def printed_table(name: str) -> pd.DataFrame:
+    """A published table with our names of the methods: what it calls guided backprop is the plain gradient.
+
+    >>> printed_table("crosslingual_table1").query("method == @PLAIN")["value"].tolist()
+    [0.0026, 0.002, 0.5664, 0.567]
+    """
+    frame = table(name)
+    return frame.assign(method=frame["method"].replace(PRINTED_AS)) if "method" in frame.columns else frame
+
+
 def words(models: Iterable[str] = ()) -> dict[str, str]:
     """Names for people of what stands in the heads and rows of these tables, models with what they stand for."""
-    named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss"}
+    named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss", MODIFIED: "guided backprop, GELU changed"}
     return named | {ours: f"{ours} (for {short(theirs)})" for ours, theirs in architectures(models).items()}
 
 
 def shown(**more: Iterable[str]) -> pd.DataFrame:
-    """What tables of ours show: the thirteen, the released row and the floors, for both outputs and all of `more`."""
-    rows = [*THIRTEEN, RELEASED, *FLOORS]
+    """What tables of ours show: the thirteen, the modified rows and the floors, for both outputs and all of `more`."""
+    rows = [*THIRTEEN, *MODIFIED_ROWS, *FLOORS]
     cells = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
     return pd.DataFrame(cells, columns=[*KEYS, *more])
 
@@ -226,12 +242,14 @@ class Rows:
         return pd.DataFrame(leads, columns=["method", "aggregation", *_LEADS])
 
     # --------------------------------------------------------------------------------------------------------- claims
-    def order(self, output: str, **labels: object) -> Ordered:
-        """The thirteen in their order; both rows of a method change places together with those of another."""
+    def order(self, output: str, *, rows: Sequence[Row] = THIRTEEN, **labels: object) -> Ordered:
+        """Rows (default: the thirteen) in their order; both rows of a method change places together with those of
+        another."""
         where = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
-        items = {row_label(*row): self(row, output, **labels) for row in THIRTEEN}
-        blocks = {row_label(*row): row[0] for row in THIRTEEN}
-        return Ordered(items, blocks, f"tau, {', '.join(where)}", self.repeats(output, **labels))
+        items = {row_label(*row): self(row, output, **labels) for row in rows}
+        blocks = {row_label(*row): row[0] for row in rows}
+        repeats = self.repeats(output, **labels) if rows == THIRTEEN else None
+        return Ordered(items, blocks, f"tau, {', '.join(where)}", repeats)
 
     def repeats(self, output: str, **labels: object) -> tuple[dict[str, float], dict[str, float]] | None:
         """The printed values of the thirteen for each of two models, None where not two are printed."""
@@ -292,6 +310,19 @@ def leaders(values: Sequence[float]) -> str:
     """Which of the thirteen have the highest of these values, all that tie; "none" where nothing has one."""
     best = max(values)
     return ", ".join(row_label(*row) for row, value in zip(THIRTEEN, values, strict=True) if value == best) or "none"
+
+
+def together(orders: Sequence[Ordered]) -> dict[str, float]:
+    """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
+    high: 95 % interval over texts; n of the smallest cell), the share of permutations of the items with a mean as high
+    (p), and of how many permutations."""
+    taus = [tau_of(one.ours, one.published) for one in orders]
+    mean_tau = sum(taus[1:], start=taus[0]) / len(taus)
+    points = [[item.point for item in one.ours] for one in orders]
+    permuted = rules.Agreement.of(points, [one.published for one in orders], orders[0].block_of_each)
+    n = min(item.n for one in orders for item in one.ours)
+    ends = ends_of(mean_tau, "tau", "low", "high")
+    return ends | {"n": n, "p": permuted.above, "permutations": permuted.permutations}
 
 
 def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:

@@ -32,11 +32,20 @@ from dataclasses import replace
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
+from faithbook.papers.zaman_belinkov_tables import (
+    BLIND,
+    KEYS,
+    LOOKING,
+    Rows,
+    defined,
+    of_texts,
+    printed_table,
+    shown,
+    words,
+)
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import ends_of, spoken
 from faithbook.show.plots import comparison_plot
@@ -215,7 +224,7 @@ page.quote(
     "crosslingual_floors",
     {kind: pair for kind, row in quoted.items() if (pair := rho["main"].if_defined(row, "loss"))},
 )
-printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+printed = printed_table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 both = {
     row_label(*row): replace(pair, published=printed[(*row, "loss")])
     for row in LOOKING
