@@ -131,8 +131,8 @@ def vocabulary_texts() -> list[str]:
     """
     texts = [text for message in home_assistant.read(fetch("homeassistant")) for text in message.texts.values()]
     for split in SPLITS:
-        texts += load_dataset("section", split).texts
-        texts += load_dataset("pair", split).queries or ()
+        texts += load_dataset("section", split, sample="all").texts
+        texts += load_dataset("pair", split, sample="all").queries or ()
     return [*texts, *map(_testament, TESTAMENTS), PREFIX]
 
 

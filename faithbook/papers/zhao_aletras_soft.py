@@ -110,7 +110,8 @@ class Asked:
 
     def __init__(self, settings: Mapping[str, Any], dataset: str, classifier: str, seed: int) -> None:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
+        n = own_of(settings, dataset, classifier)["inputs"]
+        self.data = load_dataset(dataset, "test", n=n, seed=0, sample=settings["sample"])
         named = settings["models_of"].get(classifier, settings["models"])[dataset]
         self.loaded = load_model(named.format(seed=seed))
         self.model = self.loaded.model.to(self.device)

@@ -77,7 +77,7 @@ def _explained(models: Iterable[str]) -> pd.DataFrame:
 def _split(name: str, split: str) -> datasets.Dataset | None:
     """A split's data, None where it is not on this machine or no run of this profile reads it."""
     try:
-        return datasets.load_dataset(name, split)
+        return datasets.load_dataset(name, split, sample="all")
     except (DataError, InputError):
         return None
 

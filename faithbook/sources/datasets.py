@@ -17,6 +17,7 @@ from faithbook.access import remembered, require
 from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.near_duplicates import near_duplicates
+from faithbook.sources.reserve import check_sample, check_size, sampled_rows
 from faithbook.sources.splits import (
     SPLITS,
     Item,
@@ -86,7 +87,9 @@ class _Task:
     split_as: str | None = None  # the task whose groups are split the same way
 
 
-def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Dataset:
+def load_dataset(
+    name: str, split: str = "test", *, n: int | None = None, seed: int = 0, sample: str = "exploratory"
+) -> Dataset:
     """A split of a data set, or a fixed random sample of `n` of its texts.
 
     - Substitutes that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
@@ -99,18 +102,29 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
 
     A larger `n` keeps the texts of a smaller one with the same `seed`.
 
-    Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
+    `sample`: "exploratory" leaves out the rows that are kept for the confirmatory run, "confirmatory" gives only those,
+    "all" gives both and is for what measures no explanation (see `faithbook.sources.reserve`).
+
+    Raises UnknownNameError for a name, split or sample that does not exist, InputError for an `n` that reaches into the
+    reserve, DataError where a file is missing or damaged.
     """
+    check_sample(sample)
     if name not in _TASKS and name not in _PAPER_SETS:
         raise unknown("data set", name, [*_TASKS, *_PAPER_SETS])
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     whole = _load_task(name)[split] if name in _TASKS else _paper_set(name, split)
-    return whole if n is None else _sample(whole, n, seed)
+    return _drawn(whole, n, seed, sample)
 
 
 def load_parallel(
-    name: str, languages: Sequence[str], split: str = "test", *, n: int | None = None, seed: int = 0
+    name: str,
+    languages: Sequence[str],
+    split: str = "test",
+    *,
+    n: int | None = None,
+    seed: int = 0,
+    sample: str = "exploratory",
 ) -> dict[str, Dataset]:
     """The texts of a split that exist in all these languages, in each of them: row i has the same id and label
     everywhere; or a fixed random sample of `n` of those rows.
@@ -119,10 +133,11 @@ def load_parallel(
       are no longer equally frequent.
     - Of the papers' own "xnli", "exnli" and "nli" (test alone), with pairs: in those of `nli_sets.LANGUAGES`.
 
-    A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+    A larger `n` keeps the rows of a smaller one with the same languages and `seed`. `sample`: as in `load_dataset`.
 
-    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language. Raises
-    DataError where no text exists in all languages, languages differ in their rows, or a file is missing or damaged.
+    Raises UnknownNameError for a data set, language, split or sample that does not exist, InputError for no language
+    and for an `n` that reaches into the reserve, DataError where no text exists in all languages, languages differ in
+    their rows, or a file is missing or damaged.
     """
     if name not in _PARALLEL:
         raise unknown("parallel data set", name, _PARALLEL)
@@ -130,8 +145,13 @@ def load_parallel(
         raise unknown("split", split, SPLITS)
     if isinstance(languages, str) or not languages:
         raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
+    check_sample(sample)
     whole = _PARALLEL[name](name, languages, split)
-    return whole if n is None else {language: _sample(one, n, seed) for language, one in whole.items()}
+    first = whole[languages[0]]
+    places = {one: row for row, one in enumerate(first.ids)}
+    # Which pairs share a premise is asked of one language: a translation may differ between two copies of a sentence.
+    rows = [places[one] for one in _drawn(first, n, seed, sample).ids]
+    return {language: one.at(rows) for language, one in whole.items()}
 
 
 def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
@@ -183,10 +203,10 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
         others |= {f"test split of {one}": (one, "test") for one in _KEPT_FROM[name]}
         data = splits[split]
         distinct = list(dict.fromkeys(data.texts))
-        near = {
-            why: {distinct[i] for i in near_duplicates(distinct, tuple(dict.fromkeys(load_dataset(*other).texts)))}
-            for why, other in others.items()
-        }
+        near = {}
+        for why, other in others.items():
+            theirs = tuple(dict.fromkeys(load_dataset(*other, sample="all").texts))
+            near[why] = {distinct[i] for i in near_duplicates(distinct, theirs)}
         left_out[split] = {why: sum(text in repeated for text in data.texts) for why, repeated in near.items()}
         gone = {text for repeated in near.values() for text in repeated}
         kept = [i for i, text in enumerate(data.texts) if text not in gone]
@@ -203,6 +223,17 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
 def _digest_of(data: Dataset) -> str:
     text = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _drawn(whole: Dataset, n: int | None, seed: int, sample: str) -> Dataset:
+    """What a sample may hold of a split, or `n` of its texts."""
+    clusters = list(whole.clusters.values()) if sample == "confirmatory" else []
+    open_rows = sampled_rows(whole.name, whole.split, whole.ids, sample, clusters)
+    data = whole if len(open_rows) == len(whole) else whole.at(open_rows)
+    if n is None:
+        return data
+    check_size(n, len(data), len(whole), whole.name, sample)
+    return _sample(data, n, seed)
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:

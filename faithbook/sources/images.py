@@ -38,6 +38,7 @@ from faithbook.access import remembered, require
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
 from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
+from faithbook.sources.reserve import check_sample, check_size, sampled_rows
 from faithbook.sources.splits import Rows, sampled, seeded, stable_hash
 from faithbook.sources.zhao_aletras_sets import read_table, read_text
 from faithlib.errors import DataError, unknown
@@ -96,20 +97,32 @@ def as_inputs(pictures: Pictures, model: nn.Module, *, patch: int = 1) -> ImageI
     return ImageInputs.from_pixels(torch.stack([transform(image) for image in pictures.opened()]), patch=patch)
 
 
-def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Pictures:
+def load_pictures(
+    name: str, split: str = "test", *, n: int | None = None, seed: int = 0, sample: str = "exploratory"
+) -> Pictures:
     """A split of an image data set, or a fixed random sample of `n` of its images.
 
     "held_out" is all that was never trained on (of "fashion", the whole test set with the shipped "test" in it). A
     larger `n` keeps the images of a smaller one with the same `seed`.
 
-    Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
+    `sample`: "exploratory" leaves out the images that are kept for the confirmatory run, "confirmatory" gives only
+    those, "all" gives both and is for what measures no explanation (see `faithbook.sources.reserve`).
+
+    Raises UnknownNameError for a name, split or sample that does not exist, InputError for an `n` that reaches into the
+    reserve, DataError where a file is missing or damaged.
     """
+    check_sample(sample)
     if name not in _SETS:
         raise unknown("image data set", name, _SETS)
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     whole = _SETS[name](split)
-    return whole if n is None else whole.at(sampled(whole.ids, n, seed, what="image"))
+    open_rows = sampled_rows(whole.name, split, whole.ids, sample)
+    data = whole if len(open_rows) == len(whole) else whole.at(open_rows)
+    if n is None:
+        return data
+    check_size(n, len(data), len(whole), name, sample)
+    return data.at(sampled(data.ids, n, seed, what="image"))
 
 
 # ------------------------------------------------------------------------------------------------------- the
@@ -140,7 +153,7 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
     for these) each has one in which cells are erased at random."""
     part = "test" if split == "held_out" else split
     made = []
-    for image in load_pictures("fashion", part, n=_PLANTED.get(part)).images:
+    for image in load_pictures("fashion", part, n=_PLANTED.get(part), sample="all").images:
         key = _key(np.asarray(image))
         drawn = planted.plant_cells(np.asarray(image), seeded("planted", key))
         made.append(drawn)

@@ -132,8 +132,8 @@ def explained(data, eraser, rows, *, counted=True):
 
 # %%
 read_in = [*settings["languages"], *settings["only_read"]]
-everyone = load_parallel(dataset, read_in, settings["split"], n=settings["read"] or None)
-clusters = load_dataset(dataset, settings["split"]).clusters
+everyone = load_parallel(dataset, read_in, settings["split"], n=settings["read"] or None, sample=settings["sample"])
+clusters = load_dataset(dataset, settings["split"], sample="all").clusters
 readers = 0 if only else len(everyone["en"])
 for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predictions"):
     for language, texts in everyone.items():
@@ -378,9 +378,8 @@ def show(messages, wanted):
 
 # %%
 start, stop = places("messages")
-data = {
-    language: texts[start:] for language, texts in load_parallel(dataset, languages, settings["split"], n=stop).items()
-}
+parallel = load_parallel(dataset, languages, settings["split"], n=stop, sample=settings["sample"])
+data = {language: texts[start:] for language, texts in parallel.items()}
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     messages = Messages({language: texts[rows] for language, texts in data.items()})
     correlate(messages)
@@ -397,7 +396,7 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 
 # %%
 start, stop = places("erased")
-texts = load_dataset(dataset, settings["split"], n=stop)[start:]
+texts = load_dataset(dataset, settings["split"], n=stop, sample=settings["sample"])[start:]
 SUMMED = [key for key in ROWS if key[3] == "sum"]
 
 

@@ -52,7 +52,7 @@ network = classifier.model.to(device)
 # further texts by a run of their own (`only`).
 
 # %%
-data = load_dataset(dataset, "test")
+data = load_dataset(dataset, "test", sample=settings["sample"])
 first = settings["excerpts"]
 wanted = settings["further"][dataset] if only else first
 excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])[first if only else 0 :]

@@ -112,7 +112,7 @@ QUANTITIES = ["map", "chance", "lift", "marked"]
 def published_in(language):
     """By a text without blanks the text and the spans that are marked in it; of published highlights in one language,
     which need not have the rows of another."""
-    data = load_parallel(settings["published_marks"], [language], settings["split"])[language]
+    data = load_parallel(settings["published_marks"], [language], settings["split"], sample="all")[language]
     return {without_blanks(text): (text, spans) for text, spans in zip(data.wholes, data.rationales, strict=True)}
 
 
@@ -209,8 +209,10 @@ def rows_of(english, language, texts):
     return about, values_of
 
 
-data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
-clusters = load_dataset(dataset, settings["split"]).clusters
+data = load_parallel(
+    dataset, settings["languages"], settings["split"], n=settings["messages"], sample=settings["sample"]
+)
+clusters = load_dataset(dataset, settings["split"], sample="all").clusters
 OF_TEXTS = ["words", "pieces a word", "unknown", "threshold", "linked", "more links", "copied"]
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     english = Reading(data["en"][rows])

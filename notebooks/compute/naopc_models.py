@@ -43,7 +43,7 @@ settings = run.settings | run.settings["of_dataset"].get(dataset, {})
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))
 model = loaded.model.to(device)
-data = load_dataset(dataset, "test")
+data = load_dataset(dataset, "test", sample=settings["sample"])
 
 # %% [markdown]
 # ## Texts of a length
@@ -232,7 +232,7 @@ for length, block in run.shared(blocks):
 # finds. Radii are shares of the mean length of a token's embedding, because classifiers embed differently.
 
 # %%
-attacked = load_dataset(dataset, "test", n=settings["attacked"], seed=0)
+attacked = load_dataset(dataset, "test", n=settings["attacked"], seed=0, sample=settings["sample"])
 for parameter in model.parameters():
     parameter.requires_grad_(False)
 

@@ -46,7 +46,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 dataset = settings["dataset"]
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))
 model = loaded.model.to(device)
-articles = load_dataset(dataset, "test", seed=0, n=settings["articles"])
+articles = load_dataset(dataset, "test", seed=0, n=settings["articles"], sample=settings["sample"])
 
 # %%
 PUBLISHED = {"variant": "released", "width": 5}

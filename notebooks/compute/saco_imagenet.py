@@ -36,7 +36,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 PATCH, GROUPS, MODEL = 32, 10, "lite0"
 classifier = load_model(settings["model"])
 network = classifier.model.to(device)
-data = load_pictures(dataset, "test", n=settings["pictures"])
+data = load_pictures(dataset, "test", n=settings["pictures"], sample=settings["sample"])
 look = timm.data.resolve_model_data_config(network)
 mean, std = (torch.tensor(look[key]).view(3, 1, 1) for key in ("mean", "std"))
 

@@ -42,7 +42,7 @@ from faithlib.perturb import Perturber, asked_together, costs
 run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-pictures = load_pictures(dataset, "test", n=settings["pictures"][dataset])
+pictures = load_pictures(dataset, "test", n=settings["pictures"][dataset], sample=settings["sample"])
 specs = settings["models_of"].get(dataset) or settings["models"]
 # A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.
 named = dataset.removesuffix("-few")

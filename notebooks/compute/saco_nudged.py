@@ -40,7 +40,7 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["models"][dataset])
 network = classifier.model.to(device)
-data = load_pictures(dataset, "test", n=settings["pictures"][dataset])
+data = load_pictures(dataset, "test", n=settings["pictures"][dataset], sample=settings["sample"])
 classifier.check_classes(data)
 named = dataset.removesuffix("-few")  # a few test pictures of a set are pictures of that set
 

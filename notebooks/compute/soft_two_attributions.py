@@ -39,7 +39,7 @@ DRAWS = 256
 # probability; of these, the one on which erasing the top two tokens costs most.
 
 # %%
-data = load_dataset(first_task, "test", n=80, seed=0)
+data = load_dataset(first_task, "test", n=80, seed=0, sample=run.settings["sample"])
 classifier = load_model(run.settings["models"][first_task].format(seed=0))
 
 

@@ -86,7 +86,7 @@ def marked(data):
 
 def reviews():
     """The beginnings of texts; nobody marked anything."""
-    data = load_dataset(dataset, "test", n=SIZE)
+    data = load_dataset(dataset, "test", n=SIZE, sample=settings["sample"])
     return encoded(data, range(len(data)), [beginning(text) for text in data.texts]), None, list(data.ids)
 
 
@@ -104,8 +104,8 @@ def encoded(data, rows, cut):
 
 def pictures():
     """Images; of those in which people cut out the object, such as the model classifies as it should."""
-    whole = load_pictures(dataset, "test")
-    data = load_pictures(dataset, "test", n=SIZE) if whole.cells is None else whole
+    whole = load_pictures(dataset, "test", sample=settings["sample"])
+    data = load_pictures(dataset, "test", n=SIZE, sample=settings["sample"]) if whole.cells is None else whole
     inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0])
     if data.cells is None:
         return inputs, None, list(data.ids)
@@ -118,7 +118,7 @@ def pictures():
 if modality == "vision":
     inputs, gold, ids = pictures()
 else:
-    everything = load_dataset(dataset, "test")
+    everything = load_dataset(dataset, "test", sample=settings["sample"])
     inputs, gold, ids = reviews() if everything.rationales is None else marked(everything)
 inputs = inputs.to(device)
 if gold is not None:

@@ -33,7 +33,7 @@ run = start_run("together_objects", profile=profile, dataset=dataset, part=part,
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network = load_model(settings["models"][dataset]).model.to(device)
-data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
+data = load_pictures(dataset, "test", n=settings["inputs"][dataset], sample=settings["sample"])
 
 # %% [markdown]
 # ## Scenes that the model classifies correctly

@@ -50,7 +50,7 @@ SIZE, ERASE = settings["inputs"][dataset], "mask"
 # marked words, that still contain marked and unmarked ones.
 
 # %%
-data = load_dataset(dataset, "test")
+data = load_dataset(dataset, "test", sample=settings["sample"])
 order = sorted(range(len(data)), key=lambda i: stable_hash("toolkit", data.ids[i]))[: settings["looked_at"] * SIZE]
 inputs = TextInputs.from_texts(
     [data.texts[i] for i in order],

@@ -61,7 +61,7 @@ target = Path(folder) if folder else checkpoints_dir() / settings["kind"] / f"{d
 sizes = {split: min(limit, size) if limit else size for split, size in training["pictures"].items()}
 # The first ones of the cut, so that a machine that holds these alone has the same.
 train, dev = (load_pictures(dataset, split)[: sizes[split]] for split in ("train", "dev"))
-test = load_pictures(dataset, "test", n=sizes["test"])
+test = load_pictures(dataset, "test", n=sizes["test"], sample="all")
 
 # %% [markdown]
 # ## Model

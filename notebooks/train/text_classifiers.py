@@ -88,9 +88,10 @@ kind = "text" if rank or hidden else "paper"
 name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
 target = Path(folder) if folder else checkpoints_dir() / kind / name
 train, dev, left_out = splits_to_learn(dataset, n=limit or training.get("learnt"))
-whole_sizes = {split: len(load_dataset(dataset, split)) for split in ("train", "dev", "test")} if left_out else {}
+splits = ("train", "dev", "test") if left_out else ()
+whole_sizes = {split: len(load_dataset(dataset, split, sample="all")) for split in splits}
 tested = limit or training.get("tested")
-test = load_dataset(MEASURED_ON.get(dataset, dataset), "test", n=tested)
+test = load_dataset(MEASURED_ON.get(dataset, dataset), "test", n=tested, sample="all")
 if "max_length" in training:  # a shorter window than the paper's, for a model that is to be run often
     train, dev, test = (replace(data, max_length=training["max_length"]) for data in (train, dev, test))
 named = encoder or training["model"]
@@ -384,7 +385,7 @@ if dataset in LANGUAGES:
             "balanced_accuracy": float(balanced_accuracy_score(data.labels, answered)),
             "n": len(data),
         }
-        for language, data in load_parallel(dataset, list(LANGUAGES[dataset]), "test", n=tested).items()
+        for language, data in load_parallel(dataset, list(LANGUAGES[dataset]), "test", n=tested, sample="all").items()
     }
 card |= {
     "accuracy": float((predictions == np.array(test.labels)).mean()),

@@ -56,7 +56,8 @@ architecture = settings["architectures"][model]
 training = settings["training"][dataset] | architecture.get("training", {})
 epochs = training["epochs"][model] if isinstance(training["epochs"], dict) else training["epochs"]
 target = Path(folder) if folder else checkpoints_dir() / kind / f"{dataset}-{model}-seed{seed}"
-train, dev, held_out = (load_pictures(dataset, split, n=limit or None) for split in ("train", "dev", "held_out"))
+SPLITS = ("train", "dev", "held_out")
+train, dev, held_out = (load_pictures(dataset, split, n=limit or None, sample="all") for split in SPLITS)
 
 # %% [markdown]
 # ## Model
@@ -259,7 +260,7 @@ card = {
     "hyperparameters": training | {"epochs": epochs, "optimiser": "AdamW", "precision": str(precision)},
     "dev_accuracy": history,
     "accuracy": whole,
-    "shipped_test_accuracy": accuracy(load_pictures(dataset, "test", n=limit or None), loaded),
+    "shipped_test_accuracy": accuracy(load_pictures(dataset, "test", n=limit or None, sample="all"), loaded),
     "wall_seconds": round(spent + time.time() - started),
     "versions": {"torch": torch.__version__, "timm": timm.__version__},
     "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
