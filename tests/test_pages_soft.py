@@ -141,7 +141,7 @@ def splits(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
         def __len__(self) -> int:
             return sizes[self.name, self.split]
 
-    def load(name: str, split: str) -> datasets.Dataset:
+    def load(name: str, split: str, *, sample: str) -> datasets.Dataset:
         if (name, split) not in sizes:
             raise DataError(f"no {name}")
         return Sized(name, split, ("a b c d",), (0,), ("i0",), ("no", "yes"), 64)

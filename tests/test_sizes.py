@@ -25,7 +25,7 @@ SMALL = {"nc": 0.761, "soft_nc": 0.617, "ns": 0.713, "soft_ns": 0.574}
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    def nowhere(name: str, split: str) -> datasets.Dataset:
+    def nowhere(name: str, split: str, *, sample: str) -> datasets.Dataset:
         raise DataError(f"no {name}, {split}")
 
     monkeypatch.setattr(datasets, "load_dataset", nowhere)
