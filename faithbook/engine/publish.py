@@ -1,26 +1,22 @@
 """The book on the open web: what its configuration has more where `REPOSITORY=owner/name` says whose it is.
 
 In GitHub's Actions `GITHUB_REPOSITORY` says it. Sitemap and social cards are made by sphinx-sitemap and
-sphinxext-opengraph; this module joins that build as an extension too, and writes into the head of each page how to cite
-it. `lay_out` puts the pages where the web serves them: the newest at the root, those of a tag in its folder.
+sphinxext-opengraph. `lay_out` puts the pages where the web serves them: the newest at the root, those of a tag in its
+folder.
 """
 
 from __future__ import annotations
 
-import html as markup
 import os
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from faithbook.paths import root
 from faithlib.errors import InputError
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 _TAG = re.compile(r"v\d+(\.\d+)*\S*")
 
@@ -57,7 +53,7 @@ def configuration() -> str:
         return plain
     made = yaml.safe_load(plain)
     made["html"]["baseurl"] = address()
-    made["sphinx"]["extra_extensions"] += ["sphinx_sitemap", "sphinxext.opengraph", __name__]
+    made["sphinx"]["extra_extensions"] += ["sphinx_sitemap", "sphinxext.opengraph"]
     config, url = made["sphinx"]["config"], f"https://github.com/{repository()}"
     config |= {"sitemap_url_scheme": "{link}", "sitemap_locales": [None]}
     config |= {"ogp_site_url": address(), "ogp_site_name": made["title"], "ogp_social_cards": {"enable": False}}
@@ -78,29 +74,6 @@ def citation() -> dict[str, Any]:
     """`CITATION.cff` of the repository."""
     known: dict[str, Any] = yaml.safe_load((root() / "CITATION.cff").read_text(encoding="utf-8"))
     return known
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Join a build of Sphinx."""
-    app.connect("html-page-context", _cite)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def _cite(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
-    """The elements of a page's head that reference managers read."""
-    if doctree is None:
-        return
-    cited = citation()
-    title = re.sub(r"^[\d.]+ ", "", markup.unescape(re.sub(r"<[^>]*>", "", str(context.get("title") or ""))))
-    authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in cited["authors"]]
-    citation_values = [
-        ("title", f"{title} ({cited['title']})"),
-        *(("author", author) for author in authors),
-        ("publication_date", str(cited["date-released"]).replace("-", "/")),
-        ("public_url", address(f"{page}.html")),
-    ]
-    lines = [f'<meta name="citation_{name}" content="{markup.escape(value)}" />' for name, value in citation_values]
-    context["metatags"] = "\n".join([context.get("metatags", ""), *lines, ""])
 
 
 def lay_out(html: Path, site: Path) -> Path:
