@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from refusals import refused
 
@@ -19,9 +17,9 @@ from faithbook.paths import root
 from faithlib.errors import UnknownNameError
 
 PUBLISHED = root() / "data" / "published"
-# Of all CSV files as they were when `check.py` found every number of theirs in the papers' texts, which are not in this
-# repository. Without the texts it misses most slips of a single digit. After a deliberate correction: run
-# `check.py FOLDER` with the texts, then put the new digest here.
+# Of all CSV files as they were when every number of theirs was found in the papers' texts, which are not in this
+# repository, by a program that commit bbdf2dbc still holds (`git show bbdf2dbc:data/published/check.py`). After a
+# deliberate correction: compare the changed numbers with the paper, then put the new digest here.
 CHECKED = "03629e35f6d15c21612806e1f0a55d072f6bbdfde78ce118986f309b7b75cc5f"
 
 
@@ -37,42 +35,63 @@ def digest(folder: Path) -> str:
     return found.hexdigest()
 
 
-def check(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, str(folder / "check.py"), *more]
-    return subprocess.run(line, capture_output=True, check=False, text=True)
-
-
 def test_the_numbers_are_those_that_were_found_in_the_papers():
     assert digest(PUBLISHED) == CHECKED
 
 
-def test_the_checker_needs_no_texts_and_says_that_a_folder_of_texts_is_missing(tmp_path):
-    for option in ((), ("--no-seeds",), ("--no-seeds", "nowhere")):
-        done = check(PUBLISHED, *option)
-        assert done.returncode == 0, done.stdout
-    done = check(PUBLISHED, str(tmp_path / "nowhere"))
-    assert done.returncode == 1 and "nowhere is not a folder" in done.stdout
+# What a table's rows have beside the columns that say which cell they are.
+MEASURED = ["value", "spread", "starred", "n", "kind", "commit", "unit", "printed", "approximate", "where"]
+# By the beginning of a table's name: what its values lie between. Table 1 of paper 1 has sizes of data sets, Table 5
+# learning rates; `saco_text` has percentages; the released bounds and searches have seconds.
+RANGES = {
+    "soft_table1": (0, 102_000),
+    "soft_table5": (1e-6, 64),
+    "soft_": (0, 1),
+    "saco_table": (-1, 1),
+    "saco_text": (-1, 106),
+    "crosslingual_": (-1, 1),
+    "naopc_review": (0, 12),
+    "naopc_released_bounds": (-1, 200),
+    "naopc_released_beam": (-1, 900),
+    "naopc_released_": (-1, 1),
+}
+NAMES = [path.stem for path in sorted(PUBLISHED.glob("*.csv"))]
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "noticed"),
-    [
-        ("soft_table6.csv", "sst,attention,ns,0.406", "sst,attention,ns,0.306", 1),
-        ("soft_table2.csv", "nc,attention,0.404", "nc,atention,0.404", 1),
-        ("soft_table3.csv", "nc,sst,0.409,,false\n", "", 1),
-        ("../claims.csv", ",16; 18,holds,", ",16; 18,fails,", 1),
-        ("soft_table1.csv", "sst,size,train,6920", "sst,size,train,6921", 0),  # what the arithmetic cannot notice
-    ],
-    ids=["value", "name", "row", "status", "digit"],
-)
-def test_the_checker_notices_a_change_and_the_digest_what_it_does_not(tmp_path, file, old, new, noticed):
-    shutil.copy(PUBLISHED.parent / "claims.csv", tmp_path)
-    path = Path(shutil.copytree(PUBLISHED, tmp_path / "published")) / file
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    assert check(tmp_path / "published").returncode == noticed
-    assert noticed or digest(tmp_path / "published") != CHECKED
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_has_one_number_per_cell_and_each_within_its_range(name: str) -> None:
+    found = published.table(name)
+    cell = [column for column in found.columns if column not in MEASURED]
+    assert cell and not found.duplicated(cell).any()
+    low, high = next(ends for beginning, ends in RANGES.items() if name.startswith(beginning))
+    assert found["value"].between(low, high).all()
+    assert (found["spread"].isna() | (found["spread"] >= 0)).all()
+    assert found["starred"].isin(["true", "false"]).all()
+    assert (found == found.map(lambda value: value.strip() if isinstance(value, str) else value))[cell].all(axis=None)
+
+
+ABOUT = ["dataset", "model", "language", "method", "aggregation", "output", "metric"]
+OF_LANGUAGES = [name for name in ABOUT if name != "language"]
+OF_MODELS = [name for name in OF_LANGUAGES if name != "model"]
+FOUR_LANGUAGES = [f"crosslingual_table{number}" for number in range(11, 15)]
+# How far a printed mean may be from that of the printed parts: half a unit of its last digit. Paper 1 prints a soft_nc
+# of integrated gradients that is a whole unit off (data/published/README.md, "Arithmetic").
+MEANS = [
+    ("soft_table2", ["soft_table6"], ["metric", "method"], 1e-3),
+    ("soft_table3", ["soft_table6"], ["metric", "dataset"], 5e-4),
+    ("crosslingual_table1", ["crosslingual_table8"], OF_MODELS, 5e-5),
+    ("crosslingual_table3", ["crosslingual_table9", "crosslingual_table10"], OF_MODELS, 5e-5),
+    ("crosslingual_table8", FOUR_LANGUAGES, OF_LANGUAGES, 5e-5),
+]
+
+
+@pytest.mark.parametrize(("name", "parts", "cell", "rounding"), MEANS)
+def test_printed_means_are_those_of_the_printed_parts(
+    name: str, parts: list[str], cell: list[str], rounding: float
+) -> None:
+    means = pd.concat([published.table(part) for part in parts]).groupby(cell)["value"].mean()
+    printed = published.table(name).set_index(cell)["value"].reindex(means.index)
+    assert (printed - means).abs().max() <= rounding + 1e-9
 
 
 def test_every_listed_table_is_there_and_keeps_its_rows_and_numbers() -> None:
