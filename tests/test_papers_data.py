@@ -120,6 +120,30 @@ def test_parts_are_read_and_cut_into_splits() -> None:
     assert (train, dev, left_out) == (*(datasets.load_dataset("section", s) for s in ("train", "dev")), {})
 
 
+@pytest.mark.usefixtures("made")
+def test_prompts_of_the_second_release_are_learnt_beside_the_first(made: Path) -> None:
+    """The majority of valid labels counts; level prompts, invalid ones and articles of the two splits are left out."""
+    header = "PromptID,PMCID,Valid Label,Label,Intervention,Comparator,Outcome\n"
+    down, up = "significantly decreased", "significantly increased"
+    rows = [
+        ("1", "77", "True", down), ("1", "77", "True", down), ("1", "77", "True", up), ("1", "77", "False", up),
+        ("2", "77", "True", down), ("2", "77", "True", up),
+        ("3", "77", "False", up),
+        ("4", "9", "True", up),  # an article of the test split
+        ("5", "88", "True", up),  # its abstract is not here
+    ]  # fmt: skip
+    folder = made / "evinf-v2"
+    folder.mkdir()
+    lines = [f"{prompt},{article},{valid},{label},a drug ,none,pain\n" for prompt, article, valid, label in rows]
+    (folder / "v2_annotations.csv").write_text(header + "".join(lines))
+    abstracts = [{"pmcid": "77", "text": "TITLE:\n  on  trials"}, {"pmcid": "9", "text": "of the test split"}]
+    (folder / "v2_abstracts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in abstracts))
+    train, dev = (datasets.load_dataset("evinf", split) for split in ("train", "dev"))
+    assert (len(train), len(dev)) == (13, 2)
+    assert (train.ids[-1], train.texts[-1], train.labels[-1]) == ("evinf-v2-1", "TITLE: on trials", 1)
+    assert train.queries is not None and train.queries[-1] == "a drug || none || pain"
+
+
 def test_what_people_brought_is_read_first_and_without_all_parts_the_whole_is_asked_for(made: Path) -> None:
     assert partial_sets.is_read_in_parts("ag")
     shutil.rmtree(made / "multirc-docs")

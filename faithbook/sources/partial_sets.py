@@ -1,8 +1,8 @@
 """The papers' own data as far as it can be had by URL, read where nobody has brought the whole.
 
-AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; training and
-development are cut from the published development split, a document's rows together. MultiRC: development and test, and
-4,806 rows of the training split. SNLI and XNLI: the archives of their owners, read as one data set.
+AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; development is
+cut from the published development split, a document's rows together, and its other documents are learnt together with the
+prompts of the second release, where these lie here. MultiRC: development and test, and 4,806 rows of the training split. SNLI and XNLI: the archives of their owners, read as one data set.
 """
 
 from __future__ import annotations
@@ -61,7 +61,22 @@ def _evinf(split: str) -> dict[str, Any]:
     if split == "test":
         return columns
     split_of = split_groups("evinf-part", set(columns["texts"]), (0.0, _DEV_SHARE))
-    return zhao_aletras_sets.picked(columns, [split_of[text] == split for text in columns["texts"]])
+    kept = zhao_aletras_sets.picked(columns, [split_of[text] == split for text in columns["texts"]])
+    second_release = data_folder() / "evinf-v2"
+    if split == "dev" or not second_release.is_dir():
+        return kept
+    require("evinf-v2")
+    prompts = zhao_aletras_sets.evinf_prompts(second_release, _evinf_articles())
+    by_row = ("texts", "labels", "ids", "queries", "rationales")
+    return {name: value + prompts[name] if name in by_row else value for name, value in kept.items()}
+
+
+def _evinf_articles() -> set[str]:
+    """The articles of the published development and test split: an annotation is named by its article and a number."""
+    ids = [
+        row for name in ("dev", "test") for row in zhao_aletras_sets.evinf(_fetched("evinf-part"), f"{name}.csv")["ids"]
+    ]
+    return {row.removeprefix("evinf-").partition("_")[0] for row in ids}
 
 
 _MULTIRC = {

@@ -139,6 +139,33 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
     )
 
 
+def evinf_prompts(folder: Path, articles_left_out: Collection[str]) -> dict[str, Any]:
+    """Prompts of the second release of Evidence Inference with the abstract of their article, to train on.
+
+    Several people labelled a prompt: the label that most of the valid annotations give counts. A prompt on which two labels
+    are level is left out, and so is one whose annotations are all marked as invalid.
+
+    folder: holds v2_annotations.csv and v2_abstracts.jsonl.
+    articles_left_out: PubMed Central ids of articles that no prompt may be about.
+    """
+    needed = {"PromptID": (), "PMCID": (), "Intervention": (), "Comparator": (), "Outcome": (), "Label": EVINF_OUTCOMES}
+    annotations = read_table(folder, "v2_annotations.csv", {**needed, "Valid Label": ("True", "False")})
+    abstracts = read_table(folder, "v2_abstracts.jsonl", {"pmcid": (), "text": ()}).set_index("pmcid")["text"]
+    valid = annotations[annotations["Valid Label"] == "True"]
+    usable = valid[valid["PMCID"].isin(abstracts.index) & ~valid["PMCID"].isin(articles_left_out)]
+    texts, labels, ids, queries = [], [], [], []
+    for prompt, rows in usable.groupby("PromptID", sort=False):
+        votes = rows["Label"].value_counts()
+        if len(votes) > 1 and votes.iloc[0] == votes.iloc[1]:
+            continue
+        first = rows.iloc[0]
+        texts.append(" ".join(abstracts[first["PMCID"]].split()))
+        labels.append(EVINF_OUTCOMES.index(votes.index[0]))
+        ids.append(f"evinf-v2-{prompt}")
+        queries.append(" || ".join(first[part].strip() for part in ("Intervention", "Comparator", "Outcome")))
+    return columns(EVINF_OUTCOMES, 512, texts, labels, ids, queries=tuple(queries), rationales=((),) * len(texts))
+
+
 def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[str, Any]:
     """MultiRC in ERASER's layout; the query is `question || answer`, rationales are the evidence sentences.
 
