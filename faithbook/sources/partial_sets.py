@@ -1,8 +1,9 @@
 """The papers' own data as far as it can be had by URL, read where nobody has brought the whole.
 
 AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; development is
-cut from the published development split, a document's rows together, and its other documents are learnt together with the
-prompts of the second release, where these lie here. MultiRC: development and test, and 4,806 rows of the training split. SNLI and XNLI: the archives of their owners, read as one data set.
+cut from the published development split, a document's rows together, and its other documents are learnt together with
+the prompts of the second release, where these lie here. MultiRC: development and test, and 4,806 rows of the training
+split. SNLI and XNLI: the archives of their owners, read as one data set.
 """
 
 from __future__ import annotations

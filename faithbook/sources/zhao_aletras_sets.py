@@ -142,8 +142,8 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
 def evinf_prompts(folder: Path, articles_left_out: Collection[str]) -> dict[str, Any]:
     """Prompts of the second release of Evidence Inference with the abstract of their article, to train on.
 
-    Several people labelled a prompt: the label that most of the valid annotations give counts. A prompt on which two labels
-    are level is left out, and so is one whose annotations are all marked as invalid.
+    Several people labelled a prompt: the label that most of the valid annotations give counts. A prompt on which
+    two labels are level is left out, and so is one whose annotations are all marked as invalid.
 
     folder: holds v2_annotations.csv and v2_abstracts.jsonl.
     articles_left_out: PubMed Central ids of articles that no prompt may be about.
