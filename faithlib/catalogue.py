@@ -19,7 +19,7 @@ LOWER: Direction = "lower"
 class Family:
     """Metrics that are computed from the same rows, with the direction that is better for each, and what they need.
     That may be the model's answers, what people marked, bounds of AOPC (the same for every attribution of an input),
-    and a number of features. `undefined`: when a value is NaN.
+    what a random order gets (likewise), and a number of features. `undefined`: when a value is NaN.
 
     >>> FAMILIES["eraser"].directions
     {'comprehensiveness_eraser': 'higher', 'sufficiency_eraser': 'lower'}
@@ -29,13 +29,14 @@ class Family:
     asks_model: bool = True
     needs_gold: bool = False
     needs_bounds: bool = False
+    needs_chance: bool = False
     least_features: int = 2
     undefined: str = "the metric has no value here"
 
 
 _NO_LOSS, _NO_GOLD = "the output does not fall when all features go", "nothing is marked"
 _OF_GOLD = ("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision")
-FAMILIES: Mapping[str, Family] = {
+FAMILIES: dict[str, Family] = {
     "hard": Family({"ns": HIGHER, "nc": HIGHER}, undefined=_NO_LOSS),
     "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}, undefined=_NO_LOSS),
     "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}),
@@ -48,7 +49,7 @@ FAMILIES: Mapping[str, Family] = {
         dict.fromkeys(_OF_GOLD, HIGHER), asks_model=False, needs_gold=True, least_features=1, undefined=_NO_GOLD
     ),
 }
-LANGUAGE: Mapping[str, Family] = {
+LANGUAGE: dict[str, Family] = {
     "hellinger": Family({"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER}, undefined=_NO_LOSS),
     "pi_soft": Family({"pi_soft_ns": HIGHER, "pi_soft_nc": HIGHER}, undefined=_NO_LOSS),
     "top_k": Family(dict.fromkeys(("top_1_drop", "top_3_drop", "top_5_drop"), HIGHER)),
@@ -58,9 +59,24 @@ LANGUAGE: Mapping[str, Family] = {
 }
 """Measures of papers about language models (`faithlib.evaluation.language`), computed where they are asked for: of any
 model, except that the distances need a `Continuation` with reading "similarity"."""
+ON_REQUEST: dict[str, Family] = {
+    "srg": Family({"srg": HIGHER}),
+    "nsrg": Family({"nsrg": HIGHER}, needs_bounds=True, undefined="all orders are equal"),
+    "adjusted": Family(
+        {"adjusted_naopc_morf": HIGHER, "adjusted_naopc_lerf": HIGHER, "adjusted_srg": HIGHER},
+        needs_bounds=True,
+        needs_chance=True,
+        undefined="no order is better than a random one",
+    ),
+    "saco_mean": Family({"saco_mean": HIGHER}, undefined="all scores are equal"),
+}
+"""Computed where they are asked for: AOPC measured from chance (`metrics.srg`, `metrics.chance_adjusted`), and SaCo
+with the mean score of a group for its salience, where `saco` has the sum."""
 METRICS = {name: direction for family in FAMILIES.values() for name, direction in family.directions.items()}
-DIRECTIONS = METRICS | {name: way for family in LANGUAGE.values() for name, way in family.directions.items()}
-"""Every metric that `evaluate` knows: those of `METRICS`, which all of its inputs have, and those of `LANGUAGE`."""
+DIRECTIONS = METRICS | {
+    name: way for family in (LANGUAGE | ON_REQUEST).values() for name, way in family.directions.items()
+}
+"""Every metric that `evaluate` knows: those of `METRICS`, which all of its inputs have, and those on request."""
 FAITHFULNESS = tuple(name for family in FAMILIES.values() if family.asks_model for name in family.directions)
 """Metrics that ask the model, in the order of their families."""
 MEANINGS: Mapping[str, str] = json.loads(Path(__file__).with_name("meanings.json").read_text(encoding="utf-8"))

@@ -177,7 +177,7 @@ def test_erasure_metrics_follow_equations_5_and_6(erased, full):
     released = sum(full - value for value in erased) / (len(erased) + 1)
     for metric in (comprehensiveness_eraser, sufficiency_eraser):
         assert metric(p_full, p).item() == pytest.approx(expected, abs=1e-12)
-        assert metric(p_full, p, empty_bin=True).item() == pytest.approx(released, abs=1e-12)
+        assert metric(p_full, p, divisor="bins_plus_one").item() == pytest.approx(released, abs=1e-12)
         assert -1 <= metric(p_full, p).item() <= 1
     # ERASER's sum over bins 0..S is the mean with the text itself as one more bin.
     assert aopc(p_full, row([full, *erased])).item() == pytest.approx(released, abs=1e-12)

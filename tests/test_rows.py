@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from toy_models import Bag, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib.bounds import beam_bounds, exact_bounds, most_rows
-from faithlib.catalogue import FAMILIES
+from faithlib.catalogue import FAMILIES, ON_REQUEST
 from faithlib.errors import InputError
 from faithlib.evaluation import count_rows, evaluate
 from faithlib.inputs import Inputs, WordInputs
@@ -47,7 +47,7 @@ def test_the_count_is_what_every_family_runs(kind: str, erase: str) -> None:
     model, inputs = inputs_of(kind)
     methods = scores_of(inputs)
     gold = inputs.feature_mask & (methods["first"] > 0.5)
-    for name, family in FAMILIES.items():
+    for name, family in (FAMILIES | ON_REQUEST).items():
         given = {"methods": methods, "metrics": list(family.directions), "erase": erase, "gold": gold, **OPTIONS}
         found = count_rows(model, inputs, **given)
         assert found.alone == {name: found.together}

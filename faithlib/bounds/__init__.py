@@ -14,10 +14,22 @@ relevant first) and the same sum in ascending order, the paper's sufficiency (ER
 | `lattice` | the sets that have been visited, and the best paths through them: the two ends of the range |
 | `exact` | up to some sixteen features: every set is answered; NAOPC between the ends |
 | `beam` | beyond: a search of a given width, or of one that doubles until the ends stay |
+| `chance` | what a random order gets, between the two ends |
 """
 
 from faithlib.bounds.beam import adaptive_bounds, beam_bounds, most_rows
+from faithlib.bounds.chance import RandomOrders, random_order_aopc
 from faithlib.bounds.exact import exact_bounds, naopc, naopc_faults
 from faithlib.bounds.lattice import Bounds
 
-__all__ = ["Bounds", "adaptive_bounds", "beam_bounds", "exact_bounds", "most_rows", "naopc", "naopc_faults"]
+__all__ = [
+    "Bounds",
+    "RandomOrders",
+    "adaptive_bounds",
+    "beam_bounds",
+    "exact_bounds",
+    "most_rows",
+    "naopc",
+    "naopc_faults",
+    "random_order_aopc",
+]

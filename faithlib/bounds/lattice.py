@@ -10,6 +10,7 @@ Shape letters: B inputs, F features (N of an input), R sets.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from faithlib.perturb import Perturber, SetFunction
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Keys = NDArray[np.uint64]
+_MORE_THAN_VISITED = 1 << 62  # no search visits so many sets
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Bounds:
     - `width` [B]: how many entries the beam kept at last; 0 where no beam searched.
     - `certified_lower`, `certified_upper` [B]: the true bounds lie within [certified_lower, lower] and [upper,
       certified_upper]. Equal to the bounds where the search was exact; NaN where answers have no known limits.
+    - `random` [B]: the mean of AOPC over all orders, exact; NaN where not all sets were answered (a beam leaves most
+      out): `random_order_aopc` estimates it.
 
     >>> from faithlib.bounds import exact_bounds
     >>> from faithlib.perturb import SetFunction
@@ -51,6 +55,7 @@ class Bounds:
     width: Tensor
     certified_lower: Tensor
     certified_upper: Tensor
+    random: Tensor
 
     def widened(self, aopc: Tensor) -> Bounds:
         """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
@@ -157,6 +162,21 @@ class Lattice:
             key[on] ^= self.word_of_feature[orders[on, size - 1]]
         return orders
 
+    def mean_answers(self) -> Array:
+        """What the paths of all orders sum to on average, [B]; NaN where not every set of an input was visited.
+
+        Every set of a size stands on the paths of equally many orders, so a size contributes the mean of its answers.
+        """
+        total = np.zeros(self.inputs)
+        for size, layer in enumerate(self.layers[1:], start=1):
+            visited = np.bincount(layer.owner, minlength=self.inputs)
+            answers = np.bincount(layer.owner, weights=layer.values, minlength=self.inputs)
+            sets = np.array([min(comb(int(n), size), _MORE_THAN_VISITED) for n in self.sizes])
+            is_whole = (visited == sets) & (sets > 0)
+            mean = np.divide(answers, sets, out=np.full(self.inputs, np.nan), where=is_whole)
+            total += np.where(sets == 0, 0.0, mean)  # an input with fewer features has no set of this size
+        return total
+
     def bounds(self, total: Array, orders: Numbers, certified: Array, width: Numbers) -> Bounds:
         """What paths with the sums `total` [2, B] and their orders [2 B, F] say about AOPC; no path has a sum below
         `certified` [2, B]."""
@@ -169,5 +189,6 @@ class Lattice:
             "width": width,
             "certified_lower": self.full + certified[1] / self.sizes,
             "certified_upper": self.full - certified[0] / self.sizes,
+            "random": self.full - self.mean_answers() / self.sizes,
         }
         return Bounds(**{name: torch.as_tensor(values, device=self.present.device) for name, values in columns.items()})

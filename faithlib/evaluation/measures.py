@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib import metrics as formulas
-from faithlib.bounds import beam_bounds, exact_bounds, most_rows, naopc
-from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
+from faithlib.bounds import beam_bounds, exact_bounds, most_rows, naopc, random_order_aopc
+from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST
 from faithlib.errors import InputError, ModelError, check_counts, check_known
 from faithlib.evaluation import language
-from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
+from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_of_groups, saco_scores, soft_scores
 from faithlib.inputs import Inputs
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.perturb import Perturber
@@ -35,16 +35,37 @@ from faithlib.units import items_of
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
+RANDOM_PAIRS = 32  # orders and their reverses, for what a random order gets of longer inputs
 ALL_SHARES = tuple(step / 10 for step in range(11))
 _TOP_SIZES = (1, 3, 5)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The mean of AOPC over all orders of removal, and the two ends that it lies between, [B] each.
+
+    `standard_error` is 0 where all sets of features were answered, so that the mean is exact.
+
+    >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).of([0, 0]).random
+    tensor([0.3000, 0.3000])
+    """
+
+    random: Tensor
+    standard_error: Tensor
+    lower: Tensor
+    upper: Tensor
+
+    def of(self, index: list[int]) -> Chance:
+        """Of some of the inputs, of one also several times."""
+        return Chance(self.random[index], self.standard_error[index], self.lower[index], self.upper[index])
 
 
 @dataclass(frozen=True)
 class Asked:
     """Inputs that metrics ask about, each as often as it has attributions: what only depends on model and inputs.
 
-    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B]; the others are what metrics leave open, as in
-    `evaluate`. InputError for no group and for no feature of gold.
+    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B]; `chance`: what a random order gets; the others are what
+    metrics leave open, as in `evaluate`. InputError for no group and for no feature of gold.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -62,6 +83,7 @@ class Asked:
     seed: int = 0
     groups: int = 10
     gold_size: int = 1
+    chance: Chance | None = None
 
     @property
     def present(self) -> Tensor:
@@ -71,7 +93,8 @@ class Asked:
         """Some of the inputs, of one also several times."""
         gold = None if self.gold is None else self.gold[index]
         bounds = self.bounds and (self.bounds[0][index], self.bounds[1][index])
-        return replace(self, perturber=self.perturber.of(index), gold=gold, bounds=bounds)
+        chance = None if self.chance is None else self.chance.of(index)
+        return replace(self, perturber=self.perturber.of(index), gold=gold, bounds=bounds, chance=chance)
 
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
@@ -104,17 +127,52 @@ def _naopc(asked: Asked, scores: Tensor) -> Values:
     return {f"n{name}": naopc(value, *asked.bounds) for name, value in values.items()}
 
 
-def _groups(asked: Asked, scores: Tensor) -> Values:
+def _srg(asked: Asked, scores: Tensor) -> Values:
+    return {"srg": formulas.srg(**aopc_scores(asked.perturber, scores))}
+
+
+def _nsrg(asked: Asked, scores: Tensor) -> Values:
+    assert asked.bounds is not None
+    lower, upper = asked.bounds
+    return {"nsrg": formulas.nsrg(**aopc_scores(asked.perturber, scores), lower=lower, upper=upper)}
+
+
+def _adjusted(asked: Asked, scores: Tensor) -> Values:
+    assert asked.chance is not None
+    found, chance = aopc_scores(asked.perturber, scores), asked.chance
+    ends = {"random": chance.random, "lower": chance.lower, "upper": chance.upper}
+    return {
+        "adjusted_naopc_morf": formulas.chance_adjusted(found["aopc_morf"], chance.random, best=chance.upper),
+        "adjusted_naopc_lerf": formulas.chance_adjusted(found["aopc_lerf"], chance.random, best=chance.lower),
+        "adjusted_srg": formulas.chance_adjusted_srg(**found, **ends),
+    }
+
+
+def _by_size(asked: Asked, scores: Tensor, measure: Callable[[Perturber, Tensor, int], Values]) -> Values:
+    """Values of groups of features: an input with fewer features than `asked.groups` has as many groups as features."""
     parts_of: dict[str, list[Tensor]] = defaultdict(list)
     sizes = asked.present.sum(dim=1).clamp(max=asked.groups)
-    groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
-    for size, index in groups:
-        values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
-        for name in ("saco", "auc", "log_odds"):
-            if name in values:
-                parts_of[name].append(values[name])
-    order = torch.cat([index for _, index in groups]).argsort()
+    indices = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
+    for size, index in indices:
+        for name, value in measure(asked.perturber.of(index.tolist()), scores[index], size).items():
+            parts_of[name].append(value)
+    order = torch.cat([index for _, index in indices]).argsort()
     return {name: torch.cat(parts)[order] for name, parts in parts_of.items()}
+
+
+def _groups(asked: Asked, scores: Tensor) -> Values:
+    def measure(perturber: Perturber, some: Tensor, size: int) -> Values:
+        values = saco_scores(perturber, some, k=size)
+        return {name: values[name] for name in ("saco", "auc", "log_odds") if name in values}
+
+    return _by_size(asked, scores, measure)
+
+
+def _saco_mean(asked: Asked, scores: Tensor) -> Values:
+    def measure(perturber: Perturber, some: Tensor, size: int) -> Values:
+        return {"saco_mean": saco_of_groups(perturber, some, k=size, reduce="mean")}
+
+    return _by_size(asked, scores, measure)
 
 
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
@@ -165,9 +223,13 @@ MEASURES: dict[str, Measure] = {
     "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.seed)},
     "deletion": lambda asked, scores: language.rise_scores(asked.perturber, scores),
     "win_rate": _win_rate,
+    "srg": _srg,
+    "nsrg": _nsrg,
+    "adjusted": _adjusted,
+    "saco_mean": _saco_mean,
 }
 """How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
-EVERY = {**FAMILIES, **LANGUAGE}
+EVERY = {**FAMILIES, **LANGUAGE, **ON_REQUEST}
 if MEASURES.keys() != EVERY.keys():
     raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ EVERY.keys())}")
 
@@ -210,6 +272,32 @@ def bounds_of(perturber: Perturber, *, beam: int) -> tuple[Tensor, Tensor]:
             bounds = exact_bounds(some) if of_short else beam_bounds(some, width=beam)
             lower[index], upper[index] = bounds.lower, bounds.upper
     return lower, upper
+
+
+def chance_of(perturber: Perturber, bounds: tuple[Tensor, Tensor], *, seed: int) -> Chance:
+    """What random orders get, and the ends of AOPC beside it (`bounds`, of `bounds_of`): exact of inputs with up to
+    EXACT_UP_TO features, else from random orders.
+
+    The ends include the random orders that were drawn, so that the mean always lies between them.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> chance_of(perturber, bounds_of(perturber, beam=3), seed=0).random.round(decimals=4)  # (.2 + .4) / 2
+    tensor([0.3000], dtype=torch.float64)
+    """
+    lower, upper = (end.clone() for end in bounds)
+    random, error = torch.zeros_like(lower), torch.zeros_like(lower)
+    short = perturber.feature_mask.sum(dim=1) <= EXACT_UP_TO
+    exact, sampled = short.nonzero()[:, 0], (~short).nonzero()[:, 0]
+    if len(exact):
+        random[exact] = exact_bounds(perturber.of(exact.tolist())).random
+    if len(sampled):
+        orders = random_order_aopc(perturber.of(sampled.tolist()), pairs=RANDOM_PAIRS, seed=seed)
+        random[sampled], error[sampled] = orders.mean, orders.standard_error
+        lower[sampled] = torch.minimum(lower[sampled], orders.smallest)
+        upper[sampled] = torch.maximum(upper[sampled], orders.largest)
+    return Chance(random, error, lower, upper)
 
 
 def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
@@ -268,6 +356,12 @@ class RowCounter(Perturber):
         if short := [b for b, n in enumerate(sizes) if n <= EXACT_UP_TO]:
             exact_bounds(self.of(short))
         self.rows += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
+
+    def count_chance(self, *, seed: int) -> None:
+        """Count the rows that `chance_of` takes beside those of the bounds."""
+        sizes = self.feature_mask.sum(dim=1).tolist()
+        if longer := [b for b, n in enumerate(sizes) if n > EXACT_UP_TO]:
+            random_order_aopc(self.of(longer), pairs=RANDOM_PAIRS, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -328,8 +422,11 @@ def count_rows(
         counter = RowCounter(model, inputs, erase=erase, output=output)
         if any(EVERY[name].needs_bounds for name in chosen):
             counter.count_bounds(beam=beam)
+        if any(EVERY[name].needs_chance for name in chosen):
+            counter.count_chance(seed=seed)
         nothing = counter.full
-        asked = Asked(counter, None, (nothing, nothing), draws, seed, groups)
+        chance = Chance(nothing, nothing, nothing, nothing)
+        asked = Asked(counter, None, (nothing, nothing), draws, seed, groups, chance=chance)
         for scores in methods.values():
             for name in chosen:
                 if EVERY[name].asks_model:

@@ -21,7 +21,7 @@ from faithlib.attribution import Row
 from faithlib.backends.door import label_names
 from faithlib.catalogue import DIRECTIONS, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
-from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, check_scores, families_of
+from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, chance_of, check_scores, families_of
 from faithlib.evaluation.opening import LEFT_OUT, RAISE, Opened, explained, named_methods, opened, those_that_work
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
@@ -155,7 +155,9 @@ def evaluate(
         marked = None if gold is None else gold[places, :width].to(perturber.device)
         needs_bounds = any(EVERY[name].needs_bounds for name in families)
         bounds = bounds_of(perturber, beam=beam) if needs_bounds else None
-        asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size)
+        needs_chance = any(EVERY[name].needs_chance for name in families)
+        chance = chance_of(perturber, bounds, seed=seed) if needs_chance and bounds is not None else None
+        asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size, chance)
         questions = _questions(scores, asked)
         values = asked_together(lambda: _values(families, questions, left_out), perturber)
         if not values:

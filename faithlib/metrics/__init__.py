@@ -4,6 +4,10 @@ Names carry the convention, because papers use one word for opposite things; eve
 better.
 """
 
+from faithlib.metrics.chance import chance_adjusted as chance_adjusted
+from faithlib.metrics.chance import chance_adjusted_srg as chance_adjusted_srg
+from faithlib.metrics.chance import nsrg as nsrg
+from faithlib.metrics.chance import srg as srg
 from faithlib.metrics.complexity import complexity as complexity
 from faithlib.metrics.complexity import sparseness as sparseness
 from faithlib.metrics.crosslingual import aligned_scores as aligned_scores

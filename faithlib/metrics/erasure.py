@@ -117,33 +117,78 @@ def erasure_rationales(
     return up & (position_in_rank(scores, feature_mask)[:, None, :] < sizes[:, :, None])
 
 
-def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, empty_bin: bool = False) -> Tensor:
-    """AOPC comprehensiveness, [B]: mean over bins of m(x)_j - m(x without r)_j (DeYoung et al. 2020; Zaman & Belinkov
-    2022, Eq. 5).
+def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, divisor: str = "bins") -> Tensor:
+    """AOPC comprehensiveness of ERASER: how far the output falls without the top features, averaged over bins.
 
-    p_full [B]: probability of the predicted class; p_removed [B, S]: of the same class without the top words of each
-    bin. In [-1, 1], higher is better. Not the "comprehensiveness" of Wu et al., who remove what is least relevant.
+    sum_j [m(x)_y - m(x without r_j)_y] / divisor (DeYoung et al. 2020; Zaman & Belinkov 2022, Eq. 5). Not the
+    "comprehensiveness" of Wu et al., who remove what is least relevant.
 
-    `empty_bin` also counts a bin of no words, whose drop is 0, so that the sum is divided by S + 1: the sum that ERASER
-    writes down, and what the released code does. With five bins this is 5/6 of the mean over bins that the paper's text
-    asks for; published scores that come from that code are as much smaller.
+    Parameters
+    ----------
+    p_full
+        Probability of the predicted class, [B].
+    p_removed
+        Probability of the same class without the top features of each bin, [B, S].
+    divisor
+        "bins" divides by |B|, the number of bins: the mean over bins that both papers describe. "bins_plus_one" divides
+        by |B| + 1, as in the sum that ERASER writes down and in the released code: a bin of no features, whose drop is
+        0, counts too. With five bins this is 5/6 of the mean; scores from that code are as much smaller.
 
-    >>> round(comprehensiveness_eraser(torch.tensor([0.9]), torch.tensor([[0.8, 0.2]])).item(), 4)
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better.
+
+    Raises
+    ------
+    UnknownNameError
+        For another `divisor`.
+
+    Examples
+    --------
+    >>> p_full, p_removed = torch.tensor([0.9]), torch.tensor([[0.8, 0.2]])
+    >>> round(comprehensiveness_eraser(p_full, p_removed).item(), 4)
     0.4
+    >>> round(comprehensiveness_eraser(p_full, p_removed, divisor="bins_plus_one").item(), 4)
+    0.2667
     """
+    check_known("divisor", divisor, ("bins", "bins_plus_one"))
     mean = aopc(p_full, p_removed)
-    return mean * p_removed.shape[1] / (p_removed.shape[1] + 1) if empty_bin else mean
+    if divisor == "bins":
+        return mean
+    bins = p_removed.shape[1]
+    return mean * bins / (bins + 1)
 
 
-def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, empty_bin: bool = False) -> Tensor:
-    """AOPC sufficiency, [B]: mean over bins of m(x)_j - m(r)_j (DeYoung et al. 2020; Zaman & Belinkov 2022, Eq. 6).
+def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, divisor: str = "bins") -> Tensor:
+    """AOPC sufficiency of ERASER: how far the output falls with the top features alone, averaged over bins.
 
-    p_kept [B, S]: probability of the predicted class on the top words of each bin alone. In [-1, 1], *lower* is better:
-    0 where the top words do as well as the text. Not the normalised `sufficiency_ns`, where higher is better. Shapes as
-    in `comprehensiveness_eraser`; `empty_bin` divides by S + 1 as there, and as the released code does, although here a
-    bin of no words would be the empty text, with a drop of its own.
+    sum_j [m(x)_y - m(r_j)_y] / divisor (DeYoung et al. 2020; Zaman & Belinkov 2022, Eq. 6). Not the normalised
+    `sufficiency_ns`, where higher is better.
 
+    Parameters
+    ----------
+    p_full
+        Probability of the predicted class, [B].
+    p_kept
+        Probability of the same class on the top features of each bin alone, [B, S].
+    divisor
+        As in `comprehensiveness_eraser`. The released code divides by |B| + 1 here too, although a bin of no features
+        would be the empty text, with a drop of its own.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; *lower* is better: 0 where the top features do as well as the text.
+
+    Raises
+    ------
+    UnknownNameError
+        For another `divisor`.
+
+    Examples
+    --------
     >>> round(sufficiency_eraser(torch.tensor([0.9]), torch.tensor([[0.2, 0.8]])).item(), 4)
     0.4
     """
-    return comprehensiveness_eraser(p_full, p_kept, empty_bin=empty_bin)
+    return comprehensiveness_eraser(p_full, p_kept, divisor=divisor)

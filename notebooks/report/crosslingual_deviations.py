@@ -336,7 +336,7 @@ Markdown(
 # - *Code:* the sum over five bins is divided by six, as if a bin of no words counted with a drop of zero. A printed
 #   score is 5/6 of the mean that the text describes. No order of methods changes. For sufficiency the sixth bin would be
 #   the empty text, whose drop is not zero.
-# - *Here:* the mean over five. `empty_bin=True` divides by six.
+# - *Here:* the mean over five. `divisor="bins_plus_one"` divides by six.
 
 # %%
 table3 = published.table("crosslingual_table3").groupby("metric").value.mean()

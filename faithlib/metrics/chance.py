@@ -1,0 +1,146 @@
+"""AOPC measured from chance: symmetric relevance gain, and AOPC on a scale where a random order gets 0.
+
+AOPC alone has no zero that means anything, and NAOPC's zero is the worst order of removal. A random order gets an AOPC
+that depends on the model and the input, so neither can say whether an attribution is better than none. The scores here
+can: each is 0 for a random order in expectation, whatever the model.
+
+These are formulas over values of AOPC. `faithlib.bounds` has what they are compared with: the best and worst order,
+and the mean over all orders (`Bounds.random`, `random_order_aopc`). Shape letter: B inputs.
+"""
+
+import torch
+from torch import Tensor
+
+# Differences of AOPC below this come from rounding: AOPC is at most a few units, in double precision.
+_ROUNDING = 1e-12
+
+
+def srg(aopc_morf: Tensor, aopc_lerf: Tensor) -> Tensor:
+    r"""Symmetric relevance gain: by how much AOPC differs between most and least relevant first.
+
+    SRG = AOPC_MoRF - AOPC_LeRF, which is the mean distance of the two perturbation curves, and so the area between
+    them. It needs no answer of the model beyond those of AOPC.
+
+    Parameters
+    ----------
+    aopc_morf, aopc_lerf
+        AOPC with the most and with the least relevant feature first, [B] or any shapes that broadcast; in the units of
+        the output that was followed.
+
+    Returns
+    -------
+    Tensor
+        SRG, in the shape of both; higher is better. For probabilities in (-1, 1). The mean over all orders of removal
+        is exactly 0 for every model, and the reverse order has the negative value.
+
+    References
+    ----------
+    Blücher, Vielhaben & Strodthoff (2024), "Decoupling Pixel Flipping and Occlusion Strategy for Consistent XAI
+    Benchmarks", arXiv 2401.06654.
+
+    Examples
+    --------
+    >>> srg(torch.tensor([0.55]), torch.tensor([0.30])).round(decimals=2)
+    tensor([0.2500])
+    """
+    return aopc_morf - aopc_lerf
+
+
+def nsrg(aopc_morf: Tensor, aopc_lerf: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    r"""SRG in units of the range that orders of removal have: NAOPC_MoRF - NAOPC_LeRF.
+
+    NSRG = (AOPC_MoRF - AOPC_LeRF) / (upper - lower), with the bounds of AOPC over all orders. Models with narrow and
+    with wide ranges can be compared, as by NAOPC (Edin et al. 2025), and a random order keeps its 0.
+
+    Parameters
+    ----------
+    aopc_morf, aopc_lerf
+        AOPC with the most and with the least relevant feature first, [B].
+    lower, upper
+        Bounds of AOPC over all orders, [B], from `exact_bounds` or `beam_bounds`.
+
+    Returns
+    -------
+    Tensor
+        float64 in [-1, 1]; higher is better, 0 for a random order in expectation. 1 only where the order is the best
+        one and its reverse the worst one, which not every model allows. NaN where both bounds are equal. Values beyond
+        the range are clipped, because the bounds of a beam can be beaten.
+
+    Examples
+    --------
+    >>> nsrg(torch.tensor([0.55]), torch.tensor([0.30]), torch.tensor([0.2]), torch.tensor([0.7])).round(decimals=2)
+    tensor([0.5000], dtype=torch.float64)
+    """
+    spread = upper.double() - lower.double()
+    value = (aopc_morf.double() - aopc_lerf.double()) / spread
+    return torch.where(spread > _ROUNDING, value.clamp(-1, 1), torch.nan)
+
+
+def chance_adjusted(aopc: Tensor, random: Tensor, best: Tensor) -> Tensor:
+    r"""AOPC (and with it NAOPC) adjusted for chance: 0 for a random order in every model, 1 for the best order.
+
+    (AOPC - E) / (best - E), with E the mean of AOPC over all orders of removal. As NAOPC is linear in AOPC, it is also
+    (NAOPC - E[NAOPC]) / (best NAOPC - E[NAOPC]).
+
+    Parameters
+    ----------
+    aopc
+        AOPC of one order of removal, [B] or any shape that broadcasts with the others.
+    random
+        E, the mean over all orders, [B]: `Bounds.random`, or `random_order_aopc` where there are too many sets.
+    best
+        What the best order reaches, [B]: the upper bound for AOPC with the most relevant feature first, the lower bound
+        with the least relevant first.
+
+    Returns
+    -------
+    Tensor
+        float64, at most 1, not bounded below; higher is better for both orders. Negative for an order that is worse
+        than chance. NaN where the best order is no better than chance, as with one feature. Values above 1 are clipped,
+        because the bound of a beam can be beaten.
+
+    Notes
+    -----
+    The same form as Cohen's kappa and the adjusted Rand index: (value - expected) / (maximum - expected).
+
+    Examples
+    --------
+    >>> aopc = torch.tensor([0.55, 0.40, 0.25])
+    >>> chance_adjusted(aopc, random=torch.tensor(0.40), best=torch.tensor(0.70)).round(decimals=2)
+    tensor([ 0.5000,  0.0000, -0.5000], dtype=torch.float64)
+    """
+    above_chance = aopc.double() - random.double()
+    possible = best.double() - random.double()
+    value = (above_chance / possible).clamp(max=1)
+    return torch.where(possible.abs() > _ROUNDING, value, torch.nan)
+
+
+def chance_adjusted_srg(aopc_morf: Tensor, aopc_lerf: Tensor, random: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    r"""SRG with each of its halves adjusted for chance: the mean of `chance_adjusted` of both orders.
+
+    1/2 [(AOPC_MoRF - E) / (upper - E) + (AOPC_LeRF - E) / (lower - E)]. Where E lies halfway between the bounds this is
+    `nsrg`; elsewhere each half counts in units of what was possible on its side of chance.
+
+    Parameters
+    ----------
+    aopc_morf, aopc_lerf
+        AOPC with the most and with the least relevant feature first, [B].
+    random
+        The mean of AOPC over all orders, [B].
+    lower, upper
+        Bounds of AOPC over all orders, [B].
+
+    Returns
+    -------
+    Tensor
+        float64, at most 1; higher is better, 0 for a random order in expectation. NaN where either half has no value.
+
+    Examples
+    --------
+    >>> given = {"random": torch.tensor([0.4]), "lower": torch.tensor([0.2]), "upper": torch.tensor([0.8])}
+    >>> chance_adjusted_srg(torch.tensor([0.6]), torch.tensor([0.3]), **given).round(decimals=2)
+    tensor([0.5000], dtype=torch.float64)
+    """
+    most_relevant_first = chance_adjusted(aopc_morf, random, best=upper)
+    least_relevant_first = chance_adjusted(aopc_lerf, random, best=lower)
+    return (most_relevant_first + least_relevant_first) / 2
