@@ -139,12 +139,12 @@ def _nsrg(asked: Asked, scores: Tensor) -> Values:
 
 def _adjusted(asked: Asked, scores: Tensor) -> Values:
     assert asked.chance is not None
-    found, chance = aopc_scores(asked.perturber, scores), asked.chance
+    areas, chance = aopc_scores(asked.perturber, scores), asked.chance
     ends = {"random": chance.random, "lower": chance.lower, "upper": chance.upper}
     return {
-        "adjusted_naopc_morf": formulas.chance_adjusted(found["aopc_morf"], chance.random, best=chance.upper),
-        "adjusted_naopc_lerf": formulas.chance_adjusted(found["aopc_lerf"], chance.random, best=chance.lower),
-        "adjusted_srg": formulas.chance_adjusted_srg(**found, **ends),
+        "adjusted_naopc_morf": formulas.chance_adjusted(areas["aopc_morf"], chance.random, best=chance.upper),
+        "adjusted_naopc_lerf": formulas.chance_adjusted(areas["aopc_lerf"], chance.random, best=chance.lower),
+        "adjusted_srg": formulas.chance_adjusted_srg(**areas, **ends),
     }
 
 
