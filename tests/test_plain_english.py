@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pandas as pd
-import sentence_lengths
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,18 +32,16 @@ BANNED = {
 }
 """By what to write instead, the pattern of what not to write."""
 
-MOST_LONG = {"pages": 0.03, "notebooks": 0.03, "docstrings": 0.03}
-"""The share of sentences over 35 words that each kind of prose may have. Lower it where room was made."""
+_CODE = re.compile(
+    r"^[ ]*(`{3,}|~{3,})(?:(?!\{)|\{(?:math|code|include|bibliography|image)).*?^[ ]*\1`*$", re.MULTILINE | re.DOTALL
+)
+"""A block of code or of a formula; the blocks of other directives hold prose."""
 
 
 def of_markdown(text: str) -> str:
     """The prose of a page: without code, addresses, labels and lines of directives."""
-    text = re.sub(
-        r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$",
-        "",
-        sentence_lengths.without_code(text),
-        flags=re.MULTILINE,
-    )
+    text = _CODE.sub("", text)
+    text = re.sub(r"^(?:`{3,}|:{3,})\{.*$|^:\w[\w-]*:.*$|^\([\w-]+\)=$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\{[\w:]+\}`(?:[^`<]*<[^`>]*>|[\w/.-]+)`|`[^`\n]*`|\]\([^)]*\)|https?://\S+|<[^>\n]*>", " ", text)
     return re.sub(r"\s+", " ", text)
 
@@ -87,26 +84,6 @@ def test_texts_in_data_are_in_plain_words() -> None:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
         texts = [text for column in printed & set(rows) for text in rows[column]]
         assert not hits_in(of_markdown(" | ".join(texts))), path.name
-
-
-def test_long_sentences_are_rare() -> None:
-    for kind, by_page in sentence_lengths.pages().items():
-        whole = sentence_lengths.of_kind(by_page)
-        worst = sorted(by_page, key=lambda name: -len(by_page[name].long))[:5]
-        assert whole.sentences > 1_000
-        assert whole.share <= MOST_LONG[kind], f"{kind}: {whole.share:.1%}; most are in {', '.join(worst)}"
-
-
-def test_sentences_are_counted() -> None:
-    page = "# A title\n\nOne two three. Four five\nsix: `a b c` seven!\n\n| a | table |\n\n- An item of five words\n"
-    code = "```python\n" + "word " * 50 + "\n```\n"
-    assert list(sentence_lengths.sentences(page + code)) == [
-        "One two three.",
-        "Four five six: x seven!",
-        "An item of five words",
-    ]
-    long = " ".join(["word"] * (sentence_lengths.LONG + 1)) + "."
-    assert [len(sentence_lengths.words(one)) for one in sentence_lengths.sentences(f"Short it is. W{long}")] == [3, 36]
 
 
 def test_what_is_not_prose_is_not_read_and_what_is_banned_is_found() -> None:

@@ -45,7 +45,7 @@ KEYS = ["method", "aggregation", "output"]
 MODIFIED_ROWS: tuple[Row, ...] = ((MODIFIED, "mean"), (MODIFIED, "l2"))
 """Guided backprop with the gradient of GELU changed, as its own paper does to ReLU: beside the row that is printed."""
 WITH_MODIFIED: tuple[Row, ...] = tuple((MODIFIED if method == PLAIN else method, how) for method, how in THIRTEEN)
-"""The thirteen with that method in the place of the printed row."""
+"""The thirteen with that method instead of the printed row."""
 WITHOUT_EITHER: tuple[Row, ...] = tuple(row for row in THIRTEEN if row[0] != PLAIN)
 """Eleven: without the row that repeats saliency."""
 FLOORS: tuple[Row, ...] = (("uniform", "none"), ("random", "none"))
