@@ -2,7 +2,7 @@
 
 The library behind the book. `Perturber` answers what a model says about inputs with parts erased. `masks` turns
 attribution scores into erasures, `metrics` are pure functions over the answers, and `attribute` explains a prediction.
-`evaluate` does all of it for a table of methods and metrics. Import from the modules:
+`evaluate` does all of it for a table of methods and metrics. Import from the modules::
 
     from faithlib.attribution import attribute
     from faithlib.inputs import TextInputs

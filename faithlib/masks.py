@@ -85,6 +85,7 @@ def salience_groups(
 
     The paper's "equally sized" groups hold ranks (i-1) n/K to i n/K of an input's n features. `remainder` says what
     that means where K does not divide n:
+
     - "spread": the bounds i n/K are rounded, halves up; sizes differ by at most one.
     - "last": floor(n/K) features a group, the last group takes the rest as well.
     - "drop": floor(n/K) features a group; the rest, lowest in rank, belongs to no group (-1). All sizes are equal.

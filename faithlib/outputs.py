@@ -2,13 +2,19 @@
 
 A classifier's head is read in one of three ways, named after the output that follows it:
 
-| output | head | the number F of target t | predicted |
-| --- | --- | --- | --- |
-| "probability" | softmax over C >= 2 classes | softmax(z)_t | the largest logit |
-| "sigmoid" | C >= 2 labels, each with a probability of its own | sigmoid(z_t) | the most probable label |
-| "sigmoid" | one logit: the classes 1 (yes) and 0 (no) | sigmoid(z) of 1, sigmoid(-z) of 0 | 1 where sigmoid(z) >= .5 |
-| "value" | predicted numbers (regression) | z_t | nothing; a single value is the target |
-| "logit" | any of these | z_t; of one logit z of class 1, -z of class 0 | as above |
+=============  =================================  ==================================  ==================================
+output         head                               the number F of target t            predicted
+=============  =================================  ==================================  ==================================
+"probability"  softmax over C >= 2 classes        softmax(z)_t                        the largest logit
+"sigmoid"      C >= 2 labels, each with a         sigmoid(z_t)                        the most probable label
+               probability of its own
+"sigmoid"      one logit: the classes 1 (yes)     sigmoid(z) of 1, sigmoid(-z) of 0   1 where sigmoid(z) >= .5
+               and 0 (no)
+"value"        predicted numbers (regression)     z_t                                 nothing; a single value is the
+                                                                                      target
+"logit"        any of these                       z_t; of one logit z of class 1, -z  as above
+                                                  of class 0
+=============  =================================  ==================================  ==================================
 
 One logit z is thus what the two logits (0, z) are under a softmax. `metrics` that count how long the prediction stays
 (`auc`, `n_auc`, `autpc`) follow the predicted class, of several labels the side of .5 on which the target's probability

@@ -1,12 +1,14 @@
 """Texts as people hold them, and how a text is cut into the units that become features.
 
-| unit | what it is |
-| --- | --- |
-| wordpiece | one token of the tokenizer (of models that read tokens only) |
-| word | what is between blanks or, with a tokenizer, what its pre-tokeniser keeps together; in scripts without blanks \
-(Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) each character or, with a tokenizer, each token |
-| character | a character with the marks that belong to it; blanks are none |
-| sentence | up to a full stop, question or exclamation mark before a blank, an ideographic one, or the end of a line |
+=========  =============================================================================================================
+unit       what it is
+=========  =============================================================================================================
+wordpiece  one token of the tokenizer (of models that read tokens only)
+word       what is between blanks or, with a tokenizer, what its pre-tokeniser keeps together; in scripts without blanks
+           (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) each character or, with a tokenizer, each token
+character  a character with the marks that belong to it; blanks are none
+sentence   up to a full stop, question or exclamation mark before a blank, an ideographic one, or the end of a line
+=========  =============================================================================================================
 
 Rules without a dictionary: "Dr. No" is two sentences. For other units give spans (start, end) of your own.
 """

@@ -4,18 +4,22 @@
 `attribute_rows(rows, model, inputs)` computes many rows of a table of texts at once and says what they cost. The
 modules behind them:
 
-| module | methods for texts |
-| --- | --- |
-| `gradient` | saliency, input_x_gradient, guided_backprop, integrated_gradients, activation |
-| `deeplift` | deeplift |
-| `attention` | attention, scaled_attention, rollout |
-| `perturbation` | occlusion, lime, shapley_sampling, random, uniform |
+==============  =============================================================================
+module          methods for texts
+==============  =============================================================================
+`gradient`      saliency, input_x_gradient, guided_backprop, integrated_gradients, activation
+`deeplift`      deeplift
+`attention`     attention, scaled_attention, rollout
+`perturbation`  occlusion, lime, shapley_sampling, random, uniform
+==============  =============================================================================
 
-| module | methods for images |
-| --- | --- |
-| `vit` | integrated_gradients, grad_cam, raw_attention, rollout, transformer_mm, attcat |
-| `vit`, `relevance` | lrp, partial_lrp, transformer_attribution, conservative_lrp |
-| `perturbation` | occlusion, lime, shapley_sampling, random, uniform |
+==================  ==============================================================================
+module              methods for images
+==================  ==============================================================================
+`vit`               integrated_gradients, grad_cam, raw_attention, rollout, transformer_mm, attcat
+`vit`, `relevance`  lrp, partial_lrp, transformer_attribution, conservative_lrp
+`perturbation`      occlusion, lime, shapley_sampling, random, uniform
+==================  ==============================================================================
 
 `target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
 its accounts.

@@ -8,12 +8,17 @@ captum has such rules for *modules* of a few activation classes. A transformer's
 of two activations are none of them (often not even modules), so captum takes the plain gradient there. Here the rules
 are put on the operations themselves while the model runs, whatever module called them:
 
-| operation | multiplier | why |
-| --- | --- | --- |
-| elementwise f (GELU, tanh, ReLU, ...) | dy / dx | the Rescale rule, Eq. 7 |
-| product a * b, also of matrices | mean of the b for a, mean of the a for b | the exact split that treats both alike |
-| softmax, log softmax, LayerNorm | the two rules above, over their definition | see `_shares`, `_layer_norm` |
-| everything else | its gradient | exact where linear: Linear, residual sums, reshaping, dropout in eval mode |
+=====================================  =======================================  ========================================
+operation                              multiplier                               why
+=====================================  =======================================  ========================================
+elementwise f (GELU, tanh, ReLU, ...)  dy / dx                                  the Rescale rule, Eq. 7
+product a * b, also of matrices        mean of the b for a, mean of the a for   the exact split that treats both alike
+                                       b
+softmax, log softmax, LayerNorm        the two rules above, over their          see `_shares`, `_layer_norm`
+                                       definition
+everything else                        its gradient                             exact where linear: Linear, residual
+                                                                                sums, reshaping, dropout in eval mode
+=====================================  =======================================  ========================================
 
 Shape letters: R rows of one chunk, L tokens, D embedding size. Tensors inside hold both runs: inputs first, references
 after them.

@@ -26,7 +26,7 @@ _RECTIFIERS = ("relu", "gelu", "silu", "leaky_relu", "elu", "mish")
 
 
 def saliency(chunk: Chunk) -> Tensor:
-    """|dF/de| (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
+    """`|dF/de|` (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
 
     Cost: one forward and one backward row per input.
 
@@ -40,8 +40,9 @@ def saliency(chunk: Chunk) -> Tensor:
 def input_x_gradient(chunk: Chunk) -> Tensor:
     """e * dF/de (Kindermans et al. 2016; Shrikumar et al. 2017), element by element, signed.
 
-    The default aggregation, "abs_sum", is the |sum_d e_d dF/de_d| of Zhao & Aletras 2023 (never negative); "sum" keeps
-    the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row per input.
+    The default aggregation, "abs_sum", is the `|sum_d e_d dF/de_d|` of Zhao & Aletras 2023 (never negative); "sum"
+    keeps the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row per
+    input.
 
     >>> from types import SimpleNamespace
     >>> given = {"embeddings": lambda: torch.tensor([[[3.0, 5.0]]]), "gradient": lambda: torch.tensor([[[-2.0, 1.0]]])}

@@ -55,24 +55,26 @@ def attribute(
     **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
     `faithlib.backends.acts_on` says what it is.
 
-    | method | default aggregation | own options |
-    | --- | --- | --- |
-    | attention | - | layer |
-    | scaled_attention | - | layer, variant "paper" / "released" |
-    | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
-    | input_x_gradient | abs_sum | - |
-    | integrated_gradients | sum | baseline, keep_protected, n_steps |
-    | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
-    | saliency | l2 | - |
-    | guided_backprop | l2 | variant "paper" / "released" |
-    | activation | l2 | - |
-    | lime | - | n_samples, surrogate, alpha, seed, erase, unit, perturber |
-    | occlusion | - | erase, unit, perturber |
-    | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
-    | random | - | seed, distribution |
-    | uniform | - | - |
+    ====================  ===================  =========================================================
+    method                default aggregation  own options
+    ====================  ===================  =========================================================
+    attention             -                    layer
+    scaled_attention      -                    layer, variant "paper" / "released"
+    rollout               -                    sink "keep" / "drop" (of decoders: their first token)
+    input_x_gradient      abs_sum              -
+    integrated_gradients  sum                  baseline, keep_protected, n_steps
+    deeplift              sum                  baseline, keep_protected, rules "rescale" / "captum"
+    saliency              l2                   -
+    guided_backprop       l2                   variant "paper" / "released"
+    activation            l2                   -
+    lime                  -                    n_samples, surrogate, alpha, seed, erase, unit, perturber
+    occlusion             -                    erase, unit, perturber
+    shapley_sampling      -                    n_samples, seed, erase, unit, perturber
+    random                -                    seed, distribution
+    uniform               -                    -
+    ====================  ===================  =========================================================
 
-    `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (|sum|).
+    `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (`|sum|`).
     `pool` from positions to features, after it: "sum" or "mean" over a feature's positions. Methods that erase score
     features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
     scores are pooled.
@@ -80,23 +82,25 @@ def attribute(
     **Images.** integrated_gradients and what erases explain any classifier of pixels, lrp those whose operations have
     rules, the others a timm VisionTransformer.
 
-    | method | map | output | own options |
-    | --- | --- | --- | --- |
-    | integrated_gradients | pixels | probability | baseline, n_steps |
-    | grad_cam | patches | logit | - |
-    | lrp | pixels | logit, no other | - |
-    | partial_lrp | patches | logit, no other | variant "paper" / "released" |
-    | transformer_attribution | patches | logit, no other | start_layer |
-    | conservative_lrp | patches | logit, no other | - |
-    | raw_attention | patches | no effect | layer |
-    | rollout | patches | no effect | start_layer |
-    | transformer_mm | patches | logit | layers "all" / "last" |
-    | attcat | patches | logit | queries "all" / "class" |
-    | lime | features | probability | n_samples, surrogate, alpha, seed, erase, perturber |
-    | occlusion | features | probability | erase, perturber |
-    | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
-    | random | features | no effect | seed, distribution |
-    | uniform | features | no effect | - |
+    =======================  ========  ===============  ===================================================
+    method                   map       output           own options
+    =======================  ========  ===============  ===================================================
+    integrated_gradients     pixels    probability      baseline, n_steps
+    grad_cam                 patches   logit            -
+    lrp                      pixels    logit, no other  -
+    partial_lrp              patches   logit, no other  variant "paper" / "released"
+    transformer_attribution  patches   logit, no other  start_layer
+    conservative_lrp         patches   logit, no other  -
+    raw_attention            patches   no effect        layer
+    rollout                  patches   no effect        start_layer
+    transformer_mm           patches   logit            layers "all" / "last"
+    attcat                   patches   logit            queries "all" / "class"
+    lime                     features  probability      n_samples, surrogate, alpha, seed, erase, perturber
+    occlusion                features  probability      erase, perturber
+    shapley_sampling         features  probability      n_samples, seed, erase, perturber
+    random                   features  no effect        seed, distribution
+    uniform                  features  no effect        -
+    =======================  ========  ===============  ===================================================
 
     From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
     Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".

@@ -18,7 +18,7 @@ from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameE
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import OUTPUTS, check_stated
 
-# What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
+#: What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
 LOGIT_ONLY = ("logit", "value")  # a value is where it starts: no softmax is over it
 
@@ -69,7 +69,7 @@ METHODS: dict[str, Method] = {
     "uniform": Method(perturbation.uniform, "floor", blind=True),
 }
 
-# What explains a function that nobody can look into.
+#: What explains a function that nobody can look into.
 WORD_METHODS = {name: METHODS[name] for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")}
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),

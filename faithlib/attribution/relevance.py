@@ -4,13 +4,17 @@ Layer-wise relevance propagation starts from one logit and hands relevance R fro
 backwards through the network. A forward run inside `lrp_rules()` builds an autograd graph whose *backward carries
 relevance instead of gradients*, by the rules of Chefer, Gur & Wolf, CVPR 2021 (Section 3.1):
 
-| operation | rule |
-| --- | --- |
-| linear, convolution; mean or sum over an axis | Eq. 5, in proportion to positive contributions: `_positive` |
-| sum or matrix product of two tensors | Eq. 7 with the normalisation of Eq. 8-10: `_pair` |
-| GELU and its like, softmax, LayerNorm; a factor or addend that is constant | passes as it is |
-| reshaping, indexing, concatenation, dropout in evaluation mode | goes where the values came from |
-| anything else (product of two activations, maximum, fused attention, ...) | ModelError |
+==========================================================================  ============================================
+operation                                                                   rule
+==========================================================================  ============================================
+linear, convolution; mean or sum over an axis                               Eq. 5, in proportion to positive
+                                                                            contributions: `_positive`
+sum or matrix product of two tensors                                        Eq. 7 with the normalisation of Eq. 8-10:
+                                                                            `_pair`
+GELU and its like, softmax, LayerNorm; a factor or addend that is constant  passes as it is
+reshaping, indexing, concatenation, dropout in evaluation mode              goes where the values came from
+anything else (product of two activations, maximum, fused attention, ...)   ModelError
+==========================================================================  ============================================
 
 `conservative_rules()` is the propagation of Ali et al., ICML 2022: plain gradients with two factors held fixed.
 
@@ -136,7 +140,7 @@ def _row_sums(x: Tensor) -> Tensor:
 
 
 class Ruled(torch.autograd.Function):
-    """compute(*sources), with rule(R, *sources) instead of its gradient; without a rule R passes.
+    """`compute(*sources)`, with `rule(R, *sources)` instead of its gradient; without a rule R passes.
 
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> torch.autograd.grad(Ruled.apply(torch.square, lambda relevance, x: (2 * relevance,), x), x)

@@ -22,9 +22,9 @@ from faithlib.inputs import TextInputs
 from faithlib.outputs import read, settled_classes
 from faithlib.scheduler import cut
 
-# What stands around a forward pass to change how it is differentiated.
+#: What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]
-# What is explained: an output, and target classes [B] (None: the predicted).
+#: What is explained: an output, and target classes [B] (None: the predicted).
 Number = tuple[str, Tensor | None]
 
 

@@ -1,10 +1,12 @@
 """Attributions of vision transformers: the ten methods that Wu et al. 2024 compare (section 4.2).
 
-| how | methods |
-| --- | --- |
-| gradients | integrated_gradients, grad_cam |
-| attention | raw_attention, rollout, transformer_mm, attcat |
-| relevance | lrp, partial_lrp, transformer_attribution, conservative_lrp |
+=========  ===========================================================
+how        methods
+=========  ===========================================================
+gradients  integrated_gradients, grad_cam
+attention  raw_attention, rollout, transformer_mm, attcat
+relevance  lrp, partial_lrp, transformer_attribution, conservative_lrp
+=========  ===========================================================
 
 Each function answers a map of patches [R, P] or of pixels [R, H, W], neither clamped nor normalised beyond what is said
 here; the registry makes features of it. A_b is the attention map of block b (of 1 ... B blocks) after the softmax, F

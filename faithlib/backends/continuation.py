@@ -23,7 +23,7 @@ _OF_NEXT = ("distribution", "similarity")  # what reads the next token's distrib
 
 
 class Continuation(Prompt):
-    """`model`, a causal language model of the Hugging Face kind, asked for a text that follows a prompt.
+    """`model`, a causal language model of the Hugging Face kind, asked for a text that follows a prompt::
 
         model = Continuation(model, tokenizer, "The capital of {country} is", " Paris")
         evaluate(model, ["France"], metrics=["aopc_morf", "naopc_morf", "saco"])
@@ -35,14 +35,19 @@ class Continuation(Prompt):
     - `against`: another text, for a contrast.
     - `reading`: the number that is explained. y: the continuation, y_1 .. y_T its tokens, x the prompt.
 
-    | `reading` | number | is |
-    | --- | --- | --- |
-    | "log_probability" (default) | sum_t log p(y_t given x, y_<t) | a value |
-    | "mean_log_probability" | the same / T | a value |
-    | "probability" | exp of the sum | a value in [0, 1] |
-    | "contrast" (default with `against`) | log p(y given x) - log p(y' given x), y' = `against` | a value |
-    | "distribution" | logits of the next token, V of them | classes: the words of the vocabulary |
-    | "similarity" | 1 - Hellinger distance of the next token's distributions, of the prompt and its copy | a value |
+    ===================================  =========================================  ====================================
+    `reading`                            number                                     is
+    ===================================  =========================================  ====================================
+    "log_probability" (default)          sum_t log p(y_t given x, y_<t)             a value
+    "mean_log_probability"               the same / T                               a value
+    "probability"                        exp of the sum                             a value in [0, 1]
+    "contrast" (default with `against`)  log p(y given x) - log p(y' given x), y'   a value
+                                         = `against`
+    "distribution"                       logits of the next token, V of them        classes: the words of the vocabulary
+    "similarity"                         1 - Hellinger distance of the next         a value
+                                         token's distributions, of the prompt and
+                                         its copy
+    ===================================  =========================================  ====================================
 
     `token`: of the first three only this one token of the continuation, y_t (0: the first; -1: the last).
 

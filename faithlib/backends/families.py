@@ -3,21 +3,24 @@
 What "zero", soft erasure, gradients and baselines act on is the output of one part of the model, the last that belongs
 to one token alone. `acts_on(model)` says which that is:
 
-| family (`config.model_type`) | acts on |
-| --- | --- |
-| bert, roberta, xlm-roberta, distilbert, mpnet, big_bird | embedding output: words, positions, types, after LayerNorm |
-| electra, albert | the same, before its projection to the hidden size |
-| longformer | the same; what the model pads to its window is masked |
-| deberta-v2 (also v3) | embedding output after LayerNorm, before relative positions |
-| modernbert, modernbert-decoder | token embeddings after LayerNorm, before rotary positions |
-| xlnet | token embeddings, before relative positions and segments |
-| gpt2, gpt_neo, gpt_bigcode | token embeddings with positions added |
-| llama, mistral, qwen2, qwen3, gemma, gptj, gpt_neox | token embeddings, before rotary positions |
-| opt | token embeddings, before positions are added |
-| bloom | token embeddings after LayerNorm, before ALiBi |
-| falcon | token embeddings, before rotary positions or ALiBi |
-| mamba, mamba2, falcon_mamba, rwkv | token embeddings; there are no positions and no attention |
-| t5 | token embeddings of encoder and decoder alike, before relative positions |
+=======================================================  ===============================================================
+family (`config.model_type`)                             acts on
+=======================================================  ===============================================================
+bert, roberta, xlm-roberta, distilbert, mpnet, big_bird  embedding output: words, positions, types, after LayerNorm
+electra, albert                                          the same, before its projection to the hidden size
+longformer                                               the same; what the model pads to its window is masked
+deberta-v2 (also v3)                                     embedding output after LayerNorm, before relative positions
+modernbert, modernbert-decoder                           token embeddings after LayerNorm, before rotary positions
+xlnet                                                    token embeddings, before relative positions and segments
+gpt2, gpt_neo, gpt_bigcode                               token embeddings with positions added
+llama, mistral, qwen2, qwen3, gemma, gptj, gpt_neox      token embeddings, before rotary positions
+opt                                                      token embeddings, before positions are added
+bloom                                                    token embeddings after LayerNorm, before ALiBi
+falcon                                                   token embeddings, before rotary positions or ALiBi
+mamba, mamba2, falcon_mamba, rwkv                        token embeddings; there are no positions and no attention
+t5                                                       token embeddings of encoder and decoder alike, before relative
+                                                         positions
+=======================================================  ===============================================================
 
 Other models go the way of BERT where their base has an `embeddings` module, that of Llama where it has `embed_tokens`.
 Padding never shows: BERT's kind masks it, heads that read the last token find it before the padding, XLNet gets it on

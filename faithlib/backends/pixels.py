@@ -212,7 +212,7 @@ def _no_class_token(model: Any, how: str) -> str:
     )
 
 
-# What can be said about a model whose prediction is not read from a class token.
+#: What can be said about a model whose prediction is not read from a class token.
 WITHOUT_CLASS_TOKEN = (
     "integrated_gradients", "lrp", "conservative_lrp", "attcat", "lime", "occlusion", "shapley_sampling", "random",
     "uniform",

@@ -3,13 +3,15 @@
 Attention that looks back only gives a token the same keys and values whatever comes after it. So a row needs a forward
 only for what follows its first changed token, which its mask determines:
 
-| rows | share |
-| --- | --- |
-| zero, pad, mask | all before the first erased token; every token keeps its place |
-| delete | the same; what follows moves to the left and is computed at its new places |
-| soft, Gaussian noise | all before the first feature that is disturbed |
-| weights of attention | nothing: no decoder takes any |
-| gradients, attention maps, relevance | nothing: these need the whole pass |
+====================================  ==========================================================================
+rows                                  share
+====================================  ==========================================================================
+zero, pad, mask                       all before the first erased token; every token keeps its place
+delete                                the same; what follows moves to the left and is computed at its new places
+soft, Gaussian noise                  all before the first feature that is disturbed
+weights of attention                  nothing: no decoder takes any
+gradients, attention maps, relevance  nothing: these need the whole pass
+====================================  ==========================================================================
 
 What all inputs of a batch begin with, a template and its shots, is computed once for all of them. What the rows of one
 input share beyond it is computed once in each forward that has enough of them. Encoders look ahead and share nothing;

@@ -199,7 +199,7 @@ class Prompt(nn.Module):
 
 
 class PromptClassifier(Prompt):
-    """`model`, a causal language model of the Hugging Face kind, asked by prompt.
+    """`model`, a causal language model of the Hugging Face kind, asked by prompt::
 
         prompt = PromptClassifier(model, tokenizer, "Review: {text}\\nSentiment:", [" negative", " positive"])
         evaluate(prompt, ["A warm, funny film."])

@@ -9,12 +9,14 @@ answers and N 2^N additions instead of N! orders.
 Bounds belong to one model, one input, one way of erasing and one kind of output. They serve comprehensiveness (most
 relevant first) and the same sum in ascending order, the paper's sufficiency (ERASER's: these sets at a few lengths).
 
-| module | what |
-| --- | --- |
-| `lattice` | the sets that have been visited, and the best paths through them: the two ends of the range |
-| `exact` | up to some sixteen features: every set is answered; NAOPC between the ends |
-| `beam` | beyond: a search of a given width, or of one that doubles until the ends stay |
-| `chance` | what a random order gets, between the two ends |
+=========  ===========================================================================================
+module     what
+=========  ===========================================================================================
+`lattice`  the sets that have been visited, and the best paths through them: the two ends of the range
+`exact`    up to some sixteen features: every set is answered; NAOPC between the ends
+`beam`     beyond: a search of a given width, or of one that doubles until the ends stay
+`chance`   what a random order gets, between the two ends
+=========  ===========================================================================================
 """
 
 from faithlib.bounds.beam import adaptive_bounds, beam_bounds, most_rows

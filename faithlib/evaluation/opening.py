@@ -293,7 +293,7 @@ def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole
     return made
 
 
-# What leaves a method out and the others as they are.
+#: What leaves a method out and the others as they are.
 LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFiniteError)
 
 

@@ -1,4 +1,4 @@
-"""One call, one table: every metric of every attribution of a model's predictions, for texts and images alike.
+"""One call, one table: every metric of every attribution of a model's predictions, for texts and images alike::
 
     table = evaluate(model, ["A warm, funny film."], tokenizer=tokenizer, methods=["saliency", "lime"])
 
@@ -69,9 +69,9 @@ def evaluate(
     - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
       name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,
       `n_auc`, `autpc`) is always about the predicted.
-    - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
-      your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature. Default:
-      DEFAULT_METHODS.
+    - `methods`: names of `attribution.methods`, `Row` objects for more than a method's defaults, or a mapping from
+      names of your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature.
+      Default: DEFAULT_METHODS.
     - `metrics`: names of `catalogue.DIRECTIONS`. Default: all of `catalogue.METRICS` that can be computed, except
       `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8
       features).

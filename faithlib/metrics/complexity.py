@@ -11,7 +11,7 @@ from faithlib.masks import checked_mask
 
 
 def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """Shannon entropy of f = |s| / sum |s| in nats, [B]: -sum_j f_j ln f_j (Bhatt et al. 2020).
+    """Shannon entropy of `f = |s| / sum |s|` in nats, [B]: -sum_j f_j ln f_j (Bhatt et al. 2020).
 
     scores [B, F]. In [0, ln n], lower is better (simpler): 0 where one feature has all, ln n where all have the same.
     NaN where all scores are 0. EvalxNLP's page divides by n as well, which the work it cites does not: the least simple
@@ -26,8 +26,8 @@ def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
 
 
 def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """Gini index of |s|, [B]: 1 - 2 sum_k f_k (n - k + 1/2) / n, f = |s| / sum |s| in ascending order, k = 1..n (Hurley
-    & Rickard 2009; Chalasani et al. 2020).
+    """Gini index of the sizes of scores s, [B]: 1 - 2 sum_k f_k (n - k + 1/2) / n with `f = |s| / sum |s|` in ascending
+    order, k = 1..n (Hurley & Rickard 2009; Chalasani et al. 2020).
 
     scores [B, F]. In [0, (n - 1) / n], higher is better (sparser): 0 where all features have the same, (n - 1) / n
     where one has all. NaN where all scores are 0.

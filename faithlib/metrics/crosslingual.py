@@ -107,6 +107,7 @@ def random_links(
     """Links drawn at random instead of those of a word aligner (Figure 7).
 
     Always kept: both texts' lengths and the number of links. `keep` says what else is:
+
     - "number": nothing. Distinct links are drawn from all pairs of words, each set of that size being equally likely.
     - "degrees": how many links every English word has, and how many words of the translation have one link, two and so
       on; only which words these are is drawn again. What correlation is left comes from the number of links alone,
@@ -156,7 +157,7 @@ def cka(x: Tensor, y: Tensor) -> Tensor:
     """Linear centred kernel alignment of two sets of representations (Kornblith et al. 2019): [..., n, d1],
     [..., n, d2] -> [...].
 
-    |Y'X|^2 / (|X'X| |Y'Y|) with Frobenius norms and columns centred; in [0, 1], 1 where one set is a rotated, scaled
+    `|Y'X|^2 / (|X'X| |Y'Y|)` with Frobenius norms and columns centred; in [0, 1], 1 where one set is a rotated, scaled
     and shifted copy of the other. Leading dimensions broadcast. NaN where all rows of a set are equal. With fewer rows
     than dimensions it is high for unrelated sets too: compare it, do not read it. Raises InputError where n differs, is
     below 3 (two rows always give 1), or values are not finite.

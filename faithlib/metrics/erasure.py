@@ -130,9 +130,9 @@ def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, divisor: str 
     p_removed
         Probability of the same class without the top features of each bin, [B, S].
     divisor
-        "bins" divides by |B|, the number of bins: the mean over bins that both papers describe. "bins_plus_one" divides
-        by |B| + 1, as in the sum that ERASER writes down and in the released code: a bin of no features, whose drop is
-        0, counts too. With five bins this is 5/6 of the mean; scores from that code are as much smaller.
+        "bins" divides by `|B|`, the number of bins: the mean over bins that both papers describe. "bins_plus_one"
+        divides by `|B| + 1`, as in the sum that ERASER writes down and in the released code: a bin of no features,
+        whose drop is 0, counts too. With five bins this is 5/6 of the mean; scores from that code are as much smaller.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, divisor: str = "bins")
     p_kept
         Probability of the same class on the top features of each bin alone, [B, S].
     divisor
-        As in `comprehensiveness_eraser`. The released code divides by |B| + 1 here too, although a bin of no features
+        As in `comprehensiveness_eraser`. The released code divides by `|B| + 1` here too, although a bin of no features
         would be the empty text, with a drop of its own.
 
     Returns

@@ -121,7 +121,7 @@ def rise(path: Tensor) -> Tensor:
 
 
 def mas(path: Tensor, left: Tensor) -> Tensor:
-    """Magnitude-aligned score as FlashTrace reports it (Pan et al. 2026), [B]: the area under n + |n - d|, clipped to
+    """Magnitude-aligned score as FlashTrace reports it (Pan et al. 2026), [B]: the area under `n + |n - d|`, clipped to
     [0, 1] and stretched to it, n the monotone response.
 
     path [B, K + 1] as for `rise`; left [B, K + 1]: d, the share of the attribution that is still there (1 .. 0). In [0,
@@ -140,7 +140,7 @@ def mas(path: Tensor, left: Tensor) -> Tensor:
 
 
 def monotone_response(path: Tensor) -> Tensor:
-    """n_k = min over j <= k of clip((f_j - f_K) / |f_0 - f_K|, 0, 1), [B, K + 1]: a path measured by its own ends and
+    """`n_k = min over j <= k of clip((f_j - f_K) / |f_0 - f_K|, 0, 1)`, [B, K + 1]: a path measured by its own ends and
     never rising. NaN where these are equal.
 
     >>> monotone_response(torch.tensor([[-1.0, -3.0, -2.0, -5.0]])).tolist()

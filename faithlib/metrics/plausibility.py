@@ -69,7 +69,7 @@ def token_f1(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *
     """F1 of the k features with the highest scores, as far as these are positive, against the marked ones, [B]
     (EvalxNLP).
 
-    2 |P & G| / (|P| + |G|). `k`: one number, or one an input [B]; the page's choice is the average number of marked
+    `2 |P & G| / (|P| + |G|)`. `k`: one number, or one an input [B]; the page's choice is the average number of marked
     features in the data set. Of equal scores the feature that comes first is taken, the rule of `masks.rank`. In
     [0, 1], higher is better; 0 where no score is positive. NaN where nothing is marked. Errors as `average_precision`,
     and for k below 1.
@@ -85,7 +85,7 @@ def token_f1(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *
 def iou_f1(
     scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *, k: int | Tensor, threshold: float = 0.5
 ) -> Tensor:
-    """1 where the k highest positive scores match what was marked, |P & G| / |P or G| >= threshold, else 0, [B]
+    """1 where the k highest positive scores match what was marked, `|P & G| / |P or G|` >= threshold, else 0, [B]
     (EvalxNLP).
 
     Its mean over inputs is the page's IOU-F1: a share of matches, not the mean overlap that the page's code returns,
@@ -131,7 +131,7 @@ def checked_gold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> t
 
 # ---------------------------------------------------------------------------------------------------- as many as marked
 def iou(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """|P & G| / |P or G| of the marked features G and as many with the highest scores P, whatever their sign, [B].
+    """`|P & G| / |P or G|` of the marked features G and as many with the highest scores P, whatever their sign, [B].
 
     Unlike `iou_f1` it needs no k, the same for all inputs, and no threshold. In [0, 1], higher is better. Ties as in
     `token_f1`; NaN where nothing is marked. Errors as `average_precision`.

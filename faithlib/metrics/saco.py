@@ -12,8 +12,8 @@ from faithlib.errors import InputError, check_known
 
 
 def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
-    """F = sum_{i<j} +-(s_i - s_j) / sum_{i<j} |s_i - s_j|, [B], with + where drop_i >= drop_j and - elsewhere (Eq. 1-3,
-    Algorithm 1).
+    """`F = sum_{i<j} +-(s_i - s_j) / sum_{i<j} |s_i - s_j|`, [B], with + where drop_i >= drop_j and - elsewhere (Eq.
+    1-3, Algorithm 1).
 
     salience [B, K]: s(G_i), what the attribution gives to each group, most salient group first; drop [B, K]: p(y|x) -
     p(y|x without G_i), each group erased alone (Eq. 2). In [-1, 1], higher is better: 1 where every pair obeys, -1
