@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import runpy
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,11 @@ import torch
 from browser import Browser
 from test_games import TOLD, linked, number, of_cell
 
+from faithbook.games import erased_pictures as images
 from faithbook.games import show as games
 from faithbook.paths import root
 from faithlib.perturb import Perturber
 
-images = SimpleNamespace(**runpy.run_path(str(root() / "data" / "pictures" / "erased.py")))
 METHODS = {name: name for name in images.METHODS}
 N = 16
 

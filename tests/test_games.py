@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
 
 from faithbook.games import answers as games
+from faithbook.games import erased_prompt
 from faithbook.games import show as shown
 from faithbook.papers.edin import AnswerTable
-from faithbook.paths import root
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib import metrics
 from faithlib.backends import Continuation, TextBackend
@@ -216,8 +215,7 @@ def test_the_prompt_has_all_answers_of_its_sentences_and_the_best_of_all_orders(
 
 def test_a_prompt_is_asked_with_its_sentences_deleted(tmp_path: Path) -> None:
     model, tokenizer = opened(saved("llama", tmp_path, causal=True), causal=True)
-    made = runpy.run_path(str(root() / "data" / "examples" / "erased_prompt.py"))["made"]
-    found = made(model, tokenizer, sentences=4)
+    found = erased_prompt.made(model, tokenizer, sentences=4)
     (item,) = found["items"]
     (asked,) = sentence_prompts("facts", 1, sentences=4)
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], asked.answer, reading="probability")

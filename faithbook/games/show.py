@@ -26,9 +26,9 @@ SCALE = 100_000
 PARTS = 65_535
 """The same where there are too many to be written as text: numbers of two bytes."""
 ERASED = "data/pictures/erased.npz"
-"""Images with all that a model answers to them in parts (`data/pictures/erased.py`)."""
+"""Images with all that a model answers to them in parts (`faithbook.games.erased_pictures`)."""
 ERASED_PROMPT = "data/examples/erased_prompt.json"
-"""A prompt with all that a language model answers to its sentences (`data/examples/erased_prompt.py`)."""
+"""A prompt with all that a language model answers to its sentences (`faithbook.games.erased_prompt`)."""
 MOST_BYTES = 600_000
 METHODS = {
     "occlusion": "occlusion",

@@ -1,6 +1,6 @@
 """Images for the game of erasing: all that a model answers to them with any of 4 x 4 cells gone.
 
-    python data/pictures/erased.py
+    python -m faithbook.games.erased_pictures
 
 writes `data/pictures/erased.npz` again (2^16 answers an image: a quarter of an hour on one core, too long for every
 build, so the file is committed). Images are shipped ones of Fashion-MNIST, the model is the shipped one that study 2

@@ -1,6 +1,6 @@
 """A prompt for the game of erasing: all that a small language model answers with any of its sentences gone.
 
-    python data/examples/erased_prompt.py
+    python -m faithbook.games.erased_prompt
 
 writes `data/examples/erased_prompt.json` again. The sentences are ours (`faithbook.sources.facts`). The file is
 committed, so that the page needs no model.
