@@ -1,8 +1,9 @@
 """A process with the slow imports behind it, of which the notebooks of a build are copies.
 
 Starting a notebook takes two processes, and each imports papermill or torch, transformers and pandas before its first
-line: seven to ten seconds, for each of some sixty notebooks. During a build one *warm* process (`warmed`) imports them
-once; what else would be `python -m MODULE ...` is asked of it and forked:
+line: nine seconds of processor time (measured with the list below), for each of some sixty notebooks. During a build
+one *warm* process (`warmed`) imports them once, which saves four minutes of a fresh laptop book on two cores (measured
+twice). What else would be `python -m MODULE ...` is asked of it and forked:
 
     python -m faithbook.engine.warm MODULE [ARGUMENT ...]     does what  python -m MODULE [ARGUMENT ...]  would do
 
