@@ -130,13 +130,18 @@ def add_runs(
 
 
 TABLES = [f"crosslingual_table{number}" for number in (1, 2, 7, 8, *LANGUAGE_TABLES)]
-ON_TABLES = [*TABLES, "crosslingual_figure2", "crosslingual_figure7", *(f"xl_c0{number}" for number in range(1, 7))]
+ON_TABLES = [
+    *TABLES,
+    *("crosslingual_figure2", "crosslingual_figure7", "xl_c16"),
+    *(f"xl_c0{number}" for number in range(1, 7)),
+]
 
 
 def test_tables_as_printed_carry_over(store: Store) -> None:
     add_runs(store, *worlds())
     found = store.report("crosslingual_tables")
-    found.decides(ON_TABLES, "reproduced")
+    # Printed gains of the loss as small as .0004 are no clear gains on so few texts.
+    found.decides(ON_TABLES, "reproduced", xl_c16="undecided")
     assert set(found.verdicts.index) == set(ON_TABLES)
     table1 = found.table("crosslingual_table1")
     both = table1.dropna(subset=["published"])
@@ -254,7 +259,10 @@ def test_texts_stay_in_the_order_of_reading() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- highlights
-ON_HIGHLIGHTS = ["crosslingual_table4", "crosslingual_figure5", "xl_c11", "xl_c12", "crosslingual_table5"]
+ON_HIGHLIGHTS = [
+    *("crosslingual_table4", "crosslingual_figure5", "crosslingual_table5"),
+    *(f"xl_c{number}" for number in range(11, 16)),
+]
 
 
 def marked_as_printed() -> Values:

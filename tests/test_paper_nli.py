@@ -219,6 +219,29 @@ def test_real_highlights_say_what_their_index_columns_say(folder):
         assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
 
 
+@needs_real_files
+def test_real_positions_and_parted_texts_say_what_the_official_rows_say(folder):
+    (folder / "esnli").rmdir()
+    for part, source in {"esnli-part": "esnli", "snli": "snli"}.items():
+        (folder / part).mkdir()
+        for path in (SHARED / source).iterdir():
+            (folder / part / path.name.replace(".gz", "")).write_bytes(
+                gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            )
+    positions = datasets.load_dataset("esnli", "test")
+    assert len(positions) == 338
+    learnt = [datasets.load_dataset("esnli", split) for split in ("train", "dev")]
+    seen = {name.partition("#")[0].removeprefix("snli-") for data in learnt for name in data.ids}
+    assert not seen & {name.partition("#")[0].removeprefix("esnli-") for name in positions.ids}
+    (folder / "esnli").mkdir()
+    (folder / "esnli" / "esnli_dev.csv").symlink_to(SHARED / "esnli" / "esnli_dev_12rows.csv")
+    official = datasets.load_dataset("esnli", "dev")
+    rows = [positions.ids.index(name) for name in official.ids]
+    assert positions.at(rows).wholes == official.wholes
+    assert positions.at(rows).labels == official.labels
+    assert [sorted(spans) for spans in positions.at(rows).rationales] == [sorted(s) for s in official.rationales]
+
+
 # --- the paper profile -----------------------------------------------------------------------------------------------
 
 CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the data

@@ -350,6 +350,61 @@ def test_the_owners_archives_are_read_where_they_lie_and_hold_the_same() -> None
     assert test == datasets.load_parallel("nli", ("bg", "en"), "test")
 
 
+def write_positions(folder: Path, rows: dict[str, tuple[str, str]]) -> None:
+    """Places of marked words by pair of e-SNLI: the first annotator's, of premise and hypothesis."""
+    (folder / "esnli-part").mkdir(exist_ok=True)
+    lines = ["pairID,s1_1,s2_1", *(f"{name},{first},{second}" for name, (first, second) in rows.items())]
+    (folder / "esnli-part" / nli_sets.ESNLI_POSITIONS).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def marked_pairs(brought: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A few pairs of SNLI about three pictures, of which one has marked words, and positions of these."""
+    monkeypatch.setattr(files, "verify", lambda source, path: None)
+    header = "unique_key\tlabel\tpremise\thypothesis\n"
+    premise = "The man 's dog sleeps , outside ."
+    dev = [("1.jpg#0r1e", 1, "A dog sleeps ."), ("1.jpg#0r1n", 0, "It is ` OLD ' ."), ("2.jpg#0r1c", 2, "It runs .")]
+    # The first picture comes again in the other split, under another caption.
+    test = [("1.jpg#4r1c", 2, "It runs .")] + [(f"{i}.jpg#0r1e", 1, f"A dog {i} .") for i in range(3, 43)]
+    for split, rows in (("dev", dev), ("test", test)):
+        lines = [f"{key}\t{label}\t{premise}\t{hypothesis}\n" for key, label, hypothesis in rows]
+        (brought / "snli" / f"{split}.tsv").write_text(header + "".join(lines))
+        known = nli_sets.pairs_digest(nli_sets.snli(brought / "snli", split))
+        monkeypatch.setitem(nli_sets._DIGESTS, f"snli-{split}", known)
+    write_positions(brought, {"1.jpg#0r1e": ("2 1", "1"), "1.jpg#0r1n": ("", "2")})
+    return brought
+
+
+@pytest.mark.usefixtures("marked_pairs")
+def test_words_marked_by_position_are_found_and_their_pictures_are_not_learnt_from() -> None:
+    assert partial_sets.is_read_in_parts("esnli")
+    found = {split: datasets.load_dataset("esnli", split) for split in SPLITS}
+    test = found["test"]
+    assert (test.ids, test.labels) == (("esnli-1.jpg#0r1e", "esnli-1.jpg#0r1n"), (0, 1))
+    assert test.texts[0] == "The man's dog sleeps, outside."
+    assert test.pairs == ("A dog sleeps.", "It is `OLD'.")
+    marks = [[whole[a:b] for a, b in spans] for whole, spans in zip(test.wholes, test.rationales or (), strict=True)]
+    assert marks == [["man's", "dog", "dog"], ["`OLD'."]]
+    learnt = {*found["train"].ids, *found["dev"].ids}
+    assert learnt == {"snli-2.jpg#0r1c", *(f"snli-{i}.jpg#0r1e" for i in range(3, 43))}
+    assert len(found["dev"]) == 2  # of 41 pictures one in twenty
+    assert found["train"].texts[0] == test.texts[0]  # written as the marked ones are
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"1.jpg#0r1e": ("6", "")}, "s1_1 of 1.jpg#0r1e marks word 6 of a sentence of 5 words"),
+        ({"9.jpg#0r1e": ("0", "")}, "snli-9.jpg#0r1e is no pair of SNLI's development split"),
+    ],
+)
+def test_positions_of_other_pairs_are_refused(
+    marked_pairs: Path, rows: dict[str, tuple[str, str]], message: str
+) -> None:
+    write_positions(marked_pairs, rows)
+    refused(DataError, message, datasets.load_dataset, "esnli")
+
+
 CHANGES = [
     ("snli/dev.tsv", lambda text: text[: text.rindex("\n", 0, -1) + 1], "labels of snli-dev are not those"),
     ("snli/dev.tsv", lambda text: text[:-20], "ends before the last of unique_key|are not those expected"),

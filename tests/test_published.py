@@ -20,7 +20,7 @@ PUBLISHED = root() / "data" / "published"
 # Of all CSV files as they were when every number of theirs was found in the papers' texts, which are not in this
 # repository, by a program that commit bbdf2dbc still holds (`git show bbdf2dbc:data/published/check.py`). After a
 # deliberate correction: compare the changed numbers with the paper, then put the new digest here.
-CHECKED = "03629e35f6d15c21612806e1f0a55d072f6bbdfde78ce118986f309b7b75cc5f"
+CHECKED = "06bb498cb1b2ac43fc53a4b368f4050d0f9721fdb987166e1abf798ee4d6e21e"
 
 
 def digest(folder: Path) -> str:

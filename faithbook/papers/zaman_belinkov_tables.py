@@ -33,7 +33,7 @@ from faithbook.show.labels import row_label, short
 from faithbook.show.numbers import ends_of, row_of
 from faithbook.stats import rules
 from faithbook.stats.agreement import tau_b, tau_of
-from faithbook.stats.comparison import Comparison, mean
+from faithbook.stats.comparison import Comparison, combined, mean
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
 from faithlib.errors import InputError, UnknownNameError
@@ -304,6 +304,26 @@ class Rows:
         metric = self.fixed.get("metric")
         name = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
         return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
+
+
+def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
+    """Values of the texts that every training of a model was asked for, on each data set.
+
+    >>> rows = [("a", 0), ("a", 1), ("b", 0)]
+    >>> units = pd.DataFrame(rows, columns=["id", "seed"]).assign(dataset="nli", model="e5")
+    >>> over_trainings(units)["id"].tolist()
+    ['a', 'a']
+    """
+    of_model = ["dataset", "model"]
+    trainings = units.groupby(of_model, observed=True)["seed"].transform("nunique")
+    asked = units.groupby([*of_model, "id"], observed=True)["seed"].transform("nunique")
+    return units[asked == trainings]
+
+
+def deviation(trainings: Sequence[Comparison], published: float) -> Comparison:
+    """The standard deviation over trainings of a quantity (of a sample: divided by their number less one), beside the
+    printed one."""
+    return combined(lambda values: values.std(axis=-1, ddof=1), trainings, published=published)
 
 
 def leaders(values: Sequence[float]) -> str:

@@ -207,6 +207,86 @@ def esnli(folder: Path, split: str) -> dict[str, Any]:
     return _highlighted(rows.Sentence1_marked_1, rows.Sentence2_marked_1, rows.gold_label, "esnli-" + rows.pairID)
 
 
+def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
+    """e-SNLI as far as it can be had: test is the first 338 pairs of its development split with the words that the
+    first annotator marked; train and dev are the pairs of SNLI's development and test split about other pictures,
+    which nobody marked here.
+
+    `positions`: the folder of a table with the columns pairID, s1_1 (premise) and s2_1 (hypothesis): places of marked
+    words, from 0, blanks between. They count the words of the original sentences, which end in their punctuation;
+    SNLI's table parts it, so it is joined again. No picture of a marked pair is in train or dev, under any caption.
+
+    Raises DataError where a file is missing, cut short, not the one that is known, or marks a word that is not there.
+    """
+    needed: dict[str, tuple[str, ...]] = {"pairID": (), "s1_1": (), "s2_1": ()}
+    places = read_table(positions, ESNLI_POSITIONS, needed)
+    known = {part: known_snli(snli_at, part) for part in ("dev", "test")}
+    ids = ("snli-" + places.pairID).tolist()
+    if split != "test":
+        shown = {_picture(name) for name in ids}
+        parts = [picked(one, [_picture(name) not in shown for name in one["ids"]]) for one in known.values()]
+        others = parts[0] | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
+        written = {side: tuple(" ".join(original_words(one)) for one in others[side]) for side in ("texts", "pairs")}
+        split_of = split_groups("esnli-part", {_picture(name) for name in others["ids"]}, (0.0, _ESNLI_DEV_SHARE))
+        return picked(others | written, [split_of[_picture(name)] == split for name in others["ids"]])
+    row_of = {name: row for row, name in enumerate(known["dev"]["ids"])}
+    if strange := [name for name in ids if name not in row_of]:
+        raise DataError(f"{positions / ESNLI_POSITIONS}: {strange[0]} is no pair of SNLI's development split")
+    rows = [row_of[name] for name in ids]
+    columns = {name: tuple(known["dev"][name][row] for row in rows) for name in _COLUMNS}
+    starred = [
+        [_starred(columns[side][i], places[column][i], places.pairID[i], column) for i in range(len(rows))]
+        for side, column in (("texts", "s1_1"), ("pairs", "s2_1"))
+    ]
+    labels = [LABELS[label] for label in columns["labels"]]
+    return _highlighted(starred[0], starred[1], labels, "esnli-" + places.pairID)
+
+
+def _starred(sentence: str, places: str, pair: str, column: str) -> str:
+    """A sentence of SNLI's table as its authors wrote it, with stars around the words at these places."""
+    words = original_words(sentence)
+    blank = _DOUBLE_BLANKS.get((pair, column))
+    if blank is not None:
+        words.insert(blank, "")
+    marked = {int(place) for place in places.split()}
+    if marked and max(marked) >= len(words):
+        raise DataError(
+            f"{ESNLI_POSITIONS}: {column} of {pair} marks word {max(marked)} of a sentence of {len(words)} words"
+        )
+    return " ".join(f"*{word}*" if i in marked else word for i, word in enumerate(words))
+
+
+def original_words(sentence: str) -> list[str]:
+    """The words of a tokenised sentence as they were written: punctuation and "'s" belong to the word before, an
+    opening quotation mark to the word behind.
+
+    >>> original_words("The man 's sign says ` HELP ME ' , twice .")
+    ['The', "man's", 'sign', 'says', '`HELP', "ME',", 'twice.']
+    """
+    words: list[str] = []
+    opened = ""
+    for token in sentence.split():
+        if token == "`":
+            opened = token
+        elif words and (token.startswith("'") or not any(letter.isalnum() for letter in token)):
+            words[-1] += token
+        else:
+            words.append(opened + token)
+            opened = ""
+    return words
+
+
+def _picture(name: str) -> str:
+    """What a pair's name has before its caption's number: the picture that it is about."""
+    return name.partition("#")[0]
+
+
+ESNLI_POSITIONS = "esnli_dev_highlights_338.csv"
+_ESNLI_DEV_SHARE = 0.05  # of the pictures
+# Two blanks in a row of the original sentence, which positions count as a word: before the word at this place.
+_DOUBLE_BLANKS = {("4639918324.jpg#3r1n", "s2_1"): 8, ("4694086907.jpg#1r1n", "s2_1"): 3}
+
+
 def exnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
     """e-XNLI: the test split of XNLI with the words that the paper's method starred in English and carried over to the
     other languages along word alignments. Made by a model, not marked by people.

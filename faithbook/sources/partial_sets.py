@@ -3,7 +3,8 @@
 AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; development is
 cut from the published development split, a document's rows together, and its other documents are learnt together with
 the prompts of the second release, where these lie here. MultiRC: development and test, and 4,806 rows of the training
-split. SNLI and XNLI: the archives of their owners, read as one data set.
+split. SNLI and XNLI: the archives of their owners, read as one data set. e-SNLI: 338 pairs with highlights, and SNLI's
+other pairs to learn from.
 """
 
 from __future__ import annotations
@@ -104,10 +105,21 @@ def _nli(split: str) -> dict[str, Any]:
     return nli_sets.nli(fetch("snli-archive"), fetch("xnli-archive"), split)
 
 
+def _esnli(split: str) -> dict[str, Any]:
+    return nli_sets.esnli_part(fetch("esnli-part").parent, fetch("snli").parent, split)
+
+
 _SOURCES = {
     "ag": ("ag-test", "ag-part"),
     "evinf": ("evinf-part",),
     "multirc": ("multirc-part", "multirc-docs"),
     "nli": ("snli-archive", "xnli-archive"),
+    "esnli": ("esnli-part", "snli"),
 }
-_PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"ag": _ag, "evinf": _evinf, "multirc": _multirc, "nli": _nli}
+_PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "ag": _ag,
+    "evinf": _evinf,
+    "multirc": _multirc,
+    "nli": _nli,
+    "esnli": _esnli,
+}

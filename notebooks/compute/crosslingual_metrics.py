@@ -85,7 +85,7 @@ THIRTEEN_AND_FLOORS = thirteen_rows(
     lime_samples=settings["lime_samples"],
     permutations=settings["permutations"],
 )
-ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop", "activation")
+ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop_released", "guided_backprop", "activation")
 ROWS = {key: row for key, row in THIRTEEN_AND_FLOORS.items() if not only or key[0] in ONE_PASS}
 ACROSS = {key: row for key, row in ROWS.items() if not only or key[0] == "activation"}
 named = {"dataset": dataset, "model": model, "seed": seed}

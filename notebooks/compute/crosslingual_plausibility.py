@@ -8,9 +8,9 @@
 # # Compute: do explanations mark what people marked?
 #
 # Zaman & Belinkov (2022), Section 4: the thirteen attributions of two outputs against highlights made by people, scored
-# by average precision. Their highlights are words of e-SNLI, which the `paper` profile reads. Ours mark phrases of film
-# reviews (`reviews`, if their files are available) or whole sentences of papers (`pair`): each text is an excerpt
-# around marks, and a word is gold if it is in one.
+# by average precision. Their highlights are words of e-SNLI (`esnli`, if its files are available: all of it, or the words of
+# 338 pairs). Beside them are phrases of film reviews (`reviews`, likewise) and whole sentences of papers (`pair`): each text
+# is an excerpt around marks, and a word is gold if it is in one.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -53,7 +53,7 @@ network = classifier.model.to(device)
 
 # %%
 data = load_dataset(dataset, "test", sample=settings["sample"])
-first = settings["excerpts"]
+first = settings["excerpts_of"].get(dataset, settings["excerpts"])
 wanted = settings["further"][dataset] if only else first
 excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])[first if only else 0 :]
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer).to(device)
@@ -84,7 +84,7 @@ def explained(rows, inputs, labels):
 # is the share of marked words.
 
 # %%
-ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop", "activation")
+ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop_released", "guided_backprop", "activation")
 SCORED = {name: row for name, row in ROWS.items() if name[3] == "sum" and (not only or name[0] in ONE_PASS)}
 for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts"):
     block = inputs[rows]
