@@ -74,7 +74,7 @@ def test_a_build_gives_each_notebook_a_gpu_of_its_own(
     said: dict[str, str], seen: list[str], together: bool, driver: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = home / "notebooks" / "compute" / "count.py"
-    sees = SEES.replace("TURNS", "1200" if together else "80")  # a busy machine takes seconds to start a kernel
+    sees = SEES.replace("TURNS", "4800" if together else "80")  # a busy machine takes seconds to start a kernel
     source.write_text(source.read_text().removesuffix("run.finish()\n") + sees)
     for name, value in said.items():
         monkeypatch.setenv(name, value)

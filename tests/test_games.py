@@ -16,7 +16,6 @@ import sphinx_book_theme
 import torch
 from browser import Browser
 from families import opened, saved
-from refusals import refused
 from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
@@ -28,7 +27,6 @@ from faithbook.papers.edin import AnswerTable
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithlib import metrics
 from faithlib.backends import Continuation, TextBackend
-from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
@@ -138,21 +136,6 @@ def saco_data() -> dict[str, Any]:
     cells = np.arange(16)
     picture = {"side": 4, "grey": (cells * 16).tolist(), "group": (cells // 4).tolist()}
     return {**picture, "salience": SALIENCE, "drop": DROP, "method": "rollout"}
-
-
-def test_what_cannot_be_played_is_refused() -> None:
-    given = {"label": "a", "picture": "b"}
-    refused(UnknownNameError, "game", shown.game, "chess", {}, **given)
-    refused(InputError, "no JSON", shown.game, "soft", {"p": float("nan")}, **given)
-    refused(InputError, "a page takes", shown.game, "soft", {"p": [0] * shown.MOST_BYTES}, **given)
-    found = games.erasing(table(), scores())
-    frames = [frame.assign(model="m") for frame in (found.answers.drop(index=3), found.items, found.orders)]
-    told = "all 32 sets of 5 words, got 31"
-    refused(InputError, told, shown.erasing, *frames, named={("m", 4): {}}, methods=METHODS)
-    broken = scores()["lime"].clone()
-    broken[0, 1] = torch.nan
-    refused(InputError, "lime are not finite", games.erasing, table(), {"lime": broken})
-    refused(InputError, "2 texts", games.soft_grid, MODEL, text_inputs(MODEL, (6, 5)), [0.0], draws=1)
 
 
 def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
@@ -383,7 +366,7 @@ def test_the_coefficient_of_any_order_is_that_of_the_library(window: Browser, pa
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
 def test_games_fit_a_telephone_and_are_readable_in_light_and_dark(
     window: Browser, page: str, width: int, dark: bool
 ) -> None:

@@ -30,28 +30,6 @@ def test_an_unknown_profile_is_told_before_anything_is_made(tmp_path: Path) -> N
     assert "/nowhere/python" not in done.stderr + done.stdout and not (tmp_path / ".venv").exists()
 
 
-PAPER = "preflight --profile paper --study soft|train --profile paper|build --study soft --profile paper"
-REFERENCE = "build --profile full --study soft|reference --profile full --study soft|book --profile laptop|"
-VERDICTS = "reference --verdicts --profile laptop --study soft"
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("book train PROFILE=full", "book --profile full|train --profile full"),
-        ("book PROFILE=full STUDY=soft CORES=3", "build --study soft --profile full --cores 3"),
-        ("paper STUDY=soft", PAPER),
-        ("reference STUDY=soft", REFERENCE + VERDICTS),
-        ("book SNAKEMAKE=--slurm", "book --profile laptop -- --slurm"),
-    ],
-)
-def test_a_target_runs_these_commands_in_their_order(tmp_path: Path, words: str, expected: str) -> None:
-    done = make(tmp_path, "--dry-run", *words.split())
-    assert done.returncode == 0, done.stderr
-    places = [" ".join(done.stdout.split()).index(f"-m faithbook {one}") for one in expected.split("|")]
-    assert places == sorted(places)
-
-
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
 def test_every_training_of_a_profile_has_its_settings(
     profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
