@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from faithbook.stats import verdict as rules
-from faithbook.stats.estimate import Estimate, Resamples, average, combined, log_ratio, mean
-from faithbook.stats.inference import ALPHA, TESTS, BootstrapT, McNemar, Score, Student, holm
+from faithbook.stats.estimate import ALPHA, Estimate, Resamples, average, combined, log_ratio, mean
+from faithbook.stats.inference import TESTS, BootstrapT, McNemar, Score, Student, holm
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import InputError
 

@@ -10,7 +10,13 @@ within their stratum, and every condition sees the same resample, so that differ
 
 An estimate is a linear combination of condition means, or a smooth function of them (`combined`). How an expression is
 written makes no difference: `x + 0`, `x * 1`, `2 * (x / 2)` have the point and the replicates of `x`.
-`faithbook.stats.inference` makes p-values and intervals of estimates, and nothing here does.
+
+*One method gives the interval and the p-value*: Student's t with the bootstrap's standard error, so that the interval
+excludes a value exactly where one of the one-sided p-values is at most .025. The variance of each stratum's replicates
+is multiplied by n / (n - 1), n its clusters, for a bootstrap of n values is too narrow by that. Degrees of freedom are
+Welch and Satterthwaite's over strata: of two strata with the same weight, a large one does not vouch for a small one.
+Where nothing varies there is no interval, and p is .5. Other tests, for claims whose plan names one, are in
+`faithbook.stats.inference`.
 
 Shape letters: K clusters, H strata, R resamples, "..." any further axes (many estimates at once).
 """
@@ -22,6 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import InputError
@@ -29,9 +36,16 @@ from faithlib.errors import InputError
 Array = NDArray[np.float64]
 Range = tuple[float, float]
 
+ALPHA = 0.025
+"""The level of every one-sided test; 95 % intervals are two of them."""
+FEWEST_CLUSTERS = 10
+"""With fewer in a stratum nothing is tested."""
+NOTHING = 1e-12
+"""A spread that is rounding, relative to what spreads."""
 RESAMPLES = 9999
 SPLITS = 100
 """Ways to split clusters into halves, for the reliability of an order."""
+KEPT_SETS = 16
 UNLIMITED: Range = (-np.inf, np.inf)
 
 
@@ -62,10 +76,31 @@ class Resamples:
         """Clusters of each stratum, [H]."""
         return np.bincount(self.stratum)
 
-    @property
+    @functools.cached_property
     def members(self) -> list[NDArray[np.int64]]:
         """The clusters of each stratum, H arrays of their places."""
         return [np.flatnonzero(self.stratum == h) for h in range(len(self.sizes))]
+
+    def of_clusters(self, places: NDArray[np.int64]) -> Array:
+        """The counts of some clusters, [R, k]. Conditions are often measured on the same few clusters: the sets that
+        were asked last are kept."""
+        if len(places) == len(self.stratum):
+            return self.counts
+        key = places.tobytes()
+        self._kept[key] = self._kept.pop(key) if key in self._kept else self.counts[:, places]
+        if len(self._kept) > KEPT_SETS:
+            del self._kept[next(iter(self._kept))]
+        return self._kept[key]
+
+    @functools.cached_property
+    def _kept(self) -> dict[bytes, Array]:
+        return {}
+
+    def one_stratum(self, h: int) -> Array:
+        """The counts [R, K] of resamples of this stratum alone, the others as they are."""
+        if len(self.sizes) == 1:
+            return self.counts
+        return np.where(self.stratum == h, self.counts, 1.0)
 
     @functools.cached_property
     def halves(self) -> Array:
@@ -97,6 +132,42 @@ def _drawn(codes: bytes, number: int, seed: int) -> Array:
         counts[:, places] = generator.multinomial(len(places), equally, size=number)
     counts.flags.writeable = False
     return counts
+
+
+@dataclass(frozen=True)
+class Interval95:
+    """A 95 % interval as it is shown: low <= estimate <= high; NaN ends where there is none."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def still(point: Array, error: Array) -> NDArray[np.bool_]:
+    """Where nothing varies, or there is no estimate."""
+    return np.asarray(~(error > NOTHING * np.maximum(1.0, np.abs(point))))
+
+
+def t_p_above(point: Array, error: Array, df: Array, threshold: float) -> Array:
+    """p-values of "not above the threshold" by Student's t; .5 where nothing varies."""
+    nothing = still(point, error)
+    statistic = (point - threshold) / np.where(nothing, 1.0, error)
+    return np.where(nothing, 0.5, scipy.stats.t.sf(statistic, np.where(nothing, 1.0, df)))
+
+
+def t_p_below(point: Array, error: Array, df: Array, threshold: float) -> Array:
+    """p-values of "not below the threshold" by Student's t; .5 where nothing varies."""
+    nothing = still(point, error)
+    statistic = (point - threshold) / np.where(nothing, 1.0, error)
+    return np.where(nothing, 0.5, scipy.stats.t.cdf(statistic, np.where(nothing, 1.0, df)))
+
+
+def t_interval(point: Array, error: Array, df: Array) -> tuple[Array, Array]:
+    """95 % intervals by Student's t; NaN where nothing varies."""
+    nothing = still(point, error)
+    quantile = scipy.stats.t.ppf(1 - ALPHA, np.where(nothing, 1.0, df))
+    half = np.where(nothing, np.nan, quantile * error)
+    return np.asarray(point - half), np.asarray(point + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +204,46 @@ class Estimate:
         resting = self.clusters[self.clusters > 0]
         return int(resting.min()) if len(resting) else 0
 
+    # --------------------------------------------------------------------------------------------- uncertainty
+    @functools.cached_property
+    def error_and_df(self) -> tuple[Array, Array]:
+        """The standard error [...] and its degrees of freedom [...] (NaN where nothing varies)."""
+        resting = self.clusters > 1
+        size = np.where(resting, self.clusters, 2).astype(float)
+        shape = (-1, *(1 for _ in np.shape(self.point)))  # strata first, then as the estimates have it
+        factor = np.where(resting, size / (size - 1), 0.0).reshape(shape)
+        spread = self.deviations.var(axis=0)
+        if np.isnan(spread).any() and len(self.deviations):  # a resample without any cluster of a rare condition
+            there = ~np.isnan(self.deviations)
+            spread = np.where(
+                there.any(axis=0), np.nanvar(np.where(there.any(axis=0), self.deviations, 0.0), axis=0), 0
+            )
+        variance = spread * factor
+        total = variance.sum(axis=0)
+        squares = (variance**2 / (size - 1).reshape(shape)).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df = np.where(squares > 0, total**2 / squares, np.nan)
+        return np.sqrt(total), df
+
+    @property
+    def standard_error(self) -> float:
+        """Of one estimate, from its replicates."""
+        return float(self.error_and_df[0])
+
+    def p_above(self, threshold: float = 0.0) -> float:
+        """Of one estimate, the p-value of "not above the threshold"."""
+        return float(t_p_above(np.asarray(self.point), *self.error_and_df, threshold))
+
+    def p_below(self, threshold: float = 0.0) -> float:
+        """Of one estimate, the p-value of "not below the threshold"."""
+        return float(t_p_below(np.asarray(self.point), *self.error_and_df, threshold))
+
+    def interval(self) -> Interval95:
+        """Of one estimate, the 95 % interval as it is shown: cut to the range that its values cannot leave."""
+        low, high = t_interval(np.asarray(self.point), *self.error_and_df)
+        least, most = self.bounds
+        return Interval95(float(self.point), float(np.maximum(least, low)), float(np.minimum(most, high)))
+
     # ---------------------------------------------------------------------------------------- plain arithmetic
     def __add__(self, other: Estimate | float) -> Estimate:
         if not isinstance(other, Estimate):
@@ -153,7 +264,10 @@ class Estimate:
             (float(low), float(high)),
         )
 
-    def __mul__(self, factor: float) -> Estimate:
+    def __mul__(self, factor: Estimate | float) -> Estimate:
+        """By a number; a product of two estimates is for display."""
+        if isinstance(factor, Estimate):
+            return combined(lambda both: both[..., 0] * both[..., 1], [self, factor])
         contributions = self.contributions if self.contributions is None else factor * self.contributions
         ends = sorted(factor * end if factor else 0.0 for end in self.bounds)
         return replace(
@@ -173,8 +287,17 @@ class Estimate:
     def __rsub__(self, other: float) -> Estimate:
         return -self + other
 
-    def __truediv__(self, divisor: float) -> Estimate:
-        return self * (1 / divisor)
+    def __truediv__(self, divisor: Estimate | float) -> Estimate:
+        """By a number; a ratio of two estimates is for display, and tested by its logarithm (`log_ratio`)."""
+        if not isinstance(divisor, Estimate):
+            return self * (1 / divisor)
+        if np.any(np.asarray(divisor.point) == 0):
+            raise InputError("a ratio to an estimate that is zero: there is no such number")
+        return combined(lambda both: both[..., 0] / both[..., 1], [self, divisor])
+
+    def __abs__(self) -> Estimate:
+        """For display: an absolute value is not tested."""
+        return replace(self * float(np.sign(self.point) or 1.0), bounds=(0.0, max(map(abs, self.bounds))))
 
     __radd__, __rmul__ = __add__, __mul__
 

@@ -26,15 +26,17 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.stats.estimate import Array, Estimate
+from faithbook.stats.estimate import (
+    ALPHA,
+    NOTHING,
+    Array,
+    Estimate,
+    still,
+    t_interval,
+    t_p_above,
+    t_p_below,
+)
 from faithlib.errors import InputError
-
-ALPHA = 0.025
-"""The level of every one-sided test; 95 % intervals are two of them."""
-FEWEST_CLUSTERS = 10
-"""With fewer in a stratum nothing is tested."""
-NOTHING = 1e-12
-"""A spread that is rounding, relative to what spreads."""
 
 
 class Inference(Protocol):
@@ -61,12 +63,8 @@ class Inference(Protocol):
 # ------------------------------------------------------------------------------------------------------------ Student
 @dataclass(frozen=True, eq=False)
 class Student:
-    """Student's t with the bootstrap's standard error: the test of this book.
-
-    The variance of each stratum's replicates is multiplied by n / (n - 1), n its clusters, for a bootstrap of n values
-    is too narrow by that. Degrees of freedom are Welch and Satterthwaite's over strata: of two strata with the same
-    weight, a large one does not vouch for a small one.
-    """
+    """Student's t with the bootstrap's standard error, the test of this book; `faithbook.stats.estimate` has the
+    formulas."""
 
     point: Array
     error: Array
@@ -77,53 +75,28 @@ class Student:
     def of(cls, parts: Sequence[Estimate]) -> Self:
         """Of the parts of a claim, [M]. Raises InputError for none."""
         _require_parts(parts)
-        single = [cls.of_many(part) for part in parts]
         point, error, df = (
-            np.stack([getattr(one, name) for one in single], axis=-1) for name in ("point", "error", "df")
+            np.array(values, dtype=float)
+            for values in zip(*((part.point, *part.error_and_df) for part in parts), strict=True)
         )
         return cls(point, error, df, np.array([part.fewest for part in parts]))
 
     @classmethod
     def of_many(cls, estimate: Estimate) -> Self:
-        """Of an estimate that may be many at once, [...]."""
-        n = estimate.clusters
-        resting = n > 1
-        size = np.where(resting, n, 2).astype(float)
-        shape = (-1, *(1 for _ in np.shape(estimate.point)))  # strata first, then as the estimates have it
-        factor = np.where(resting, size / (size - 1), 0.0).reshape(shape)
-        spread = estimate.deviations.var(axis=0)
-        if np.isnan(spread).any():  # a resample without any cluster of a rare condition has no replicate
-            spread = np.nanvar(estimate.deviations, axis=0)
-        variance = spread * factor
-        total = variance.sum(axis=0)
-        parts = (variance**2 / (size - 1).reshape(shape)).sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            df = np.where(parts > 0, total**2 / parts, np.nan)
-        return cls(np.asarray(estimate.point), np.sqrt(total), df, np.array(estimate.fewest))
-
-    @property
-    def _still(self) -> NDArray[np.bool_]:
-        """Where nothing varies, or where there is no estimate."""
-        return ~(self.error > NOTHING * np.maximum(1.0, np.abs(self.point)))
+        """Of an estimate that is many at once, [..., M]."""
+        return cls(np.asarray(estimate.point), *estimate.error_and_df, np.array(estimate.fewest))
 
     def p_above(self, threshold: float) -> Array:
         """p-values of "not above the threshold"."""
-        still = self._still
-        statistic = (self.point - threshold) / np.where(still, 1.0, self.error)
-        return np.where(still, 0.5, scipy.stats.t.sf(statistic, np.where(still, 1.0, self.df)))
+        return t_p_above(self.point, self.error, self.df, threshold)
 
     def p_below(self, threshold: float) -> Array:
         """p-values of "not below the threshold"."""
-        still = self._still
-        statistic = (self.point - threshold) / np.where(still, 1.0, self.error)
-        return np.where(still, 0.5, scipy.stats.t.cdf(statistic, np.where(still, 1.0, self.df)))
+        return t_p_below(self.point, self.error, self.df, threshold)
 
     def interval(self) -> tuple[Array, Array]:
         """The 95 % intervals."""
-        still = self._still
-        quantile = scipy.stats.t.ppf(1 - ALPHA, np.where(still, 1.0, self.df))
-        half = np.where(still, np.nan, quantile * self.error)
-        return self.point - half, self.point + half
+        return t_interval(self.point, self.error, self.df)
 
 
 # -------------------------------------------------------------------------------------------------------- bootstrap-t
@@ -176,7 +149,7 @@ class BootstrapT:
 
     @property
     def _still(self) -> NDArray[np.bool_]:
-        return ~(self.error > NOTHING * np.maximum(1.0, np.abs(self.point)))
+        return still(self.point, self.error)
 
     def p_above(self, threshold: float) -> Array:
         """p-values of "not above the threshold": the share of pivots at least as high, the sample's own among them."""
@@ -234,10 +207,12 @@ class Score:
         if np.any((point < -NOTHING) | (point > 1 + NOTHING)):
             raise InputError("the score test is for shares: expected estimates between 0 and 1")
         point = np.clip(point, 0.0, 1.0)
-        error = Student.of_many(estimate).error
+        error, _ = estimate.error_and_df
         clusters = float(estimate.clusters.sum())
-        still = ~(error > NOTHING)
-        size = np.where(still, clusters, np.minimum(clusters, point * (1 - point) / np.where(still, 1.0, error) ** 2))
+        nothing = still(point, error)
+        size = np.where(
+            nothing, clusters, np.minimum(clusters, point * (1 - point) / np.where(nothing, 1.0, error) ** 2)
+        )
         return cls(point, size, np.array(estimate.fewest))
 
     def _statistic(self, share: float) -> Array:

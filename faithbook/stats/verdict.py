@@ -32,8 +32,8 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.stats.estimate import Array
-from faithbook.stats.inference import ALPHA, FEWEST_CLUSTERS, Inference
+from faithbook.stats.estimate import ALPHA, FEWEST_CLUSTERS, Array
+from faithbook.stats.inference import Inference
 from faithlib.errors import InputError
 
 FEWEST_PERMUTATIONS = 40
