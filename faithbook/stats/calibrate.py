@@ -176,9 +176,9 @@ def tests_for(world: World) -> list[str]:
     return names
 
 
-def judged(world: World, test: str, worlds: int, judges: dict[str, Judge], *, shift: float = 0.0) -> dict[str, Array]:
+def judged(world: World, test: str, worlds: int, judges: dict[str, Judge], *, shift: float = 0.0) -> dict[str, rules.Verdicts]:
     """The verdicts [worlds] of several rules on the same worlds, every true mean moved by `shift`."""
-    found: dict[str, list[Array]] = {name: [] for name in judges}
+    found: dict[str, list[rules.Verdicts]] = {name: [] for name in judges}
     for estimate in world.estimates(worlds):
         parts = TESTS[test](estimate + shift if shift else estimate)
         for name, judge in judges.items():
@@ -201,7 +201,7 @@ def rates_of(world: World, test: str, worlds: int) -> list[Row]:
     facts |= {"parts": world.parts, "correlation": world.correlation, "worlds": worlds}
     rows: list[Row] = []
 
-    def add(rule: str, verdicts: Array, *answers: Verdict) -> None:
+    def add(rule: str, verdicts: rules.Verdicts, *answers: Verdict) -> None:
         for answer in answers:
             rate = float((verdicts == answer).mean())
             rows.append({"rule": rule, **facts, "answer": answer.name.lower(), "rate": rate, "promised": PROMISE})

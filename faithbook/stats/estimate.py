@@ -26,6 +26,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -185,7 +186,7 @@ class Estimate:
     - `n`: inputs in the smallest condition. `bounds`: the range that its values cannot leave, for display alone.
     """
 
-    point: Array
+    point: Any  # a number, or an array of many
     deviations: Array
     clusters: NDArray[np.int64]
     resamples: Resamples
@@ -365,7 +366,7 @@ def combined(function: Callable[[Array], Array], estimates: Sequence[Estimate]) 
     require_same_resamples(estimates)
     points = np.stack([estimate.point for estimate in estimates], axis=-1)
     changes = np.stack([estimate.deviations for estimate in estimates], axis=-1)
-    point = np.asarray(function(points))
+    point = np.asarray(function(points))[()]  # a number where there is one
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations = np.asarray(function(points + changes)) - point
     n = min(estimate.n for estimate in estimates)

@@ -232,11 +232,16 @@ class Score:
 
     def interval(self) -> tuple[Array, Array]:
         """Wilson's 95 % intervals."""
-        z = float(scipy.stats.norm.ppf(1 - ALPHA))
-        n, share = self.size, self.point
-        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-        return np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
+        return wilson(self.point, self.size)
+
+
+def wilson(share: ArrayLike, size: ArrayLike) -> tuple[Array, Array]:
+    """Wilson's 95 % intervals of shares of so many independent values."""
+    z = float(scipy.stats.norm.ppf(1 - ALPHA))
+    p, n = np.asarray(share, dtype=float), np.asarray(size, dtype=float)
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
 
 
 @dataclass(frozen=True, eq=False)
