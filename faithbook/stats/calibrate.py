@@ -176,7 +176,9 @@ def tests_for(world: World) -> list[str]:
     return names
 
 
-def judged(world: World, test: str, worlds: int, judges: dict[str, Judge], *, shift: float = 0.0) -> dict[str, rules.Verdicts]:
+def judged(
+    world: World, test: str, worlds: int, judges: dict[str, Judge], *, shift: float = 0.0
+) -> dict[str, rules.Verdicts]:
     """The verdicts [worlds] of several rules on the same worlds, every true mean moved by `shift`."""
     found: dict[str, list[rules.Verdicts]] = {name: [] for name in judges}
     for estimate in world.estimates(worlds):
