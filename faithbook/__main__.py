@@ -50,15 +50,18 @@ def _run(options: argparse.Namespace) -> None:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
     notebook = options.notebook.resolve()
     job = planned_job(notebook, options.job) if options.job else make_job(notebook, options.profile, given)
-    began, ran = time.time(), run_job(job)
+    began = time.time()
+    ran = run_job(job)
     if not options.quiet:
-        print(f"{job.label}: {f'{time.time() - began:.1f} s' if ran else 'was done before'}, {job.folder}")
+        took = f"{time.time() - began:.1f} s" if ran else "was done before"
+        print(f"{job.label}: {took}, {job.folder}")
 
 
 def _build(options: argparse.Namespace) -> None:
     if options.list:
         for job in plan(options.profile, options.study):
-            print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
+            state = "done" if job.done else "to do"
+            print(f"{state}  {job.run_id}  {job.label}")
         return
     build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
 

@@ -247,8 +247,11 @@ def train(
     """Run the training notebooks of a profile (of one `study` alone) as a build runs others; `missing`: only those
     whose checkpoints are not there, which may be none; else InputError where nothing is trained."""
     with _alone(profile):
-        if not (jobs := trainings(profile, study)):
-            nothing = f"the profile {profile} trains nothing{f' for the study {study}' if study else ''}"
+        jobs = trainings(profile, study)
+        if not jobs:
+            nothing = f"the profile {profile} trains nothing"
+            if study:
+                nothing += f" for the study {study}"
             if not missing:
                 raise InputError(nothing)
             print(nothing)

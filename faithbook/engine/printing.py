@@ -60,7 +60,11 @@ _WHEN_SET = """Promise.all([document.fonts.ready, window.MathJax && MathJax.star
 
 def chromium() -> str | None:
     """The path of an installed Chromium, if there is one."""
-    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+    for name in _NAMES:
+        path = shutil.which(name)
+        if path:
+            return path
+    return None
 
 
 @contextlib.contextmanager

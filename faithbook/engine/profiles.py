@@ -284,7 +284,8 @@ def _lies_here(needed: str, known: Table) -> bool:
 def _without(classifiers: Any, absent: set[str]) -> Any:
     """Lists of classifiers, one or by data set, without these; a data set of which none is left goes too."""
     if isinstance(classifiers, dict):
-        return Settings({of: kept for of, names in classifiers.items() if (kept := _without(names, absent))})
+        left = {dataset: _without(names, absent) for dataset, names in classifiers.items()}
+        return Settings({dataset: names for dataset, names in left.items() if names})
     return [name for name in classifiers if name not in absent]
 
 

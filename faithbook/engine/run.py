@@ -281,13 +281,15 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
     import pandas as pd
 
     planned = _planned_run()
-    # By hand a report may have made a table of the same name from what was computed.
-    groups = (
-        [[Path(folder) for folder in planned["upstream"]]]
-        if planned
-        else [list(_folders_by_hand(j for j in plan(profile) if j.kind == kind)) for kind in ("compute", "report")]
-    )
-    frames = next((of_group for folders in groups if (of_group := _frames(folders, name))), [])
+    if planned:
+        groups = [[Path(folder) for folder in planned["upstream"]]]
+    else:
+        # By hand a report may have made a table of the same name from what was computed.
+        jobs = plan(profile)
+        groups = [list(_folders_by_hand(job for job in jobs if job.kind == kind)) for kind in ("compute", "report")]
+    frames: list[pd.DataFrame] = []
+    for folders in groups:
+        frames = frames or _frames(folders, name)
     if not frames:
         files = [file for group in groups for folder in group for file in folder.glob("*.*")]
         known = sorted({file.stem for file in files if file.suffix in (".parquet", ".csv")})
@@ -302,13 +304,20 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
 
 def _frames(folders: Iterable[Path], name: str) -> list[pd.DataFrame]:
     """What these runs saved under a name, each with its run id."""
-    files = {folder: file for folder in folders if (file := _result(folder, name)) is not None}
-    ids = {folder: json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run_id"] for folder in files}
-    return [_read(file).assign(run_id=ids[folder]) for folder, file in files.items()]
+    frames = []
+    for folder in folders:
+        file = _result(folder, name)
+        if file is not None:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            frames.append(_read(file).assign(run_id=manifest["run_id"]))
+    return frames
 
 
 def _result(folder: Path, name: str) -> Path | None:
-    return next((folder / f"{name}{end}" for end in (".parquet", ".csv") if (folder / f"{name}{end}").is_file()), None)
+    for file in (folder / f"{name}.parquet", folder / f"{name}.csv"):
+        if file.is_file():
+            return file
+    return None
 
 
 def _read(file: Path) -> pd.DataFrame:

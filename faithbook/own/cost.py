@@ -127,4 +127,8 @@ def amount(count: float) -> str:
     >>> amount(25_200_000), amount(21e9), amount(300)
     ('25 MB', '21 GB', '0.0003 MB')
     """
-    return f"{count / 1e6:.2g} MB" if count < 1e9 - 5e6 else f"{count / 1e9:.{2 if count < 1e11 else 4}g} GB"
+    if count < 1e9 - 5e6:  # what would be rounded to 1,000 MB is a GB
+        return f"{count / 1e6:.2g} MB"
+    if count < 1e11:
+        return f"{count / 1e9:.2g} GB"
+    return f"{count / 1e9:.4g} GB"

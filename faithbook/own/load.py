@@ -91,7 +91,8 @@ def open_model(name: str, *, attention: str = "sdpa") -> Classifier:
             if not config.is_file():
                 raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
             settings = json.loads(config.read_text(encoding="utf-8"))
-            reference = f"{'timm' if 'architecture' in settings else 'hf'}:{config.parent}"
+            kind = "timm" if "architecture" in settings else "hf"
+            reference = f"{kind}:{config.parent}"
         classifier = load_model(reference, attention=attention)
     except FaithlibError:
         raise

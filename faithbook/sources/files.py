@@ -261,7 +261,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for source in sources().values():
         if source.path.exists():
             verify(source, source.path)
-        print(f"{source.id:<12} {'present' if source.path.exists() else 'absent':<8} {source.path}")
+            state = "present"
+        else:
+            state = "absent"
+        print(f"{source.id:<12} {state:<8} {source.path}")
 
 
 if __name__ == "__main__":

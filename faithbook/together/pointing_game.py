@@ -39,8 +39,9 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     by = next(name for name in metrics if name in part.metric.unique())
     first = part[part.metric == by].set_index("method").estimate.sort_values(ascending=False)
     cells = cells.loc[[*first.index.drop(FLOOR), FLOOR]].dropna(axis=1, how="all")
-    arrows = {metric: f"{label(metric)} {'↓' if better == 'lower' else '↑'}" for metric, better in metrics.items()}
-    return cells.rename(columns=arrows).reset_index()
+    arrow = {"lower": "↓", "higher": "↑"}
+    heads = {metric: f"{label(metric)} {arrow[better]}" for metric, better in metrics.items()}
+    return cells.rename(columns=heads).reset_index()
 
 
 def game(table: pd.DataFrame) -> Drawn:
