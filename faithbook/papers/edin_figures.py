@@ -98,6 +98,70 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     )
 
 
+def widths(limits: pd.DataFrame) -> Drawn:
+    """Box plots of both limits of long texts by the width of the beam (dataset, model, width, lower, upper): a row a
+    model, a column a data set."""
+    models = [model for model in MODELS if model in set(limits.model)]
+    fig, axes = plt.subplots(len(models), len(LONG), figsize=(8.5, 1.9 * len(models)), sharex=True, sharey=True)
+    tried = sorted(limits.width.unique().tolist())
+    for row, model in zip(np.atleast_2d(axes), models, strict=True):
+        for ax, dataset in zip(row, LONG, strict=True):
+            part = limits[(limits.model == model) & (limits.dataset == dataset)]
+            for bound, colour, shift in (("upper", OURS, -0.18), ("lower", PALETTE[1], 0.18)):
+                values = [part[part.width == width][bound].to_numpy() for width in tried]
+                boxes = ax.boxplot(
+                    values,
+                    positions=np.arange(len(tried)) + shift,
+                    widths=0.3,
+                    showfliers=False,
+                    patch_artist=True,
+                    medianprops={"color": "black"},
+                )
+                for box in boxes["boxes"]:
+                    box.set_facecolor(colour)
+            ax.set_xticks(range(len(tried)), [str(width) for width in tried])
+            ax.grid(visible=False, axis="x")
+        row[0].set_ylabel(f"{NAMES[model]}\nAOPC", fontsize="small")
+    for ax, dataset in zip(np.atleast_2d(axes)[0], LONG, strict=True):
+        ax.set_title(SETS[dataset])
+    for ax in np.atleast_2d(axes)[-1]:
+        ax.set_xlabel("width of the beam")
+    ends = limits[limits.width.isin((tried[0], tried[-1]))].groupby(["dataset", "width"])[["upper", "lower"]].median()
+    words = "; ".join(
+        f"{SETS[dataset]} upper {ends.upper[dataset, tried[0]]:.3f} and {ends.upper[dataset, tried[-1]]:.3f}, "
+        f"lower {ends.lower[dataset, tried[0]]:.3f} and {ends.lower[dataset, tried[-1]]:.3f}"
+        for dataset in LONG
+    )
+    return fig, (
+        f"Box plots of the upper (blue) and lower limit of AOPC by the width of the beam, {len(models)} models by "
+        f"{len(LONG)} data sets. Medians over models and texts at width {tried[0]} and {tried[-1]}: {words}."
+    )
+
+
+def before_after(means: pd.DataFrame) -> Drawn:
+    """Heat maps of mean scores by method and model before and after normalising (`edin_tables.explanations`)."""
+    panels = [
+        (f"{score}_{kind}", f"{kind}, {words}")
+        for kind in ("comprehensiveness", "sufficiency")
+        for score, words in (("aopc", "AOPC"), ("naopc", "NAOPC"))
+    ]
+    fig, axes = plt.subplots(2, 2, figsize=(9, 8), sharex=True, sharey=True)
+    spread = []
+    for ax, (column, title) in zip(axes.flat, panels, strict=True):
+        wide = means.pivot(index="method", columns="model", values=column)
+        wide = wide[[model for model in MODELS if model in wide]]
+        ax.imshow(wide.to_numpy(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        for (i, j), value in np.ndenumerate(wide.to_numpy()):
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k")
+        ax.set_xticks(range(wide.shape[1]), [NAMES[model] for model in wide], rotation=35, ha="right", fontsize=7)
+        ax.set_yticks(range(wide.shape[0]), [short_name(method) for method in wide.index], fontsize=7)
+        ax.grid(visible=False)
+        ax.set_title(title, fontsize="small")
+        by_model = wide.mean()
+        spread.append(f"{title}: means of models from {by_model.min():.2f} to {by_model.max():.2f}")
+    return fig, f"Four heat maps of methods by models. {'; '.join(spread)}."
+
+
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
     """Slope charts of ranks (index model, method; a column a score), one panel each."""
     fig, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(8.5, 3.8 * -(-len(panels) // 2)))

@@ -34,7 +34,7 @@ METHODS = {  # the files' name: the published tables' name
 }
 SHORT = ("sst2", "yelp")
 LONG = ("sst2", "yelp", "imdb")
-TABLES = ("answers", "attributions", "scores", "limits_exact", "limits_beam", "texts")
+TABLES = ("answers", "attributions", "scores", "limits_exact", "limits_beam", "limits_widths", "texts")
 """Each a file per model, except `texts`, of which no model said anything."""
 
 

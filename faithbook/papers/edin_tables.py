@@ -1,11 +1,12 @@
-"""Every number published about Edin et al.'s released results, computed again, and the cause where the two differ.
+"""Every mean of Edin et al.'s released files, computed again, and the cause where the two differ.
 
-Two computations are compared with each published mean. *Files*: the mean of what was released, value by value. *Ours*:
-the library's own limits and scores, from the released answers to every set of words, wherever the answers are there
-(short texts); of long texts there are none, and both are the same. Nothing here needs torch.
+The means themselves (`data/published/naopc_released_*.csv`) were worked out for this project from the released files:
+the authors print none of them. *Files*: the mean of what was released, value by value. *Ours*: the library's own limits
+and scores, from the released answers to every set of words, wherever the answers are there (short texts); of long texts
+there are none, and both sides are means of the same released values (`own` is False). Nothing here needs torch.
 
-Tables are tidy: the published columns, then `ours`, `files`, `match` (ours, to half the last printed digit) and `cause`
-("" where it matches).
+Tables are tidy: the columns of the file, then `ours`, `files`, `match` (ours, to half the last digit), `cause`
+("" where it matches) and `own` (whether ours rests on limits or scores of the library).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from faithbook.access import require
 from faithbook.judge import published
 from faithbook.judge.decide import SameNumber
-from faithbook.papers.edin_released import LONG, read_packed
+from faithbook.papers.edin_released import PLACE, packed_folder, read_packed
 from faithbook.stats.agreement import tau_b
 from faithlib.errors import DataError
 
@@ -30,10 +32,6 @@ FLOOR = "the released search for upper limits starts at 0, above what any order 
 NO_RANGE = "texts without a range (one word) were counted as 0, ours leaves them out"
 ROUNDED = "released scores are rounded (single precision), which lifts some at a limit over it"
 UNRELEASED = "some of its scores are not in the released file; with ours, which are not rounded, in their place"
-NOT_RELEASED = (
-    "not recomputable: searches of long texts by width (results/aopc_limits_approx_increasing_beams) are not packed"
-)
-PIECES = "not recomputable: word pieces of each tokenizer were counted, and the texts are not packed"
 SAMPLE = "which 600 inputs were taken was not recorded: ours are all with seven words or more"
 NOT_ASKED = "this profile does not search at this width"
 UNKNOWN = "unknown"
@@ -153,7 +151,9 @@ def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     table = judged(table, {"files": [FLOOR]})
     upper = table.statistic.isin(["upper_bound_mean", "range_mean"])
     lifted = upper & (table.too_high > 0) & (table.ours < table.value)
-    return table.assign(cause=table.cause.mask(~table.match & ~lifted, UNKNOWN))
+    ends = table.statistic.isin(["lower_bound_mean", "upper_bound_mean", "range_mean"])
+    own = ends & (table.search == "exact")
+    return table.assign(cause=table.cause.mask(~table.match & ~lifted, UNKNOWN), own=own)
 
 
 # -------------------------------------------------------------------------------------------------------------- scores
@@ -232,7 +232,8 @@ def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame)
     table = judged(table, causes | {"files": [ROUNDED, FLOOR]})
     lacking = set(cells[cells.aopc_files.isna()][["dataset", "length"]].itertuples(index=False, name=None))
     partly = pd.Series([cell in lacking for cell in zip(table.dataset, table.length, strict=True)], index=table.index)
-    return table.assign(cause=table.cause.mask(partly & (table.cause == UNKNOWN), UNRELEASED))
+    cause = table.cause.mask(partly & (table.cause == UNKNOWN), UNRELEASED)
+    return table.assign(cause=cause, own=table.length == "short")
 
 
 # ---------------------------------------------------------------------------------------------------------------- taus
@@ -279,7 +280,7 @@ def taus_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -
             parts.append(ranking_taus(score_means(part, naopc)).assign(bounds=bounds))
         by_variant[name] = pd.concat(parts, ignore_index=True).drop(columns="spread")
     table = compared(printed("naopc_released_taus"), **by_variant)
-    return judged(table, {"zero": [NO_RANGE], "files": [NO_RANGE, FLOOR]})
+    return judged(table, {"zero": [NO_RANGE], "files": [NO_RANGE, FLOOR]}).assign(own=table.length == "short")
 
 
 # --------------------------------------------------------------------------------------------------------------- beams
@@ -315,17 +316,25 @@ def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     return both.assign(beam_size=both.pop("width").astype(str), comparison="beam_vs_exact")
 
 
-def first_texts(dataset: str) -> list[int]:
-    """The ids of the first 99 long texts of a data set, in the order of the authors' file."""
-    return read_packed("texts").query("length == 'long' and dataset == @dataset and place < 99").id.tolist()
-
-
-def growing_beams(limits: pd.DataFrame) -> pd.DataFrame:
-    """Mean limits of the first 99 long texts at width 5, over six models, in the published columns."""
-    long = limits[limits.length == "long"]
-    first = pd.concat([long[(long.dataset == name) & long.id.isin(first_texts(name))] for name in LONG])
-    means = first.groupby("dataset")[["upper", "lower"]].mean().reset_index().melt("dataset", var_name="bound")
-    return means.assign(comparison="increasing_beams", beam_size="5", statistic="bound_mean")
+def growing_beams() -> pd.DataFrame:
+    """Mean limits, seconds and word pieces of the first 99 long texts by width, over six models, in the columns of the
+    file: what the box plots of growing beams are drawn from."""
+    found = read_packed("limits_widths")
+    means = found.groupby(["dataset", "width"])[["upper", "lower", "seconds", "pieces"]].mean().reset_index()
+    long = means.melt(["dataset", "width"], var_name="measured")
+    what = {
+        "upper": ("upper", "bound_mean"),
+        "lower": ("lower", "bound_mean"),
+        "seconds": ("both", "seconds_per_input_mean"),
+        "pieces": ("both", "length_mean"),
+    }
+    named = long.assign(
+        bound=[what[name][0] for name in long.measured],
+        statistic=[what[name][1] for name in long.measured],
+        beam_size=long.width.astype(str),
+        comparison="increasing_beams",
+    )
+    return named[["comparison", "dataset", "beam_size", "bound", "statistic", "value"]]
 
 
 VARIANTS = {
@@ -361,13 +370,14 @@ def variant_means(errors: pd.DataFrame, *, fewest: int = 7) -> pd.DataFrame:
 
 
 def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """The 192 published numbers about beams.
+    """The 192 numbers about beams.
 
-    Comparisons with exact limits come from the released searches; the variants of the search from ours, of which the
-    published ones are a sample: `match` says there whether the published mean lies within two standard errors.
+    Comparisons with exact limits and the growth of the limits with the width come from the released searches; the
+    variants of the search from ours, of which the ones in the file are a sample: `match` says there whether the mean in
+    the file lies within two standard errors.
     """
     variants = variant_means(searched_errors(beams, exact))
-    recomputed = [beam_statistics(beam_errors(limits)), growing_beams(limits), variants.drop(columns="spread")]
+    recomputed = [beam_statistics(beam_errors(limits)), growing_beams(), variants.drop(columns="spread")]
     table = printed("naopc_released_beam")
     parts = [compared(table[table.comparison == part.comparison.iloc[0]], ours=part) for part in recomputed]
     table = pd.concat([judged(part, {}) for part in parts], ignore_index=True)
@@ -376,10 +386,8 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     sampled = table.comparison == "beam_variants"
     near = (table.ours - table.value).abs() <= 2 * table.sampling + table.tolerance
     table["match"] = table.match.where(~sampled, near)
-    missing = table.ours.isna()
-    length = table.statistic == "length_mean"
-    cause = table.cause.mask(sampled, SAMPLE).mask(missing & ~sampled, NOT_RELEASED).mask(length, PIECES)
-    return table.assign(cause=cause.mask(missing & sampled, NOT_ASKED).mask(table.match, ""))
+    cause = table.cause.mask(sampled, SAMPLE).mask(table.ours.isna() & sampled, NOT_ASKED)
+    return table.assign(cause=cause.mask(table.match, ""), own=sampled)
 
 
 # ------------------------------------------------------------------------------------------------------------ rankings
@@ -395,6 +403,81 @@ def ranks(cells: pd.DataFrame, kind: str, **values: pd.Series) -> pd.DataFrame:
     kept = (cells.kind == kind) & cells.method.isin(RANKED_METHODS) & (cells.p_full > 0.5)
     means = cells[kept].assign(**{name: value[kept] for name, value in values.items()})
     return means.groupby(["model", "method"])[list(values)].mean().rank(ascending=kind == "sufficiency")
+
+
+def explanations(cells: pd.DataFrame, limits: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """The authors' table of explanations by model: mean AOPC and NAOPC of both kinds over the short texts of a data set
+    that the model calls positive (p > .5); columns method, model, n and the four means.
+
+    `cells` have p_full; their report leaves out AttInGrad, which is here.
+    """
+    kept = cells[(cells.dataset == dataset) & (cells.length == "short") & (cells.p_full > 0.5)].reset_index(drop=True)
+    naopc = normalised(kept, limits, no_range=0.0)
+    means = score_means(kept, naopc).pivot(index=["method", "model"], columns="metric", values="value")
+    order = ["aopc_comprehensiveness", "naopc_comprehensiveness", "aopc_sufficiency", "naopc_sufficiency"]
+    texts = kept.groupby(["method", "model"]).id.nunique().rename("n")
+    return means[order].join(texts).reset_index()
+
+
+def before_after() -> pd.DataFrame:
+    """The 160 means that stand in the source of the authors' notebook `normalization_before_after` (model, method,
+    metric, value): scores of an earlier state of their results on Yelp, before and after normalising."""
+    require(PLACE)
+    path = packed_folder() / "notebook_before_after.csv"
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read ({error}): `git checkout` it") from error
+
+
+def beside_before_after(means: pd.DataFrame) -> pd.DataFrame:
+    """`before_after` with ours beside it (`ours`, `gap`), from `explanations` of Yelp."""
+    names = [column for column in means.columns if "aopc" in column]
+    long = means.melt(["method", "model"], names, "metric", "ours")
+    both = before_after().merge(long, on=["method", "model", "metric"], how="left", validate="one_to_one")
+    return both.assign(gap=(both.ours - both.value).abs())
+
+
+REVIEWED = {"bert": "bert_sst2", "roberta": "roberta_sst2"}
+"""Models of the review page's table of bounds: those of the released files; of its LSTM nothing was released."""
+
+
+def review_bounds(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
+    """The nine bounds of the review page (model, statistic, value) with ours beside them, on the short texts of SST-2:
+    NaN for the LSTM."""
+    table = published.table("naopc_review").query("item == 'bounds_table'")
+    means = limit_means(with_ours(limits, exact))
+    asked = means.query("dataset == 'sst2' and search == 'exact' and subset == 'all'")
+    found = asked.set_index(["model", "statistic"]).value
+    texts = asked.set_index(["model", "statistic"]).n
+    statistics = {"lower_bound": "lower_bound_mean", "upper_bound": "upper_bound_mean", "range": "range_mean"}
+    rows = []
+    for row in table.itertuples():
+        key = (REVIEWED.get(row.model, ""), statistics[row.statistic])
+        ours = {"ours": found[key], "n": int(texts[key])} if key in found.index else {"ours": np.nan, "n": 0}
+        rows.append({"model": row.model, "statistic": row.statistic.replace("_", " "), "review": row.value, **ours})
+    return pd.DataFrame(rows)
+
+
+def shared_out(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """By table how many of its numbers are compared and agree, and how many of them are means of released values on
+    both sides, which can only confirm the sums; the last row has all."""
+    rows = []
+    for name, table in tables.items():
+        known = table[table.ours.notna()]
+        rows.append(
+            {
+                "table": name,
+                "compared": len(known),
+                "agree": int(known.match.sum()),
+                "with ours": int(known.own.sum()),
+                "of these agree": int((known.own & known.match).sum()),
+                "released on both sides": int((~known.own).sum()),
+            }
+        )
+    every = pd.DataFrame(rows)
+    total = every.drop(columns="table").sum().to_dict()
+    return pd.concat([every, pd.DataFrame([{"table": "all", **total}])], ignore_index=True)
 
 
 def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:

@@ -7,12 +7,19 @@
 # %% [markdown]
 # # The authors' own outputs, recomputed
 #
-# Recomputed from the outputs that the authors released, most published numbers agree to the last printed digit.
+# From the released answers our own bounds and scores of short texts are the released ones, but where a floor was too high.
 #
 # {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
 # of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
-# ({doc}`explained here <naopc_toy>`). For each published number that differs from ours, the page says which change gives
-# the published one.
+# ({doc}`explained here <naopc_toy>`).
+#
+# **What is compared.** The authors print few numbers of these files. The means in the columns headed *files* were worked out for
+# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. Of
+# short texts the column *ours* rests on limits and scores of our own, made from the released answers; of long texts the answers
+# were not released, and both columns are means of the same released values, which can only confirm the sums. A
+# {ref}`table below <naopc-shares>` has how many are of which kind. For each number that differs, the page says which change gives
+# the other one. The numbers of one notebook of the authors are printed in its source; they stand
+# {ref}`beside ours <naopc-before-after>`.
 #
 # "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
 # good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.
@@ -73,22 +80,21 @@ page.speaks()
 # %%
 def compared(table, name, *names, caption, digits=4):
     """The rows that differ, with the cause; the file has all of them."""
-    every = table[[*names, "value", "ours", "n", "match", "cause"]].rename(columns={"value": "published"})
-    off = every[every.match == False].drop(columns="match").fillna("–")  # noqa: E712 (some are neither: not computed)
+    every = table[[*names, "value", "ours", "n", "match", "cause", "own"]].rename(columns={"value": "files"})
+    off = every[every.match == False].drop(columns=["match", "own"]).fillna("–")  # noqa: E712 (some are neither)
     wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
     full_caption = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
-    file = every.assign(match=every.match.map({True: "yes", False: "no"}))
+    rests = every.pop("own").map({True: "our limits or scores", False: "released values on both sides"})
+    file = every.assign(match=every.match.map({True: "yes", False: "no"}), rests_on=rests)
     return page.listing(file, name, caption=full_caption, wide=wide)
 
 
 def against_printed(table, within=None):
-    """How many numbers of a compared table are the printed ones, and why the others differ."""
+    """How many numbers of a compared table are those of the files, and why the others differ."""
     off, known = edin_tables.differences(table, within=within), table[table.ours.notna()]
     alike = len(known) - off.numbers.sum()
-    text = (
-        f"{alike} of {len(known)} numbers are the printed ones. Those of long texts check the sums alone: the answers to "
-        "these were not released, and ours are made of the released values of single texts."
-    )
+    both = int((~known.own).sum())
+    text = f"{alike} of {len(known)} numbers are those of the files; {both} of them are means of released values on both sides."
     return text if off.empty else f"{text} The others, by cause:\n\n{pipe_table(off)}"
 
 
@@ -125,7 +131,7 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 # %% [markdown]
 # ## Bounds
 #
-# **What was published.** The largest and smallest AOPC of each text: over all $N!$ orders for short ones, by a beam of
+# **What was released.** The largest and smallest AOPC of each text: over all $N!$ orders for short ones, by a beam of
 # width 5 for long ones. 156 numbers: means over texts of both bounds, their distance, the words, the seconds.
 #
 # **Our run.** For short texts we compute both bounds by dynamic programming over the $2^N$ subsets (`exact_bounds`). If two
@@ -134,7 +140,7 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
 # %%
 bounds = edin_tables.bounds_table(limits, exact)
-caption = "Published means of bounds, words and seconds, and ours, with the cause"
+caption = "Means of bounds, words and seconds from the files, and ours, with the cause"
 compared(
     bounds, "naopc_released_bounds", *["dataset", "length", "model", "search", "subset", "statistic"], caption=caption
 )
@@ -204,7 +210,7 @@ Markdown(
 # %% [markdown]
 # ## Scores of ten methods
 #
-# **What was published.** AOPC and NAOPC of ten attribution methods as means over texts for each model, by exact bounds
+# **What was released.** AOPC and NAOPC of ten attribution methods as means over texts for each model, by exact bounds
 # (short) and by beam 5 (long), and the share of values outside [0, 1].
 #
 # **Our run.** For short texts we order words by the released attributions, take the released outputs, and compute AOPC with the
@@ -215,7 +221,7 @@ Markdown(
 means = edin_tables.scores_table(cells, limits, exact)
 
 # %%
-caption = "Published mean scores and ours, with the cause"
+caption = "Mean scores from the files and ours, with the cause"
 compared(means, "naopc_released_scores", *["dataset", "length", "model", "method", "metric"], caption=caption)
 
 # %%
@@ -288,12 +294,12 @@ page.curve(curve, "naopc_c05_curve", caption="Random attributions by texts, by t
 # %% [markdown]
 # ## Beam search
 #
-# **What was published.** How far the bounds of beams of width 1 to 50 are from the exact bounds of short texts, and how bounds
+# **What was released.** How far the bounds of beams of width 1 to 50 are from the exact bounds of short texts, and how bounds
 # of 99 long texts grow with the width. The table of 192 numbers also has our own analysis of variants of the search, which the
 # verdict does not use.
 #
-# **Our run.** The first is from the released searches. The second is for the width that was released with all long texts (the
-# first 99 texts in the authors' file). The third is from our own searches. *Released* is as in the paper's code, where entries
+# **Our run.** The first two are from the released searches (of long texts: the first 99 of each data set in the authors' file, six
+# widths). The third is from our own searches. *Released* is as in the paper's code, where entries
 # that removed the same *set* in another order count as different. *Deduplicated* makes them one entry, *merged* also finds the
 # best path through all visited sets, *pruned* is merged and tries four words per entry, and *adaptive* is merged and doubles
 # the width until neither bound changes by more than .001.
@@ -304,7 +310,7 @@ compared(
     widths,
     "naopc_released_beam",
     *["comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"],
-    caption="Published numbers about beams and ours, with the reason (`beam_variants`: a sample; a match is within two "
+    caption="Numbers about beams from the files and ours, with the reason (`beam_variants`: a sample; a match is within two "
     "standard errors)",
     digits=5,
 )
@@ -345,13 +351,13 @@ Markdown(
 # ## Rankings under AOPC and NAOPC
 #
 # **What was published.** Kendall's $\tau$ between the ranking by mean AOPC and the ranking by mean NAOPC: of the six
-# models, within a method, and of the ten methods, within a model. $\tau$ is 1 if normalising changes nothing. Also published:
-# the share of model pairs whose order flips. **Our run.** The same, with our scores, and with our exact bounds if the published
-# numbers use exact ones.
+# models, within a method, and of the ten methods, within a model. $\tau$ is 1 if normalising changes nothing. Also:
+# the share of model pairs whose order flips. **Our run.** The same, with our scores, and with our exact bounds where the numbers
+# from the files use exact ones.
 
 # %%
 taus = edin_tables.taus_table(cells, limits, exact)
-caption = "Published agreements of rankings and ours, with the cause"
+caption = "Agreements of rankings from the files and ours, with the cause"
 compared(
     taus, "naopc_released_taus", *["dataset", "length", "ranking", "metric", "statistic", "bounds"], caption=caption
 )

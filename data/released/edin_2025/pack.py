@@ -27,6 +27,7 @@ from faithlib.errors import DataError
 
 COMMIT = "0976aa3"
 WIDTHS = (1, 5, 10, 20, 50)
+LONG_WIDTHS = (1, 2, 5, 10, 15, 50)
 STARTS = {  # what the search is given to start from: part of the file's name
     "none": "no_preprocessing",
     "decompx": "feature_attributions_decompx",
@@ -151,6 +152,27 @@ def limits_beam(folder: Path) -> Iterator[pd.DataFrame]:
         yield _named(found, dataset=dataset, length=length, model=model, start=start, width=np.int8(width))
 
 
+def limits_widths(folder: Path) -> Iterator[pd.DataFrame]:
+    """Limits of the first 99 long texts of each data set by the width of the beam: dataset, model, width, id, lower,
+    upper, seconds, pieces (word pieces of the model's tokenizer).
+
+    What the figures of growing beams are drawn from.
+    """
+    for dataset, width, (model, file) in product(LONG, LONG_WIDTHS, MODELS.items()):
+        name = f"{dataset}_long_{STARTS['none']}_beam_size_{width}_{file}.parquet"
+        table = _read(folder, f"results/aopc_limits_approx_increasing_beams/{name}")
+        found = pd.DataFrame(
+            {
+                "id": table.id,
+                "lower": table.sufficiency,
+                "upper": table.comprehensiveness,
+                "seconds": table.processing_time,
+                "pieces": table.word_length.astype(np.int16),
+            }
+        )
+        yield _named(found, dataset=dataset, model=model, width=np.int8(width))
+
+
 def texts(folder: Path) -> Iterator[pd.DataFrame]:
     """How long each text is: dataset, length, id, place, words.
 
@@ -171,6 +193,7 @@ TABLES: dict[str, Table] = {  # with the columns of their keys
     "scores": (scores, ("dataset", "length", "model", "method", "id")),
     "limits_exact": (limits_exact, ("dataset", "model", "id")),
     "limits_beam": (limits_beam, ("dataset", "length", "model", "start", "width", "id")),
+    "limits_widths": (limits_widths, ("dataset", "model", "width", "id")),
     "texts": (texts, ("dataset", "length", "id")),
 }
 
