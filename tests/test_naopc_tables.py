@@ -169,14 +169,49 @@ def test_of_192_numbers_about_beams_what_can_be_computed_is_and_the_rest_says_wh
     found = table.groupby(["comparison", "cause", "match"]).size().to_dict()
     assert found == {
         ("beam_vs_exact", "", True): 45,
-        ("increasing_beams", "", True): 6,  # width 5, first 99 texts in the authors' order
-        ("increasing_beams", edin_tables.NOT_RELEASED, False): 48,
-        ("increasing_beams", edin_tables.PIECES, False): 18,
+        ("increasing_beams", "", True): 72,
         ("beam_variants", "", True): 64,
         ("beam_variants", edin_tables.SAMPLE, False): 11,
     }
     wider = edin_tables.beam_table(limits, beams[beams.width != 10], exact)
     assert wider.cause.value_counts()[edin_tables.NOT_ASKED] == 15
+
+
+def test_growing_beams_are_the_first_texts_of_each_data_set_and_wider_ones_find_no_less_on_average():
+    widths, texts = read_packed("limits_widths"), read_packed("texts").query("length == 'long'")
+    for dataset, part in widths.groupby("dataset"):
+        first = texts[(texts.dataset == dataset) & (texts.place < 99)].id
+        assert set(part.id) == set(first)
+        assert part.groupby(["model", "width"]).size().unique().tolist() == [99]
+    means = edin_tables.growing_beams().query("statistic == 'bound_mean' and bound == 'upper'")
+    for _, rows in means.groupby("dataset"):
+        assert rows.sort_values("beam_size", key=lambda sizes: sizes.astype(int)).value.is_monotonic_increasing
+    # Width 5 was released twice, of all long texts and of these; both runs of one model found the same limits.
+    all_texts = read_packed("limits_beam").query("length == 'long' and width == 5 and start == 'none'")
+    five = widths[widths.width == 5].merge(all_texts, on=["dataset", "model", "id"], suffixes=("", "_all"))
+    assert len(five) == 3 * 6 * 99
+    assert (five.upper - five.upper_all).abs().median() < 1e-6
+
+
+def test_explanations_are_means_over_texts_called_positive(cells, limits):
+    held = edin_tables.with_p_full(cells, limits)
+    table = edin_tables.explanations(held, edin_tables.scored_by(limits), "yelp")
+    assert len(table) == 60
+    row = table.set_index(["method", "model"]).loc["lime", "bert_yelp"]
+    asked = held.query("dataset == 'yelp' and length == 'short' and method == 'lime' and model == 'bert_yelp'")
+    kept = asked[(asked.p_full > 0.5) & (asked.kind == "sufficiency")]
+    assert (row.aopc_sufficiency, row.n) == (pytest.approx(kept.aopc.mean()), len(kept))
+    assert len(kept) < asked.id.nunique()
+    earlier = edin_tables.beside_before_after(table)
+    assert len(earlier) == 160 and earlier.ours.notna().all()
+    assert earlier.gap.max() < 0.1  # an earlier state of the same results
+
+
+def test_numbers_with_released_values_on_both_sides_are_counted_apart():
+    known = pd.DataFrame({"ours": [1.0, 2.0, np.nan], "match": [True, False, False], "own": [True, False, True]})
+    shares = edin_tables.shared_out({"one": known, "two": known[:1]}).set_index("table")
+    assert shares.loc["one"].tolist() == [2, 1, 1, 1, 1]
+    assert shares.loc["all"].tolist() == [3, 2, 2, 2, 1]
 
 
 def test_our_run_of_the_released_search_finds_the_released_beam_bounds(limits, beams):
@@ -233,7 +268,7 @@ def test_what_is_packed_is_all_there_small_and_without_texts():
     packed = {name: read_packed(name) for name in TABLES}
     assert {name: len(table) for name, table in packed.items()} == {
         "answers": 709_014, "attributions": 48_300, "scores": 168_247, "limits_exact": 2_430, "limits_beam": 63_000,
-        "texts": 2_805,
+        "limits_widths": 10_692, "texts": 2_805,
     }  # fmt: skip
     folder = packed_folder()
     assert sum(path.stat().st_size for path in folder.iterdir()) < 12e6

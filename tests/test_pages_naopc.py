@@ -65,8 +65,9 @@ def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> 
     return store.report("naopc_released_outputs")
 
 
-FIXED = ("review", "figure_beam_all", "figure_beam_single", "figure_lengths")
-FIXED += ("figure_ranking_comprehensiveness_older", "figure_ranking_sufficiency_older")
+FIXED = ("review", "figure_lengths", "figure_before_after")
+RELEASED = ("released_beam", "figure_beam_all", "figure_beam_single")
+"""Of which both sides are released values, whatever our limits and scores are."""
 
 
 def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
@@ -78,6 +79,12 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     # Of what was released, one value in a hundred lies outside.
     found.decides([f"naopc_c0{number}" for number in (2, 3, 4, 5)], "reproduced")
     found.decides([f"naopc_{name}" for name in FIXED], "nothing to test")
+    found.decides([f"naopc_{name}" for name in RELEASED], "reproduced")
+    assert found.table("naopc_shares", "table").loc["beams"].tolist() == [117, 117, 0, 0, 117]
+    assert len(found.table("naopc_before_after")) == 160
+    assert len(found.table("naopc_explanations")) == 2 * len(MODELS) * len(ALL_METHODS)
+    review = found.table("naopc_review_bounds")
+    assert review.ours.isna().tolist() == [False] * 6 + [True] * 3
     assert found.verdicts.specifications[["naopc_c02", "naopc_c05"]].tolist() == [6, 12]
     assert set(found.verdicts.evidence[["naopc_c01", "naopc_c05", "naopc_released_taus"]]) == {"authors' outputs"}
     drawn = found.table("naopc_released_beam_plot")
@@ -91,7 +98,7 @@ def test_claims_fail_in_a_world_in_which_they_are_false(store: Store) -> None:
     apart = made.assign(upper=made.model.map({model: 0.1 + 0.15 * k for k, model in enumerate(MODELS)}))
     found = world(store, apart, chance=0.3, turned=False)
     failed = ["naopc_c02", "naopc_c03", "naopc_c05", "naopc_released_bounds", "naopc_figure_upper_limit"]
-    found.decides(failed, "not reproduced", naopc_c01="reproduced")
+    found.decides(failed, "not reproduced", naopc_c01="reproduced", naopc_c07="reproduced")
 
 
 def test_scores_by_a_beam_are_limited_and_need_a_range() -> None:
@@ -114,6 +121,13 @@ def test_the_correlation_of_two_scores_over_models_by_hand() -> None:
     values = np.concatenate([rising, rising, rising, -rising])
     assert edin_claims.unlike(values, 6) == pytest.approx(1.0)
     assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)]), 6).tolist() == pytest.approx([1.0, 0.0])
+
+
+def test_the_place_of_one_score_between_the_limits_of_each_model_by_hand() -> None:
+    """A score of .3: a quarter of the way from .2 to .6, and half-way from 0 to .6; of ten draws at once."""
+    values = np.array([0.2, 0.0, 0.6, 0.6, 0.3])
+    assert edin_claims.place_of(values, 2).tolist() == pytest.approx([0.25, 0.5])
+    assert edin_claims.place_of(np.tile(values, (10, 1)), 2).shape == (10, 2)
 
 
 def test_what_lies_outside_is_counted_text_by_text() -> None:

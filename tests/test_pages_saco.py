@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from store import Shown, Store, units_of
 
 from faithbook.judge import published
@@ -15,6 +16,7 @@ from faithbook.papers.wu import OF_ANY_NETWORK, SIGN
 from faithbook.stats import needed
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithlib.metrics import saco
 
 LAST = "last_layer_attention_with_gradient"
 KS = (5, 10, 20)
@@ -117,8 +119,9 @@ def turned() -> dict[tuple[str, int], float]:
 
 def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store: Store) -> None:
     found = page(store, as_printed())
-    found.decides(CLAIMS, "reproduced", saco_text="nothing to test")
-    assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
+    found.decides([*CLAIMS, "saco_text", "saco_c12"], "reproduced")
+    assert found.verdicts.loc["saco_text", ["passed", "parts"]].tolist() == [13, 13]
+    assert set(found.verdicts.evidence.drop("saco_text")) == {"substitute data, our models"}
     assert (found.table("saco_text").agrees == "yes").sum() == 13
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
     shown = found.verdicts.loc["saco_c04", ["depends_on", "agreeing", "specifications"]]
@@ -127,7 +130,8 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
 
 def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
     more = {("integrated_gradients", 20): 0.2, ("attcat", 20): 0.1, ("raw_attention", 5): 0.9}
-    page(store, turned() | more).decides(CLAIMS[1:], "not reproduced")
+    lower = {key: value - 0.5 for key, value in (turned() | more).items()}
+    page(store, lower).decides(CLAIMS[1:], "not reproduced", saco_c12="not reproduced")
 
 
 def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
@@ -204,12 +208,30 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
 
 
 # ----------------------------------------------------------------------------------------------------------- figures
+def test_saco_from_groups_by_hand_and_with_scores_of_another_scale() -> None:
+    """Three pairs with weights 1, 2 and 1, the last one violated: (1 + 2 - 1) / 4; constant scores have no SaCo."""
+    salience, lost = np.array([3.0, 2.0, 1.0]), np.array([0.5, 0.1, 0.2])
+    assert wu.saco_of(salience, lost) == 0.5
+    assert np.isnan(wu.saco_of(np.ones(3), lost))
+    generator = np.random.default_rng(0)
+    steps = pd.DataFrame({"salience": generator.normal(size=30), "alone": generator.normal(size=30)})
+    steps = steps.assign(dataset="fashion", method="lrp", input=np.repeat(["a", "b", "flat"], 10))
+    steps.loc[steps.input == "flat", "salience"] = 1.0
+    numbers = wu.scaled_alike(steps, "substitute data, our models")
+    assert len(numbers) == 2 * len(wu.SCALES)
+    assert all(abs(one.ours - float(one.published)) < 1e-9 for one in numbers.values())
+    groups = steps[steps.input == "a"].sort_values("salience", ascending=False)
+    values = [groups[name].to_numpy() for name in ("salience", "alone")]
+    library = saco(*(torch.tensor(one)[None] for one in values))
+    assert wu.saco_of(*values) == pytest.approx(library.item())
+
+
 FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02", "saco_c05", "saco_c06", "saco_c07"]
 
 
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
     found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    found.decides(FIGURES, "reproduced", saco_figure1="nothing to test")
+    found.decides([*FIGURES, "saco_c13"], "reproduced", saco_figure1="nothing to test")
     # Turned otherwise, the existing metrics part.
     assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
     for name in ("saco_c05", "saco_c06"):

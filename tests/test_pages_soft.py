@@ -14,6 +14,7 @@ from store import Shown, Store, units_of
 
 from faithbook.judge import published
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers import zhao_aletras_tables
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.sources import datasets
 from faithbook.stats import comparison, estimates
@@ -134,20 +135,46 @@ def world(methods: dict[str, tuple[float, ...]], *, tasks: float, names: tuple[s
 
 @pytest.fixture
 def splits(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
-    """Data sets of a text each, said to be as large as these; another split is not on this machine."""
+    """Data sets of four words a text, measured to be as large as these; nothing else was measured or is on a card."""
     sizes: dict[tuple[str, str], int] = {}
 
-    class Sized(datasets.Dataset):
-        def __len__(self) -> int:
-            return sizes[self.name, self.split]
+    def measured(name: str) -> pd.DataFrame:
+        rows = {split: size for (dataset, split), size in sizes.items() if dataset == name}
+        facts = pd.DataFrame({"texts": pd.Series(rows, dtype=float)})
+        return facts.assign(words=4.0, classes=2.0, max_length=64.0)
 
-    def load(name: str, split: str, *, sample: str) -> datasets.Dataset:
-        if (name, split) not in sizes:
-            raise DataError(f"no {name}")
-        return Sized(name, split, ("a b c d",), (0,), ("i0",), ("no", "yes"), 64)
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
+    monkeypatch.setattr(zhao_aletras_tables, "_measured", measured)
+    monkeypatch.setattr(zhao_aletras_tables, "cards", pd.DataFrame)
     return sizes
+
+
+def test_table_1_is_the_same_wherever_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words and sizes are committed, F1 is on the cards: no data is opened."""
+
+    def nothing(name: str, split: str, *, sample: str) -> datasets.Dataset:
+        raise DataError(f"{name}, {split}: nothing is opened")
+
+    monkeypatch.setattr(datasets, "load_dataset", nothing)
+    table, sizes = zhao_aletras_tables.data_and_classifiers(["sst", "ag"], [])
+    rows = table.set_index(["dataset", "model"])
+    assert set(rows.loc["sst"]["words per text"]) == {"18 (18)"}
+    assert set(rows.loc["ag"]["words per text"]) == {"38 (36)"}
+    assert (rows["F1 ± deviation"].str.contains(r"\(9\d\.\d ± ")).all() and len(rows) == 4
+    assert [sizes["sst", split] for split in ("train", "dev", "test")] == [6920, 872, 1821]
+    assert sizes["ag", "train"] == 4000
+
+
+@pytest.mark.parametrize("name", ["sst", "ag", "movie", "bbc"])
+def test_measured_lengths_are_those_of_the_data_where_it_lies(name: str) -> None:
+    """`data/text_lengths.py` made the table."""
+    known = published.our_table("text_lengths").set_index(["dataset", "split"])
+    try:
+        data = datasets.load_dataset(name, "test", sample="all")
+    except (DataError, InputError):
+        pytest.skip(f"{name} is not on this machine")
+    words = [len(text.split()) for text in data.texts]
+    told = known.loc[(name, "test")]
+    assert (len(words), f"{np.mean(words):.3f}") == (int(told.texts), told.words)
 
 
 TABLES = ("soft_table2", "soft_table3", "soft_table6", *(f"soft_c0{i}" for i in (1, 2, 4, 5, 6, 9)))

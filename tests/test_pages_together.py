@@ -287,6 +287,29 @@ def test_metrics_that_know_the_truth_or_turn_it_round_are_found(
         assert set(right.answer) == {"yes"} and set(right.model) == set(MODELS)
 
 
+@pytest.mark.parametrize(("robust", "answer"), [("soft_", "reproduced"), ("", "not reproduced")])
+def test_metrics_that_lose_the_truth_where_erasure_misleads_are_not_robust(
+    store: Store, robust: str, answer: str
+) -> None:
+    """All follow the truth on the model as usual; on the misled one the soft metrics alone do, or the hard ones."""
+    generator = np.random.default_rng(0)
+    for modality in ("text", "vision"):
+        rows = []
+        for model, number, (method, value) in product(MODELS[2:], range(N), TRUE.items()):
+            about = (f"i{number}", method)
+            rows.append((*about, "auprc", model, "mask", value))
+            for metric in ("nc", "soft_nc", "ns", "soft_ns"):
+                follows = model == "trained" or metric.startswith("soft_") == (robust == "soft_")
+                rows.append((*about, metric, model, "mask", value * follows + generator.normal(0, 0.05)))
+        store.add("together_planted", {"": units(rows, "model", "erase")}, modality=modality)
+    found = store.report("soft_shift")
+    found.decides(["soft_c12"], answer)
+    assert found.verdicts.loc["soft_c12", ["parts", "evidence"]].tolist() == [4, "substitute data, our models"]
+    levels = found.table("soft_shift_levels", "modality", "metric", "model").estimate
+    assert levels["text", "ns", "trained"] > 0.8
+    assert (levels["text", "ns", "misled by erasure"] > 0.8) == (robust == "")
+
+
 def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:
     rows = [("i", method, "nc", "trained", "mask", value) for method, value in (("truth", 0.5), ("lime", 0.505))]
     rows.append(("i", questions.OPPOSITE, "nc", "trained", "mask", 0.505))

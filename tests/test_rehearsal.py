@@ -40,10 +40,7 @@ which it calls a classifier so."""
 ELSEWHERE = {
     "soft_table4_examples": "three inputs that the paper names by their first words; ours are other inputs",
     "saco_text": "numbers of the prose, of which many are settings; what can be worked out stands beside each",
-    "naopc_released_beam": (
-        "a third of it is of long texts: their searches by width (results/aopc_limits_approx_increasing_beams) could "
-        "not be had here, and their texts, of which word pieces were counted, are not packed"
-    ),
+    "naopc_released_beam": "its first two thirds are of released searches, the rest of a sample that was not recorded",
 }
 """Tables that can be computed again but have no cells to fill, and why."""
 

@@ -56,6 +56,19 @@ def test_pairs_at_once_equal_the_papers_loop(groups):
         assert saco(*beside, ties=ties).tolist() == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 7.0, 1e3])
+@pytest.mark.parametrize("ties", ["satisfied", "half"])
+def test_saco_does_not_depend_on_the_scale_of_the_scores_nor_on_a_constant_added(scale: float, ties: str) -> None:
+    """Sec. 5.5 of the paper; a negative factor turns it round."""
+    generator = torch.Generator().manual_seed(0)
+    salience = torch.randn(40, 10, dtype=torch.double, generator=generator).sort(dim=1, descending=True).values
+    drop = torch.randn(40, 10, dtype=torch.double, generator=generator)
+    plain = saco(salience, drop, ties=ties)
+    torch.testing.assert_close(saco(scale * salience, drop, ties=ties), plain)
+    torch.testing.assert_close(saco(salience + scale, drop, ties=ties), plain)
+    torch.testing.assert_close(saco(-salience.flip(1), drop.flip(1), ties=ties), -plain)
+
+
 def test_differences_survive_a_large_offset_and_every_dtype():
     salience = torch.tensor([[1000.0 + 2**-13, 1000.0, 1000.0 - 2**-13]])
     assert saco(salience, torch.tensor([[0.3, 0.2, 0.25]])).item() == pytest.approx(1 / 2)

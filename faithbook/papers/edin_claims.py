@@ -105,6 +105,28 @@ def between_models(bounds: Sequence[Comparison]) -> Comparison:
     return combined(lambda means: means.std(axis=-1), bounds)
 
 
+def places(
+    mean: Mean, methods: Sequence[str], models: Sequence[str], kind: str = "comprehensiveness", **labels: object
+) -> Comparison:
+    """naopc_c07: the standard deviation over models of the place of one AOPC, the mean over all models and methods,
+    between the mean limits of each model (`place_of`). `mean`: of a metric over cells with labels."""
+    of_models = [mean(end, model=model, **labels) for end in ("lower", "upper") for model in models]
+    one = [mean(f"aopc_{kind}", method=list(methods), model=list(models), **labels)]
+    return combined(lambda values: place_of(values, len(models)).std(axis=-1), [*of_models, *one])
+
+
+def place_of(values: np.ndarray, models: int) -> np.ndarray:
+    """Where one score lies between each model's limits, 0 the lower and 1 the upper: [..., 2 * M + 1] -> [..., M].
+
+    `values`: the lower limits of M `models`, their upper ones, and the score.
+
+    >>> place_of(np.array([0.0, 0.1, 0.5, 0.6, 0.2]), 2).round(2).tolist()
+    [0.4, 0.2]
+    """
+    lower, upper, score = np.split(values, [models, 2 * models], axis=-1)
+    return np.asarray((score - lower) / (upper - lower))
+
+
 def unlike(values: np.ndarray, models: int) -> np.ndarray:
     """One minus the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
 

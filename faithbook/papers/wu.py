@@ -14,9 +14,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from faithbook.judge import published
-from faithbook.judge.decide import OnlyIf, Parts
+from faithbook.judge.decide import OnlyIf, Parts, SameNumber
 from faithbook.models.cards import cards
 from faithbook.show.labels import label, short
 from faithbook.show.numbers import ends_of, listed
@@ -27,6 +28,7 @@ from faithbook.stats.comparison import Comparison
 from faithbook.stats.p_values import wilson_ends
 
 At = Callable[..., Comparison]
+Array = NDArray[np.float64]
 Correlated = Mapping[tuple[str, str, str], Comparison]
 """Rank correlations by (`SPEARMAN` or `KENDALL`, first metric, second metric)."""
 
@@ -292,6 +294,45 @@ def attention_leads(at: At) -> Parts:
         "attention-based minus attribution-based": family["attention"] - family["attribution"],
         **{f"{short(m)} minus raw attention": at(m) - at(RAW) for m in FAMILIES["attention"] if m != RAW},
     }
+
+
+def most_positive(at: At) -> Parts:
+    """saco_c12: most methods get a positive SaCo."""
+    return {f"SaCo of {short(method)}": at(method) for method in METHODS}
+
+
+SCALES = (0.001, 7.0, 1000.0)
+
+
+def scaled_alike(steps: pd.DataFrame, evidence: str) -> dict[str, SameNumber]:
+    """saco_c13: SaCo of every stored explanation with its scores multiplied by each of `SCALES`, beside SaCo of the
+    scores: `steps` has dataset, input, method, and of each group its salience and what is lost without it (`alone`)."""
+    found = {}
+    for (dataset, place, method), rows in steps.groupby(["dataset", "input", "method"], sort=False):
+        salience, alone = (rows[name].to_numpy(dtype=float) for name in ("salience", "alone"))
+        plain = saco_of(salience, alone)
+        if np.isnan(plain):  # all groups have one salience
+            continue
+        for scale in SCALES:
+            words = f"{label(method)}, {label(dataset)} {place}, times {scale:g}"
+            found[words] = SameNumber(saco_of(scale * salience, alone), f"{plain:.9f}", evidence)
+    return found
+
+
+def saco_of(salience: Array, lost: Array) -> float:
+    """SaCo of groups from their salience and what is lost without each (Algorithm 1): the sum of the differences of
+    salience over all pairs, with a minus where the more salient group costs less, over the sum without signs; NaN where
+    all have one salience.
+
+    >>> saco_of(np.array([3.0, 2.0, 1.0]), np.array([0.5, 0.1, 0.2]))
+    0.5
+    """
+    order = np.argsort(-salience, kind="stable")
+    first, second = np.triu_indices(len(order), 1)
+    weight = salience[order][first] - salience[order][second]
+    kept = lost[order][first] >= lost[order][second]
+    total = weight.sum()
+    return float((weight * np.where(kept, 1, -1)).sum() / total) if total > 0 else float("nan")
 
 
 def random_is_zero(at: At) -> Parts:

@@ -333,6 +333,32 @@ def slope(power: Power, metric: str, ratios: Sequence[float], **cells: object) -
     return comparison.combined(lambda values: values @ weights, [power(at_length(metric, r), **cells) for r in ratios])
 
 
+USUAL, MISLED = "trained", "misled by erasure"
+"""The planted models of `together_planted` that soft_c12 compares."""
+
+
+def lost_by(follows: Power, modality: str, metric: str) -> Comparison:
+    """What a metric loses of how well it follows the truth where erasure misleads the model: `follows(modality, model,
+    metric)`."""
+    return follows(modality, USUAL, metric) - follows(modality, MISLED, metric)
+
+
+def rises_and_falls(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> Parts:
+    """soft_c13: diagnosticity of each hard metric at the middle length minus that at the shortest, and at the longest,
+    on each task."""
+    ordered = sorted(ratios)
+    middle, ends = ordered[len(ordered) // 2], (ordered[0], ordered[-1])
+    return {
+        f"{label(metric)}, {label(dataset)}: {100 * middle:g} % minus {100 * end:g} %": power(
+            at_length(metric, middle), dataset=dataset
+        )
+        - power(at_length(metric, end), dataset=dataset)
+        for dataset in tasks
+        for metric in HARD
+        for end in ends
+    }
+
+
 def rises(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> Parts:
     """soft_c10: the slope of the mean score of each hard metric on each task."""
     return {

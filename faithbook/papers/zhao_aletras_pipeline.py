@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 
+Cells = Mapping[tuple[str, str, str], float]
+"""Values by data set, metric and method."""
 METRICS = ("nc", "ns", "soft_nc", "soft_ns")
 OWN = ("sst", "ag", "evinf", "multirc")
 LONG = ("evinf", "multirc", "section", "pair")
@@ -185,3 +187,18 @@ def effects(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]
     tidy = stacked(ordered, ["variant", "metric"], panels, "panel")
     layout = Layout(panel="panel", series="metric", names=labels() | names, mark=0.0, shared=False)
     return dot_plot(tidy, "other choice minus ours", row="variant", layout=layout)
+
+
+def rows_apart(printed: Cells, ours: Cells) -> pd.DataFrame:
+    """How far every two rows (methods) of a table lie apart, the nearest printed pair first: mean and largest distance
+    over the cells that both have, printed and ours. `printed`, `ours`: values by data set, metric and method."""
+    wide = {name: pd.Series(dict(cells)).unstack() for name, cells in (("printed", printed), ("ours", ours))}
+    rows = []
+    for one, other in combinations(wide["printed"].columns, 2):
+        row: dict[str, object] = {"one": label(one), "other": label(other)}
+        for name, values in wide.items():
+            both = values.reindex(columns=[one, other])
+            distance = (both[one] - both[other]).abs()
+            row |= {f"{name}, mean": distance.mean(), f"{name}, most": distance.max()}
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("printed, mean", ignore_index=True)

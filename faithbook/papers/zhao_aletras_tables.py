@@ -18,12 +18,10 @@ from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
 from faithbook.judge import costs
 from faithbook.judge.materials import stands_for
-from faithbook.judge.published import table
+from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras import SIZES
-from faithbook.sources import datasets
-from faithlib.errors import DataError, InputError
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
@@ -39,23 +37,28 @@ Sizes = dict[tuple[str, str], float]
 def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[pd.DataFrame, Sizes]:
     """Table 1 for these data sets, as text with the published value in brackets, and the sizes of their splits.
 
-    Cards of the `models` that were explained tell what each learnt and reached, and what they know of the data, where
-    that is not here: the words a text are known of data that is here alone.
+    Cards of the `models` that were explained tell what each learnt and reached, and how large their data was; words,
+    classes and limits were measured once (`data/text_lengths.csv`), so that the table does not depend on which data
+    lies on the machine. A data set that is neither in that file nor on a card has dashes.
     """
     printed, shipped = table("soft_table1").set_index(["dataset", "metric", "split"]), _explained(models)
     rows, sizes, substitutes = [], {}, stands_for("zhao_aletras_2023")
     for name in names:
         of_set, theirs = shipped[shipped["dataset"] == name], substitutes.get(name, name)
-        splits = {split: _split(name, split) for split in SPLITS}
+        facts = _measured(name)
         with_printed = partial(_with_printed, printed["value"], theirs)
-        row = {"dataset": name, **_of_texts(splits["test"], of_set, with_printed)}
-        for split, data in splits.items():
-            size = sizes[name, split] = _told_size(of_set, split) if data is None else len(data)
+        row = {"dataset": name, **_of_texts(facts, of_set, with_printed)}
+        for split in SPLITS:
+            size = _told_size(of_set, split)
+            if np.isnan(size) and split in facts.index:
+                size = float(facts["texts"][split])
+            sizes[name, split] = size
             row[split] = with_printed(UNKNOWN if np.isnan(size) else f"{size:,.0f}", "size", split)
         f1, deviation = (printed[column][theirs, "avg_f1", ""] for column in ("value", "spread"))
         for model in [one for one in SIZES if one in set(of_set.get("classifier", ()))] or [""]:
             trained = of_set[of_set["classifier"] == model] if len(of_set) else of_set
-            rows.append(row | {"model": SIZES[model]} | _of_classifiers(trained, f"{f1} ± {deviation}"))
+            named = SIZES[model] if len(trained) else UNKNOWN
+            rows.append(row | {"model": named} | _of_classifiers(trained, f"{f1} ± {deviation}"))
     return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(object).fillna(UNKNOWN), sizes
 
 
@@ -74,12 +77,11 @@ def _explained(models: Iterable[str]) -> pd.DataFrame:
     return known[known["checkpoint"].isin(explained)] if explained & set(known["checkpoint"].unique()) else known
 
 
-def _split(name: str, split: str) -> datasets.Dataset | None:
-    """A split's data, None where it is not on this machine or no run of this profile reads it."""
-    try:
-        return datasets.load_dataset(name, split, sample="all")
-    except (DataError, InputError):
-        return None
+def _measured(name: str) -> pd.DataFrame:
+    """Texts, words a text, classes and limit of the splits of a data set, as they were measured where it lies."""
+    known = our_table("text_lengths")
+    facts = known[known["dataset"] == name].set_index("split").drop(columns="dataset")
+    return facts.astype(float)
 
 
 def _told_size(of_set: pd.DataFrame, split: str) -> float:
@@ -89,15 +91,16 @@ def _told_size(of_set: pd.DataFrame, split: str) -> float:
     return float(sizes_of_split[0])
 
 
-def _of_texts(test: datasets.Dataset | None, of_set: pd.DataFrame, with_printed: Callable[..., str]) -> dict[str, Any]:
-    """Length, classes and limit of the texts: of the data that is here, else what cards know of it."""
-    if test is None:
+def _of_texts(facts: pd.DataFrame, of_set: pd.DataFrame, with_printed: Callable[..., str]) -> dict[str, Any]:
+    """Length, classes and limit of the texts, as measured, else what cards know of them."""
+    if "test" not in facts.index:
         return {"classes": with_printed(len(of_set["label_names"].iloc[0]), "classes")} if len(of_set) else {}
-    queries = test.queries or [""] * len(test.texts)
-    words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
-    facts = {"words per text": with_printed(f"{np.mean(words):.0f}", "avg_length")}
-    facts["classes"] = with_printed(len(test.label_names), "classes")
-    return facts | {"cut at": f"{test.max_length} wordpieces"}
+    test = facts.loc["test"]
+    return {
+        "words per text": with_printed(f"{test['words']:.0f}", "avg_length"),
+        "classes": with_printed(f"{test['classes']:.0f}", "classes"),
+        "cut at": f"{test['max_length']:.0f} wordpieces",
+    }
 
 
 def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:

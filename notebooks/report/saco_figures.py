@@ -64,8 +64,8 @@ page.speaks()
 # explanations, and then what the model sees. An erased pixel becomes the mean of its image.
 
 # %%
-stored = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
-picture = wu_figures.Picture.first(settings_of("saco_metrics", profile)["shown"], *stored)
+pictures, maps, steps = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
+picture = wu_figures.Picture.first(settings_of("saco_metrics", profile)["shown"], pictures, maps, steps)
 fig, alt = wu_figures.maps(picture)
 caption = (
     f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
@@ -88,6 +88,15 @@ page.verdicts(page.test({"saco_figure1": None}))
 # **What differs and why.** The paper's image is a photograph of 224 x 224 pixels with patches of 16 pixels. Ours has 28 x 28
 # pixels and patches of 4, so that a map has 49 cells before it is spread over the pixels. On images with a black background
 # the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
+
+# %% [markdown]
+# **The scale of the scores (c13).** The paper says that SaCo stays as it is where all scores are multiplied by one positive number,
+# and leaves the proof to a supplement that we do not have. It is one line: every weight $s(G_i) - s(G_j)$ of the numerator and of
+# the denominator has the factor, which cancels, and no pair changes its order. A test on the stored explanations of this run:
+
+# %%
+alike = wu.scaled_alike(steps, measured.evidence(sorted(steps.dataset.unique())))
+page.verdicts(page.test({"saco_c13": alike}))
 
 # %% [markdown]
 # ## Figure 2: how far the metrics agree on images
