@@ -96,12 +96,13 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
         assert steps[metric, "the released code's choices"] == pytest.approx(0, abs=1e-9)
         assert steps[metric, "what remains"] == pytest.approx(LARGE[metric] - theirs, abs=0.011)
     verdicts = found.table("soft_pipeline_by_size")
-    assert len(verdicts) == 17  # eleven claims of study 1, six of study 4
+    assert len(verdicts) == 21  # fourteen claims of study 1, seven of study 4
     by_id = verdicts.set_index(verdicts.claim.str.extract(r"\((\w+)\)$")[0])
     assert set(by_id.loc["soft_c01", [*SIZES.values()]]) == {
         "does not replicate on our models"
     }  # plain is ahead with either
     assert by_id.loc["soft_c11"].str.startswith("not tested").sum() == 2
+    assert by_id.loc["soft_c12"].str.contains("soft_shift").sum() == 2
     assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
     amounts = found.table("soft_pipeline_amounts", "method", "metric", "what").estimate
     assert amounts["attention", "soft_nc", "ranks"] == pytest.approx(0.9)

@@ -153,7 +153,7 @@ def before_after(means: pd.DataFrame) -> Drawn:
         ax.imshow(wide.to_numpy(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
         for (i, j), value in np.ndenumerate(wide.to_numpy()):
             ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k")
-        ax.set_xticks(range(wide.shape[1]), [NAMES[model] for model in wide], rotation=35, ha="right", fontsize=7)
+        ax.set_xticks(range(wide.shape[1]), [NAMES[str(model)] for model in wide], rotation=35, ha="right", fontsize=7)
         ax.set_yticks(range(wide.shape[0]), [short_name(method) for method in wide.index], fontsize=7)
         ax.grid(visible=False)
         ax.set_title(title, fontsize="small")

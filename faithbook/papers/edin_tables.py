@@ -452,10 +452,12 @@ def review_bounds(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     texts = asked.set_index(["model", "statistic"]).n
     statistics = {"lower_bound": "lower_bound_mean", "upper_bound": "upper_bound_mean", "range": "range_mean"}
     rows = []
-    for row in table.itertuples():
-        key = (REVIEWED.get(row.model, ""), statistics[row.statistic])
-        ours = {"ours": found[key], "n": int(texts[key])} if key in found.index else {"ours": np.nan, "n": 0}
-        rows.append({"model": row.model, "statistic": row.statistic.replace("_", " "), "review": row.value, **ours})
+    for row in table.to_dict("records"):
+        model, statistic = str(row["model"]), str(row["statistic"])
+        key = (REVIEWED.get(model, ""), statistics[statistic])
+        known = key in found.index
+        ours = {"ours": float(found[key]) if known else np.nan, "n": int(texts[key]) if known else 0}
+        rows.append({"model": model, "statistic": statistic.replace("_", " "), "review": row["value"], **ours})
     return pd.DataFrame(rows)
 
 

@@ -314,7 +314,7 @@ def scaled_alike(steps: pd.DataFrame, evidence: str) -> dict[str, SameNumber]:
         if np.isnan(plain):  # all groups have one salience
             continue
         for scale in SCALES:
-            words = f"{label(method)}, {label(dataset)} {place}, times {scale:g}"
+            words = f"{label(str(method))}, {label(str(dataset))} {place}, times {scale:g}"
             found[words] = SameNumber(saco_of(scale * salience, alone), f"{plain:.9f}", evidence)
     return found
 

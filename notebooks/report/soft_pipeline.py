@@ -28,7 +28,7 @@ from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_pipeline as pipeline
 from faithbook.papers.zhao_aletras import SIZES, of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises, rises_and_falls
 from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
@@ -139,13 +139,20 @@ rows = []
 ratios = settings_of("soft_metrics", profile)["ratios"]
 power_of = {model: partial(of_model, model=model) for model in (SIZES.values() if both else ())}
 parts_of = {
-    model: claims(partial(power, dataset=both), both) | {"soft_c10": rises(power, both, ratios)}
+    model: claims(partial(power, dataset=both), both)
+    | {"soft_c10": rises(power, both, ratios), "soft_c13": rises_and_falls(power, both, ratios)}
     for model, power in power_of.items()
+}
+ELSEWHERE = {
+    "soft_c12": "on models whose reasons are known: {doc}`soft_shift`",
+    "soft_c14": "with one model: {doc}`soft_appendix`",
 }
 for row in published.claims("claim").itertuples() if both else ():
     words = {}
     for model, parts in parts_of.items():
-        if row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
+        if row.id in ELSEWHERE:
+            words[model] = ELSEWHERE[row.id]
+        elif row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
             words[model] = "not tested: it names data sets or models that we lack"
         elif row.id.startswith("soft_"):
             words[model] = decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word
