@@ -232,6 +232,7 @@ FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
     found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
     found.decides([*FIGURES, "saco_c13"], "reproduced", saco_figure1="nothing to test")
+    assert len(found.table("saco_figure3_imagenet")) == 30
     # Turned otherwise, the existing metrics part.
     assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
     for name in ("saco_c05", "saco_c06"):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from faithbook.papers.wu import CHANCE, KS, METHODS, RAW, SIGN, TA
+from faithbook.papers.wu import CHANCE, KS, METHODS, RAW, SIGN, TA, saco_of
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
@@ -141,14 +141,7 @@ def case_study(picture: Picture) -> Drawn:
     for (above, ax), method in zip(axes.T, case, strict=True):
         step = picture.steps[method]
         picture.draw_map(above, method)
-        share = step.salience / max(step.salience.abs().max(), 1e-12)
-        ax.bar(step.group, share, color="0.75", label="salience of the group (largest: 1)", zorder=1)
-        ax.plot(step.group, step.alone, "o-", color=OURS, ms=4, label="loss, group alone", zorder=3)
-        ax.plot(step.group, step.together, "s--", color=PUBLISHED, ms=4, label="loss, groups so far", zorder=3)
-        ax.axhline(0.9, color="0.4", ls=":", lw=1)
-        ax.set_xticks([1, 3, 5, 7, 10])
-        ax.grid(axis="x", visible=False)
-        ax.set_xlabel("group, by salience")
+        draw_steps(ax, step)
         smallest = step[step.group >= 3].together.min()
         parts.append(f"{label(method)}: smallest loss from the third group on {smallest:.2f}")
     axes[1][0].set_ylabel("loss of probability")
@@ -157,6 +150,69 @@ def case_study(picture: Picture) -> Drawn:
         f"Three columns for {picture.described}: the map, and below it bars of the groups' salience with lines of the "
         f"loss of probability, alone and cumulative. {'; '.join(parts)}."
     )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One photograph of which the numbers alone may be shown: by method the `scores` of its patches and its `groups`
+    (method, group, salience, alone, together)."""
+
+    predicted: str
+    p_full: float
+    model: str
+    scores: dict[str, NDArray[np.float64]]
+    groups: pd.DataFrame
+
+    @classmethod
+    def of(cls, maps: pd.DataFrame, groups: pd.DataFrame) -> Self:
+        """From the tables of `data/imagenet_case.py`, all columns as text."""
+        first = groups.iloc[0]
+        scores = {str(name): rows["score"].to_numpy(dtype=float) for name, rows in maps.groupby("method", sort=False)}
+        numbers = groups[["salience", "alone", "together"]].astype(float)
+        kept = groups[["method"]].assign(group=groups["group"].astype(int)).join(numbers)
+        return cls(str(first["predicted"]), float(first["p_full"]), str(first["model"]), scores, kept)
+
+    @property
+    def saco(self) -> dict[str, float]:
+        """SaCo of each method."""
+        return {
+            str(name): saco_of(rows["salience"].to_numpy(), rows["alone"].to_numpy())
+            for name, rows in self.groups.groupby("method", sort=False)
+        }
+
+
+def imagenet_case(case: Case) -> Drawn:
+    """Figure 3 of a photograph that is not shown: maps of patches, and below each what is lost without its groups."""
+    names = list(dict.fromkeys(case.groups["method"]))
+    fig, axes = plt.subplots(2, len(names), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
+    said = []
+    for (above, ax), method in zip(axes.T, names, strict=True):
+        if method in case.scores:
+            score = case.scores[method]
+            side = round(len(score) ** 0.5)
+            above.imshow(score.reshape(side, side), cmap="viridis")
+        figures.bare(above, label(method), size=8)
+        step = case.groups[case.groups["method"] == method]
+        draw_steps(ax, step)
+        said.append(
+            f"{label(method)}: lost after three groups {step.together.iloc[2]:.2f}, most without one group alone "
+            f"{step.alone.max():.2f}"
+        )
+    axes[1][0].set_ylabel("loss of probability")
+    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return fig, f"Three columns for a photograph that is not shown: maps of patches and curves. {'; '.join(said)}."
+
+
+def draw_steps(ax: Any, step: pd.DataFrame) -> None:
+    """Bars of the groups' salience with lines of the loss of probability, alone and cumulative."""
+    share = step.salience / max(step.salience.abs().max(), 1e-12)
+    ax.bar(step.group, share, color="0.75", label="salience of the group (largest: 1)", zorder=1)
+    ax.plot(step.group, step.alone, "o-", color=OURS, ms=4, label="loss, group alone", zorder=3)
+    ax.plot(step.group, step.together, "s--", color=PUBLISHED, ms=4, label="loss, groups so far", zorder=3)
+    ax.axhline(0.9, color="0.4", ls=":", lw=1)
+    ax.set_xticks([1, 3, 5, 7, 10])
+    ax.grid(axis="x", visible=False)
+    ax.set_xlabel("group, by salience")
 
 
 RADAR = (
