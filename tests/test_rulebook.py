@@ -38,7 +38,8 @@ TESTED_AT = {
     "saco_c12": 10,
     "naopc_c07": 2,
 }
-"""How many parts a claim has where the committed scoreboard has none, too few or too many to ask here."""
+"""How many parts a claim has where the committed scoreboard has none, too few or too many to ask here; a row that was
+added since has six."""
 NO_ORDER = {"crosslingual_table3", "crosslingual_table9", "crosslingual_table10", "crosslingual_figure4"}
 
 
@@ -92,7 +93,7 @@ def test_a_claim_of_parts_can_be_true_and_false(name: str) -> None:
     margin = found.margin or 0.1
     apart = {"at_least": (0.0, -4 * margin), "equal": (0.0, 4 * margin)}
     true, false = apart.get(found.rule, (found.threshold + 0.4, found.threshold - 0.4))
-    names = [f"part {number}" for number in range(int(PARTS[first(found)]))]
+    names = [f"part {number}" for number in range(int(PARTS.get(first(found), 6)))]
     yes = judge(name, planted(dict.fromkeys(names, true)), have=found.needs)
     assert (yes.answer, yes.passed, yes.parts) == (rules.YES, len(names), len(names))
     no = judge(name, planted(dict.fromkeys(names, false)), have=found.needs)
