@@ -19,7 +19,8 @@
 # lowest loss on the development split is kept (the last one where training is adversarial); the test split is read once,
 # at the end.
 #
-# Training can be stopped and started: the state after every epoch is kept beside the checkpoint until it is whole.
+# Training can be stopped and started: the state after every epoch is kept beside the checkpoint until it is whole. With
+# `stop_after` only so many epochs of the schedule are made.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -290,7 +291,7 @@ if so_far := kept.state():
     best, history, first, spent = so_far["best"], so_far["history"], so_far["epoch"], so_far["seconds"]
 model.train()
 with tqdm(total=steps, initial=first * (steps // epochs), desc=name, unit="step", mininterval=10) as bar:
-    for epoch in range(first, epochs):
+    for epoch in range(first, training.get("stop_after", epochs)):
         for rows in batches(lengths, batch_size, generator):
             losses_at(attacked(rows, bar.n) if adversary else None, rows).mean().backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
