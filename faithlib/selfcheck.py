@@ -38,7 +38,8 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
     Raises ModelError where the answer changes from call to call, and where it is not what is computed here.
 
     >>> from faithlib.inputs import WordInputs
-    >>> drawn = lambda texts: torch.rand(len(texts), 2).softmax(dim=1)
+    >>> shares = iter(torch.linspace(0.1, 0.9, 9).tolist())
+    >>> drawn = lambda texts: [[share, 1 - share] for share in [next(shares)] for text in texts]
     >>> backend = FunctionBackend(drawn, WordInputs.from_texts(["a b"]))
     >>> self_check(backend.model, backend)
     Traceback (most recent call last):
@@ -197,7 +198,10 @@ def _apart_by(theirs: Tensor, other: Tensor, asked: Any) -> str:
         why = "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
         why += "other inputs of the same call"
     elif parts:
-        why = f"parts are in training mode, {', '.join(parts[:3])}{' ...' if len(parts) > 3 else ''}: call model.eval()"
+        shown = ", ".join(parts[:3])
+        if len(parts) > 3:
+            shown += " ..."
+        why = f"parts are in training mode, {shown}: call model.eval()"
     else:
         why = "expected a model that is what its parts are, in evaluation mode: no dropout that stays on, no virtual "
         why += "tokens or adapters around it, no forward patched in"

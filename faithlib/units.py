@@ -73,7 +73,8 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     faithlib.errors.InputError: text 1 is None: expected a string; text 3 ('') is blank: leave such texts out of the ...
     """
     items = listed(texts, noun)
-    faults = {i: fault for i, text in enumerate(items) if (fault := _fault(text))}
+    faults = {row: _fault(text) for row, text in enumerate(items)}
+    faults = {row: fault for row, fault in faults.items() if fault}
     messages = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
     if len(faults) > 3:
         messages.append(f"and rows {some_rows(list(faults)[3:])}")

@@ -162,10 +162,12 @@ def checked(row: Row, model: Any, inputs: Inputs) -> Method:
     check_stated(output, model)
     check_known("pool", row.pool, POOLS)
     if aggregation is not None and method.aggregation is None:
-        able = ", ".join(n for n, m in METHODS.items() if m.aggregation)
+        able = ", ".join(other for other, about in METHODS.items() if about.aggregation)
+        if not isinstance(inputs, TextInputs):
+            able += " on texts"
         raise InputError(
             f"aggregation {aggregation!r}: {name} has one score a position or feature, nothing to aggregate; "
-            f"it applies to {able}{'' if isinstance(inputs, TextInputs) else ' on texts'}"
+            f"it applies to {able}"
         )
     if aggregation is not None:
         check_known("aggregation", aggregation, AGGREGATIONS)
@@ -212,7 +214,8 @@ def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
         b = int(bad.nonzero()[0])
         what = "an image"
         if isinstance(inputs, TextInputs):
-            what = f"{' '.join(inputs.tokens[b][:8]) if inputs.tokens else 'no token strings'} ..."
+            words = " ".join(inputs.tokens[b][:8]) if inputs.tokens else "no token strings"
+            what = f"{words} ..."
         raise NotFiniteError(
             f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} "
             f"({what}): check the model's weights and outputs on it, and leave it out or use another method"

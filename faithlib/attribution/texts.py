@@ -207,7 +207,8 @@ def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[
                 raise OutOfMemoryError(message) from error
             if isinstance(error, FaithlibError) or type(error).__module__.split(".")[0] not in _OF_LIBRARIES:
                 raise
-            message = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            first_line = str(error).partition("\n")[0]
+            message = f"{type(error).__name__}: {first_line}"
             raise ModelError(
                 f"{name} does not work on this {type(model).__name__}: {message}. Methods that work: {ERASING_METHODS}"
             ) from error

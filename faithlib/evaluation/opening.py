@@ -216,7 +216,8 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
         return model.predict_proba, tokenizer
     if not callable(model) or isinstance(model, type):
-        kind = f"{'the class' if isinstance(model, type) else 'a'} {getattr(model, '__name__', type(model).__name__)}"
+        article = "the class" if isinstance(model, type) else "a"
+        kind = f"{article} {getattr(model, '__name__', type(model).__name__)}"
         raise InputError(
             f"model is {kind}: expected a torch module or a function. Load a model by its name, "
             "AutoModelForSequenceClassification.from_pretrained(...).eval(); of an object that holds one beside its "
