@@ -207,6 +207,12 @@ def test_explanations_are_means_over_texts_called_positive(cells, limits):
     assert earlier.gap.max() < 0.1  # an earlier state of the same results
 
 
+def test_released_deeplift_is_nearly_input_times_gradient():
+    nearest = edin_tables.nearest_methods(edin_tables.printed("naopc_released_scores"))
+    assert {nearest.one[0], nearest.other[0]} == {"deeplift", "input_x_gradient"}
+    assert nearest.cells[0] == 60 and nearest["mean"][0] < 0.01 < nearest["mean"][1]
+
+
 def test_numbers_with_released_values_on_both_sides_are_counted_apart():
     known = pd.DataFrame({"ours": [1.0, 2.0, np.nan], "match": [True, False, False], "own": [True, False, True]})
     shares = edin_tables.shared_out({"one": known, "two": known[:1]}).set_index("table")

@@ -99,8 +99,8 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
 
 
 def widths(limits: pd.DataFrame) -> Drawn:
-    """Box plots of both limits of long texts by the width of the beam (dataset, model, width, lower, upper): a row a
-    model, a column a data set."""
+    """Box plots of both limits of long texts by the width of the beam (dataset, model, width, lower, upper): one
+    row for each model, one column for each data set."""
     models = [model for model in MODELS if model in set(limits.model)]
     fig, axes = plt.subplots(len(models), len(LONG), figsize=(8.5, 1.9 * len(models)), sharex=True, sharey=True)
     tried = sorted(limits.width.unique().tolist())

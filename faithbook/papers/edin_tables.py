@@ -12,6 +12,7 @@ Tables are tidy: the columns of the file, then `ours`, `files`, `match` (ours, t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -436,6 +437,24 @@ def beside_before_after(means: pd.DataFrame) -> pd.DataFrame:
     long = means.melt(["method", "model"], names, "metric", "ours")
     both = before_after().merge(long, on=["method", "model", "metric"], how="left", validate="one_to_one")
     return both.assign(gap=(both.ours - both.value).abs())
+
+
+def nearest_methods(means: pd.DataFrame, *, first: int = 5) -> pd.DataFrame:
+    """The pairs of methods whose mean AOPC lie nearest to each other over the cells of a table of scores (data set,
+    length, model, kind), by the files: one, other, mean and largest distance, cells.
+
+    Rows that are nearly one may be one method under two names.
+    """
+    kept = means[means.metric.str.startswith("aopc_") & (means.model != "all")]
+    cells = ["dataset", "length", "model", "metric"]
+    wide = kept.pivot_table(index=cells, columns="method", values="value")
+    rows = []
+    for one, other in combinations(wide.columns, 2):
+        distance = (wide[one] - wide[other]).abs().dropna()
+        rows.append(
+            {"one": one, "other": other, "mean": distance.mean(), "most": distance.max(), "cells": len(distance)}
+        )
+    return pd.DataFrame(rows).sort_values("mean", ignore_index=True).head(first)
 
 
 REVIEWED = {"bert": "bert_sst2", "roberta": "roberta_sst2"}

@@ -38,8 +38,8 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
     """Table 1 for these data sets, as text with the published value in brackets, and the sizes of their splits.
 
     Cards of the `models` that were explained tell what each learnt and reached, and how large their data was; words,
-    classes and limits were measured once (`data/text_lengths.csv`), so that the table does not depend on which data
-    lies on the machine. A data set that is neither in that file nor on a card has dashes.
+    classes and limits were measured once (`data/text_lengths.csv`), so that the table is the same on every machine. A
+    data set that is neither in that file nor on a card has dashes.
     """
     printed, shipped = table("soft_table1").set_index(["dataset", "metric", "split"]), _explained(models)
     rows, sizes, substitutes = [], {}, stands_for("zhao_aletras_2023")

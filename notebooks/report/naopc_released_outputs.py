@@ -262,6 +262,21 @@ means = edin_tables.scores_table(cells, limits, exact)
 caption = "Mean scores from the files and ours, with the cause"
 compared(means, "naopc_released_scores", *["dataset", "length", "model", "method", "metric"], caption=caption)
 
+# %% [markdown]
+# **Rows that are nearly one.** A row whose digits are those of another method may be that method. The released DeepLIFT is nearly
+# input × gradient: on a transformer the rules of the package that computes it concern few modules, and elsewhere it takes the plain
+# gradient ({doc}`soft_deviations`, D10).
+
+# %%
+alike_rows = edin_tables.nearest_methods(means)
+page.listing(
+    alike_rows.assign(
+        one=alike_rows.one.map(edin_figures.short_name), other=alike_rows.other.map(edin_figures.short_name)
+    ),
+    "naopc_rows_apart",
+    caption="The methods whose mean AOPC lie nearest to each other, mean and largest distance over the cells of the files",
+)
+
 # %%
 methods = [name for name in measured.levels("method") if name != "none"]
 panels = {kind: {method: mean(f"naopc_{kind}", method=method) for method in methods} for kind in KINDS}
@@ -509,7 +524,6 @@ page.curve(flips, "naopc_c02_curve", caption="How far normalising moves models, 
 # commit that adds the two files takes those away. Which data set they show the history does not say; the panels above have all
 # three.
 #
-# (naopc-before-after)=
 # ## Before and after normalising
 #
 # **What was released.** A script prints a table of explanations by model: means of AOPC and NAOPC over the short texts that a model
@@ -603,7 +617,6 @@ page.listing(
 page.verdicts(page.test({"naopc_review": None, "naopc_figure_before_after": None}))
 
 # %% [markdown]
-# (naopc-shares)=
 # ## How much of this is a check of ours
 #
 # Where both sides are means of the same released values, agreement says that the sums are right, and no more.
@@ -621,7 +634,7 @@ page.listing(
 # **What is not here.** The repository's later state, of the ACL version, has two more data sets: AG News (models
 # `bert-base-uncased-ag-news`, `distilbert-base-uncased-ag-news` and `roberta-base-ag-news`) and SNLI (`bert-base-uncased-snli`,
 # `distilbert-base-cased-snli` and `gpt2-snli-model1`), with bounds, scores, rankings, correlation tables and growing beams of each, and
-# violin plots in place of the box plots. None of these files is among those that we have: of five data sets this page has three.
+# violin plots where box plots were before. None of these files is among those that we have: of five data sets this page has three.
 # The attributions of long texts of Yelp and IMDB are not here either, and of the paper's own tables, which are not among the texts
 # that this book was made from, we know only what the scripts compute.
 

@@ -116,7 +116,7 @@ page.plot(tested, "soft_shift_plot", caption="What a hard metric loses minus wha
 
 # %% [markdown]
 # **How to read it.** This is evidence *for* the paper where the bars lie to the right, and none of it rests on the paper's models or
-# data. There is one model of each kind for texts and one for images, small transformers with planted reasons of one or two features,
+# data. There is one model of each kind for texts and one for images, small transformers whose reasons were planted, one or two words or cells,
 # and one kind of shift: a misreading that begins where more than a third is gone. Of texts fewer inputs have NS and NC, which are
 # undefined where the empty text is answered with more confidence than the whole one; the parts use inputs that have both. Why images and
 # texts differ was not studied. Intervals cover the choice of inputs, not of models.
