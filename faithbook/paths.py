@@ -39,6 +39,11 @@ def reference_dir() -> Path:
     return root() / "data" / "reference" / "full"
 
 
+def confirmatory_dir() -> Path:
+    """The committed values of the confirmatory run."""
+    return root() / "data" / "reference" / "confirmatory"
+
+
 def checkpoints_dir() -> Path:
     """The checkpoints that come with the repository, and where `make train` puts them."""
     return checked_root() / "data" / "checkpoints"

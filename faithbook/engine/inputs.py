@@ -20,6 +20,7 @@ from faithlib.errors import DataError, InputError, unknown
 
 _MODELS = ("local", "hf", "timm")
 UNITS_DIR = "data/reference/full/units"
+CONFIRMED_DIR = "data/reference/confirmatory/units"
 
 
 def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
@@ -169,6 +170,7 @@ def committed_tables() -> dict[str, str]:
 
 
 def reference_units(notebooks: Iterable[str]) -> dict[str, str]:
-    """Digest by folder of the values of single inputs that the reference has of these notebooks."""
-    folders = [f"{UNITS_DIR}/{name}" for name in notebooks]
+    """Digest by folder of the values of single inputs that the reference and the confirmatory run have of these
+    notebooks."""
+    folders = [f"{place}/{name}" for name in notebooks for place in (UNITS_DIR, CONFIRMED_DIR)]
     return {name: tree_digest(root() / name) for name in folders if (root() / name).is_dir()}

@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.access import declare, opened, require
-from faithbook.engine.inputs import UNITS_DIR
+from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
 from faithbook.engine.machine import commit, device, handed_on, most_memory, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,
@@ -326,21 +326,25 @@ def _read(file: Path) -> pd.DataFrame:
     return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
 
 
-def load_units(notebook: str, profile: str = "laptop", *, part: str = "", reference: bool = False) -> pd.DataFrame:
+def load_units(
+    notebook: str, profile: str = "laptop", *, part: str = "", reference: bool = False, confirmed: bool = False
+) -> pd.DataFrame:
     """The values of single inputs that the whole runs of a notebook saved, one run below the other.
 
     Columns: those of the schema (`faithbook.engine.units`), the further keys of the notebook, and the parameters of
-    each run. `reference=True` reads the committed values of the full profile. DataError where there are none.
+    each run. `reference=True` reads the committed values of the full profile, `confirmed=True` those of the
+    confirmatory run. DataError where there are none.
     """
     import pandas as pd
 
-    if reference:
-        require(f"{UNITS_DIR}/{notebook}")
-    folders = [root() / UNITS_DIR / notebook] if reference else _folders_of(notebook, profile)
-    name = f"*-{_units_file(part)}" if reference else _units_file(part)
+    place = CONFIRMED_DIR if confirmed else UNITS_DIR if reference else ""
+    if place:
+        require(f"{place}/{notebook}")
+    folders = [root() / place / notebook] if place else _folders_of(notebook, profile)
+    name = f"*-{_units_file(part)}" if place else _units_file(part)
     files = sorted(file for folder in folders for file in folder.glob(name))
     if not files:
-        where = "the committed reference" if reference else f"a whole run at the profile {profile}"
+        where = f"the committed {place}" if place else f"a whole run at the profile {profile}"
         raise DataError(f"{notebook} has no {_units_file(part)} in {where}: it is made by run.save_units(...)")
     units = pd.concat([read_units(file) for file in files], ignore_index=True)
     # A run from before the notebook had a parameter has done what its default does.

@@ -1,0 +1,105 @@
+"""The confirmatory run: what it measures, and what it takes in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from refusals import refused
+
+from faithbook.engine.plan import MANIFEST, slug_of
+from faithbook.engine.profiles import find_profile, settings_of, table
+from faithbook.engine.run import load_units
+from faithbook.engine.units import UNITS_SCHEMA, write_units
+from faithbook.judge import confirmed
+from faithbook.paths import root
+from faithbook.sources.reserve_file import measured_ids
+from faithlib.errors import DataError
+
+SEEN = "sst-test-0"
+FRESH = "sst-test-9"
+POINT = {"profile": "confirm", "dataset": "sst", "classifier": "mpnet", "seed": 0, "part": 1, "parts": 2}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(confirmed, "confirmatory_dir", lambda: tmp_path / "confirmatory")
+    return tmp_path / "confirmatory"
+
+
+def run_in(folder: Path, ids=(FRESH,), **changed) -> Path:
+    """A whole run of study 1 on these inputs, as a notebook leaves it."""
+    folder.mkdir()
+    facts = {
+        "notebook": "soft_metrics",
+        "profile": "confirm",
+        "parameters": POINT,
+        "settings": {"sample": "confirmatory"},
+        "commit": "0123456789ab",
+        "units_schema": UNITS_SCHEMA,
+    } | changed
+    rows = {"id": list(ids), "cluster": list(ids), "seed": 0, "method": "attention", "metric": "soft_nc", "value": 0.5}
+    write_units(
+        pd.DataFrame(rows), folder / "units.parquet", notebook="soft_metrics", parameters=dict(facts["parameters"])
+    )
+    (folder / MANIFEST).write_text(json.dumps(facts), encoding="utf-8")
+    return folder
+
+
+def test_only_the_headline_computations_draw_on_the_reserve():
+    assert confirmed.notebooks() == ["soft_metrics", "crosslingual_metrics", "saco_metrics"]
+    others = {name for _, _, name, _ in table().entries("compute")} - set(confirmed.notebooks())
+    assert not {name for name in others if settings_of(name, "confirm").get("sample") == "confirmatory"}
+
+
+def test_each_data_set_gets_at_least_sixty_inputs():
+    blocks = find_profile("confirm").settings
+    sizes = [*blocks["soft_metrics"]["inputs"].values(), *blocks["saco_metrics"]["pictures"].values()]
+    sizes += [blocks["crosslingual_metrics"]["erased"]["nli"], blocks["crosslingual_metrics"]["messages"]["nli"]["0"]]
+    assert min(sizes) >= 60
+
+
+def test_a_part_goes_in_once_and_with_the_digest_of_the_freeze(tmp_path, place):
+    assert SEEN in measured_ids() and FRESH not in measured_ids()
+    first = run_in(tmp_path / "first")
+    assert confirmed.add([first], "abc") == place
+    (known,) = json.loads((place / MANIFEST).read_text(encoding="utf-8"))["runs"]
+    assert (known["freeze"], known["parameters"]) == ("abc", POINT)
+    kept = place / "units" / "soft_metrics" / f"{slug_of(POINT)}-units.parquet"
+    assert kept.read_bytes() == (first / "units.parquet").read_bytes()
+    refused(DataError, "a part is measured once", confirmed.add, [first], "abc")
+    second = run_in(tmp_path / "second", parameters=POINT | {"part": 2})
+    refused(DataError, "one freeze, one run", confirmed.add, [second], "another")
+    confirmed.add([second], "abc")
+    assert len(confirmed.committed()) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"ids": (FRESH, SEEN)}, f"1 inputs that were measured before, such as {SEEN}"),
+        ({"profile": "full"}, "expected confirm and its sample"),
+        ({"settings": {"sample": "exploratory"}}, "expected confirm and its sample"),
+        ({"commit": "unknown"}, "nobody could make its numbers again"),
+        ({"commit": "0123456789ab with changes"}, "nobody could make its numbers again"),
+        ({"units_schema": 0}, "run it again"),
+    ],
+)
+def test_what_may_not_go_in_is_refused(changed, message, tmp_path, place):
+    refused(DataError, message, confirmed.add, [run_in(tmp_path / "run", **changed)], "abc")
+    refused(DataError, "holds no whole run", confirmed.add, [tmp_path], "abc")
+    assert not place.exists()
+
+
+def test_committed_values_are_read_by_their_notebook(tmp_path, place, monkeypatch):
+    confirmed.add([run_in(tmp_path / "run")], "abc")
+    home = tmp_path / "home"
+    shutil.copytree(root() / "notebooks", home / "notebooks")
+    shutil.copytree(place, home / "data" / "reference" / "confirmatory")
+    monkeypatch.setenv("FAITHLIB_HOME", str(home))
+    values = load_units("soft_metrics", confirmed=True)
+    assert values[["id", "dataset", "classifier"]].to_numpy().tolist() == [[FRESH, "sst", "mpnet"]]
+    refused(DataError, "confirmatory", load_units, "saco_metrics", confirmed=True)
