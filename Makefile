@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# Size of the runs: smoke, laptop, full or paper (notebooks/profiles.yaml); how many notebooks run at a time (default: all cores).
+# Size of the runs: smoke, laptop, full, confirm or paper (notebooks/profiles.yaml); how many notebooks run at a time (default: all cores).
 PROFILE ?= laptop
 CORES ?=
 # Options for Snakemake, such as SNAKEMAKE="--workflow-profile notebooks/slurm" on a cluster (docs/cluster.md).
