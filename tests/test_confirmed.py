@@ -16,7 +16,7 @@ from faithbook.engine.run import load_units
 from faithbook.engine.units import UNITS_SCHEMA, write_units
 from faithbook.judge import confirmed
 from faithbook.paths import root
-from faithbook.sources.reserve_file import measured_ids
+from faithbook.sources.reserve import measured_ids
 from faithlib.errors import DataError
 
 SEEN = "sst-test-0"

@@ -12,8 +12,8 @@ from refusals import refused
 from faithbook.engine.profiles import table
 from faithbook.paths import root
 from faithbook.sources import datasets, images, reserve
-from faithbook.sources.reserve import FILE, IMAGES, TEXTS, places_of
-from faithbook.sources.reserve_file import made_again, measured_ids
+from faithbook.sources.reserve import FILE, IMAGES, TEXTS, measured_ids, places_of
+from faithbook.sources.reserve_file import made_again
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 SHARED = Path(os.environ.get("FAITHLIB_DATA", root() / "data" / "raw"))

@@ -29,7 +29,7 @@ from faithbook.engine.plan import MANIFEST, Job, find_notebook, make_job, slug_o
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import confirmatory_dir, root
-from faithbook.sources.reserve_file import measured_ids
+from faithbook.sources.reserve import measured_ids
 from faithlib.errors import DataError, InputError
 
 PROFILE = "confirm"

@@ -29,7 +29,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from faithbook.paths import root
+import pandas as pd
+
+from faithbook.paths import reference_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
 FILE = "data/confirmatory_inputs.csv"
@@ -146,3 +148,9 @@ def places_of(ranges: str) -> list[int]:
         first, _, last = one.partition("-")
         places += range(int(first), int(last or first) + 1)
     return places
+
+
+def measured_ids(folder: Path | None = None) -> set[str]:
+    """The ids of all inputs of which the reference has values."""
+    paths = sorted((folder or reference_dir() / "units").rglob("*.parquet"))
+    return {str(name) for path in paths for name in pd.read_parquet(path, columns=["id"])["id"].unique()}

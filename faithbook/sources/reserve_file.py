@@ -5,20 +5,11 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 
-import pandas as pd
-
-from faithbook.paths import reference_dir, root
+from faithbook.paths import root
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import load_pictures
-from faithbook.sources.reserve import FILE, IMAGES, TEXTS, ids_digest, ranges_of
-
-
-def measured_ids(folder: Path | None = None) -> set[str]:
-    """The ids of all inputs of which the reference has values."""
-    paths = sorted((folder or reference_dir() / "units").rglob("*.parquet"))
-    return {str(name) for path in paths for name in pd.read_parquet(path, columns=["id"])["id"].unique()}
+from faithbook.sources.reserve import FILE, IMAGES, TEXTS, ids_digest, measured_ids, ranges_of
 
 
 def row_of(name: str, ids: Sequence[str], measured: Collection[str]) -> dict[str, str]:
