@@ -82,6 +82,10 @@ caption = (
 page.figure(fig, "soft_shift_figure", alt=alt, caption=caption, data=tracked)
 
 # %%
+page.quote(
+    "soft_shift",
+    {f"{label(metric)}, {modality}, {model}": pair for (modality, metric, model), pair in levels.items()},
+)
 ahead = []
 for modality, (hard, soft) in product(MAIN, PAIRS.items()):
     gap = asked(modality, MISLED, soft) - asked(modality, MISLED, hard)
