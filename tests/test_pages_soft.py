@@ -14,7 +14,7 @@ from store import Shown, Store, units_of
 
 from faithbook.judge import published
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_tables
+from faithbook.papers import zhao_aletras_pipeline, zhao_aletras_tables
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.sources import datasets
 from faithbook.stats import comparison, estimates
@@ -268,6 +268,19 @@ def test_the_figures_of_a_world_in_which_scores_rise_or_fall(store: Store, answe
     assert slopes["minus that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
     curves = found.table("soft_figure2", "dataset", "metric", "method", "ratio").estimate
     assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(4 * rise)
+
+
+def test_rows_that_are_nearly_one_come_first() -> None:
+    """Of three methods the printed first two are one; ours has two methods on one data set, or nothing."""
+    printed = {("sst", "nc", "a"): 0.4, ("sst", "nc", "b"): 0.41, ("sst", "nc", "c"): 0.6}
+    printed |= {("ag", "nc", name): value for name, value in (("a", 0.5), ("b", 0.53), ("c", 0.2))}
+    apart = zhao_aletras_pipeline.rows_apart(printed, {("sst", "nc", "a"): 0.7, ("sst", "nc", "b"): 0.5})
+    assert apart[["one", "other"]].iloc[0].tolist() == ["a", "b"]
+    assert apart["printed, mean"].iloc[0] == pytest.approx(0.02)
+    assert apart["printed, most"].iloc[0] == pytest.approx(0.03)
+    assert apart["ours, mean"].iloc[0] == pytest.approx(0.2)
+    assert apart["ours, mean"].iloc[1:].isna().all()
+    assert zhao_aletras_pipeline.rows_apart(printed, {})["ours, mean"].isna().all()
 
 
 # ---------------------------------------------------------------------------------------------- comparisons with random

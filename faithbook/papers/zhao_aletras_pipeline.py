@@ -192,7 +192,10 @@ def effects(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]
 def rows_apart(printed: Cells, ours: Cells) -> pd.DataFrame:
     """How far every two rows (methods) of a table lie apart, the nearest printed pair first: mean and largest distance
     over the cells that both have, printed and ours. `printed`, `ours`: values by data set, metric and method."""
-    wide = {name: pd.Series(dict(cells)).unstack() for name, cells in (("printed", printed), ("ours", ours))}
+    wide = {
+        name: pd.Series(dict(cells), dtype=float).unstack() if cells else pd.DataFrame()
+        for name, cells in (("printed", printed), ("ours", ours))
+    }
     rows = []
     for one, other in combinations(wide["printed"].columns, 2):
         row: dict[str, object] = {"one": label(one), "other": label(other)}
