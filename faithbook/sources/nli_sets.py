@@ -209,7 +209,7 @@ def esnli(folder: Path, split: str) -> dict[str, Any]:
 
 def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
     """e-SNLI as far as it can be had: test is the first 338 pairs of its development split with the words that the
-    first annotator marked; train and dev are the pairs of SNLI's development and test split about other pictures,
+    first annotator marked; train and dev are the pairs of SNLI's development and test split about other images,
     which nobody marked here.
 
     `positions`: the folder of a table with the columns pairID, s1_1 (premise) and s2_1 (hypothesis): places of marked

@@ -313,7 +313,7 @@ def measure(worlds: int = WORLDS) -> pd.DataFrame:
 
 def with_before(rates: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Rates beside those of the rules before, in the column `before`; NaN where these were not asked. They chose their
-    test themselves, so that every test of today stands beside the same rate."""
+    test themselves, so that every test of today is compared with the same rate."""
     keys = [key for key in KEYS if key != "test"]
     return rates.merge(before[[*keys, "rate"]].rename(columns={"rate": "before"}), on=keys, how="left")
 

@@ -181,7 +181,7 @@ point_in_words("E2")
 # - *Code:* captum's, which replaces it at modules of the class `ReLU`. These models have GELU and no such module, so
 #   nothing is replaced: what is left is the plain gradient. With L2 its printed values must equal those of saliency;
 #   with means it is saliency without absolute values.
-# - *Here:* the plain gradient stands beside the printed values, and every claim is judged with it. Next to it, without a
+# - *Here:* the plain gradient is next to the printed values, and every claim is judged with it. Next to it, without a
 #   published value, stands the method that does at GELU what its paper does at ReLU (*GELU changed*).
 
 # %%
@@ -465,7 +465,7 @@ SMALLER = [
         "E21",
         "pairs that the models of MAP learned from; pairs with marks",
         "e-SNLI's training split; its test split",
-        f"{TRAINED.get('esnli', 'none')} of SNLI's development and test split, none about the pictures of the marked pairs; "
+        f"{TRAINED.get('esnli', 'none')} of SNLI's development and test split, none about the images of the marked pairs; "
         f"{plausible.frame.loc[plausible.frame.dataset == MARKS, 'id'].nunique()} of {label(MARKS)}",
     ),
 ]

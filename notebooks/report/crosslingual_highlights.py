@@ -98,7 +98,7 @@ page.speaks()
 # with both aggregations and guided backprop with L2 are level at the top. No baseline is printed.
 #
 # **Our run.** Pairs of e-SNLI with the words that the first annotator marked, as in the released code. The classifier, an adapter
-# on a small multilingual encoder, learned from 18,316 other pairs of SNLI, none about the same pictures; the paper's
+# on a small multilingual encoder, learned from 18,316 other pairs of SNLI, none about the same images; the paper's
 # three BERT models learned from half a million. In a neutral pair only the hypothesis has marks. As substitutes: excerpts of
 # film reviews around phrases that people marked as reasons {cite:p}`zaidan_2007,deyoung_2020`, with
 # our classifier of SST-2, and excerpts of papers around marked sentences (ACLSum {cite:p}`takeshita_2024`), with our
