@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pandas as pd
+import pytest
+import torch
+from scipy.stats import spearmanr
+from sklearn.metrics import average_precision_score, roc_auc_score
 
-from faithbook.safe import design
+from faithbook.safe import design, grid, outcomes
+from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
+from faithlib.errors import UnknownNameError
+from faithlib.perturb import Perturber
+
+SIX = torch.tensor(list(itertools.product((False, True), repeat=6)))
+KINDS = [("single", 1), ("additive", 2), ("and", 3), ("or", 3), ("redundant", 4)]
 
 
+def small(kind: str, size: int, *, distractor: bool = False, length: int = 6, inputs: int = 2) -> Block:
+    return drawn_block(3, kind, size, distractor=distractor, length=length, seeds=range(2), inputs=inputs)
+
+
+def answers(
+    block: Block, sets: torch.Tensor, erasure: str = "clean", error: str = design.NEVER, way: str = design.NOWHERE
+) -> np.ndarray:
+    """p of the explained class for every set of features left, [B, R], as the library asks for it."""
+    perturber = Perturber(GridModel(Reading(block, erasure, error, way)), inputs_of(block), erase=grid.ERASE, target=0)
+    return perturber.keep(sets.expand(len(block), -1, -1)).numpy()
+
+
+# ---------------------------------------------------------------------------------------------------------- the design
 def test_the_committed_conditions_are_those_of_the_rule_and_no_more_than_declared() -> None:
     listed = design.conditions()
     pd.testing.assert_frame_equal(listed, design.listed_conditions())
@@ -21,8 +47,156 @@ def test_every_error_has_its_untouched_twin_and_every_truth_meets_every_error_on
     about = ["truth", "size", "distractor", "length", "erasure"]
     assert (listed.groupby("block")[about].nunique() == 1).all(axis=None)
     today = listed.block.max()
-    grid = listed[(listed.block != today) & (listed.error != design.NEVER)]
-    met = grid.groupby(["truth", "size", "distractor", "error", "whither"]).size()
+    grid_rows = listed[(listed.block != today) & (listed.error != design.NEVER)]
+    met = grid_rows.groupby(["truth", "size", "distractor", "error", "whither"]).size()
     assert len(met) == 17 * 7 * 3
     assert (met == 1).all()
     assert set(listed[listed.block == today].error) == {design.NEVER, "third"}
+
+
+# ---------------------------------------------------------------------------------------------------------- the models
+@pytest.mark.parametrize(("kind", "size"), KINDS)
+@pytest.mark.parametrize("distractor", [False, True])
+def test_the_answer_to_every_set_of_features_is_what_the_plan_says(kind: str, size: int, distractor: bool) -> None:
+    """Brute force: each of the 64 sets of six features, by the words of the plan."""
+    block = small(kind, size, distractor=distractor)
+    found = answers(block, SIX)
+    for b in range(len(block)):
+        members = [set(np.flatnonzero(group)) for group in block.groups[b]]
+        for r, left in enumerate(SIX.numpy()):
+            there = set(np.flatnonzero(left))
+            if kind == "additive":
+                share = sum(block.weights[b, feature] for feature in members[0] & there)
+            elif kind == "or":
+                share = float(bool(members[0] & there))
+            else:  # one feature, all of them, or one whole group
+                share = float(any(group <= there for group in members))
+            p = BASE + HEIGHT * share - (AGAINST if block.distractor[b] in there else 0)
+            assert found[b, r] == pytest.approx(max(p, 0.02), abs=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "size"), KINDS)
+def test_the_truth_is_what_ever_makes_a_difference_and_nothing_else(kind: str, size: int) -> None:
+    block = small(kind, size)
+    found = answers(block, SIX)
+    for feature in range(6):
+        here, gone = SIX[:, feature], ~SIX[:, feature]  # the same sets, with the feature and without, in one order
+        matters = np.abs(found[:, here] - found[:, gone]).max(axis=1) > 1e-5
+        np.testing.assert_array_equal(matters, block.truth[:, feature])
+
+
+@pytest.mark.parametrize("error", design.kinds_of_error()[1:])
+def test_a_model_errs_where_it_is_declared_to_and_says_what_it_is_declared_to(error: str) -> None:
+    block = small("and", 2, length=12)
+    sets = torch.tensor(list(itertools.product((True, False), repeat=12)))  # all, the whole input first
+    usual, found = answers(block, sets), answers(block, sets, error=error, way="away")
+    hit = np.abs(found - usual) > 1e-5
+    assert not hit[:, 0].any()  # the whole input is never misread
+    np.testing.assert_allclose(found[hit], design.plan()["whither"]["away"][0], atol=1e-5)
+    gone = 1 - sets.numpy().mean(axis=1)
+    by_amount = {
+        "light": (gone > 0) & (gone <= 0.2),
+        "middle": (gone > 0.2) & (gone <= 0.5),
+        "heavy": gone > 0.5,
+        "third": gone > 1 / 3 + 1e-9,
+    }
+    if error in by_amount:
+        np.testing.assert_array_equal(hit, np.tile(by_amount[error], (len(block), 1)))
+    elif error == "feature":
+        assert not block.truth[np.arange(len(block)), block.trigger].any()
+        np.testing.assert_array_equal(hit, ~sets.numpy()[:, block.trigger].T)
+    else:
+        share = {"random_tenth": 0.1, "random_third": 1 / 3}[error]
+        assert hit.mean(axis=1) == pytest.approx(share, abs=4 * np.sqrt(share / len(sets)))
+        assert not (hit[0] == hit[-1]).all()  # another model errs elsewhere
+        np.testing.assert_array_equal(hit[0], hit[1])  # two inputs of one model
+
+
+def test_erasures_leave_and_add_what_is_declared() -> None:
+    block = small("single", 1)
+    nothing, whole = torch.zeros(1, 6, dtype=torch.bool), torch.ones(1, 6, dtype=torch.bool)
+    empty = {erasure: answers(block, nothing, erasure=erasure)[0, 0] for erasure in design.plan()["erasures"]["levels"]}
+    assert empty["clean"] == pytest.approx(BASE, abs=1e-5)
+    assert empty["leaky"] == pytest.approx(BASE + 0.4 * HEIGHT, abs=1e-5)
+    assert empty["drifts away"] == pytest.approx(BASE * 0.5, abs=1e-5)
+    assert empty["drifts toward"] == pytest.approx(BASE + 0.5 * (1 - BASE), abs=1e-5)
+    for erasure in empty:
+        assert answers(block, whole, erasure=erasure)[0, 0] == pytest.approx(BASE + HEIGHT, abs=1e-5)
+
+
+def test_an_input_is_the_same_whatever_else_is_drawn() -> None:
+    few = drawn_block(7, "or", 4, distractor=True, length=12, seeds=range(1), inputs=2)
+    many = drawn_block(7, "or", 4, distractor=True, length=12, seeds=range(3), inputs=4)
+    for name in ("groups", "weights", "scores", "codes", "trigger", "distractor"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(some(many, np.array([0, 1])), name))
+    with pytest.raises(UnknownNameError, match="xor"):
+        small("xor", 2)
+
+
+# -------------------------------------------------------------------------------------------------------- the outcomes
+def test_qualities_are_those_of_scikit_learn_with_the_other_solution_left_out() -> None:
+    for kind, size in KINDS:
+        block = small(kind, size, length=12)
+        found = outcomes.qualities(block)
+        solutions = block.groups if kind == "redundant" else block.truth[:, None]
+        for b, e in itertools.product(range(len(block)), range(block.scores.shape[1])):
+            scores = block.scores[b, e]
+            if len(np.unique(scores)) < len(scores):
+                continue  # scikit-learn takes ties together, the library in their order
+            by_group = []
+            for group in solutions[b]:
+                counted = group | ~block.truth[b]
+                pair = group[counted], scores[counted]
+                by_group.append((average_precision_score(*pair), roc_auc_score(*pair)))
+            best = np.max(by_group, axis=0)
+            assert found[outcomes.MAIN][b, e] == pytest.approx(best[0])
+            assert found["area under ROC"][b, e] == pytest.approx(best[1])
+        assert (found[outcomes.MAIN][:, 0] == 1).all()  # the truth without noise
+
+
+def test_one_solution_alone_is_as_good_as_both_only_where_either_is_enough() -> None:
+    for kind, as_good in (("redundant", True), ("or", False)):
+        block = small(kind, 4, length=12)
+        one_solution = 1  # the second explanation starts from one of them, with little noise
+        found = outcomes.qualities(block)
+        main, other = found[outcomes.MAIN][:, one_solution], found["other reading"][:, one_solution]
+        assert (main.mean() > 0.9) == as_good
+        assert (other.mean() > 0.9) == (not as_good)
+
+
+def test_rank_correlation_and_wrong_orders_on_cases_worked_by_hand() -> None:
+    quality = np.array([[1.0, 0.8, 0.2, 0.1]])
+    values = np.array([[[4, 3, 2, 1], [1, 2, 3, 4], [5, 5, 5, 5], [3, np.nan, 2, 1]]], dtype=float)
+    found = outcomes.rank_correlation(values, quality)[0]
+    by_hand = spearmanr([3, 0, 2, 1], quality[0]).statistic  # what is missing ranks last
+    np.testing.assert_allclose(found, [1, -1, 0, by_hand])
+    wrong = outcomes.wrong_orders(values, quality, clear=0.25)[0]
+    np.testing.assert_allclose(wrong, [0, 1, 0.5, 0.5])  # four clear pairs; of the last, two with the missing one
+    assert np.isnan(outcomes.rank_correlation(values, np.ones((1, 4)))).all()
+    assert np.isnan(outcomes.wrong_orders(values, quality, clear=2.0)).all()
+
+
+def test_an_error_that_adds_the_same_everywhere_is_told_from_one_that_does_not() -> None:
+    values = np.array([[[0.1, 0.5, 0.3], [0.1, 0.5, 0.3]]])
+    error = np.array([[[0.2, 0.2, 0.2], [0.0, 0.0, 0.4]]])
+    assert outcomes.untouched(values + error, values).tolist() == [[True, False]]
+
+
+def test_srg_of_the_grid_is_the_difference_of_the_two_curves() -> None:
+    block = small("additive", 2)
+    reading = Reading(block, "clean", design.NEVER, design.NOWHERE)
+    morf, lerf, srg = grid.values_of(reading, ["aopc_morf", "aopc_lerf", "srg"], draws=1).swapaxes(0, 1)
+    np.testing.assert_allclose(srg, morf + lerf, atol=1e-6)  # lerf is turned round: higher is better
+
+
+def test_a_condition_measured_alone_is_as_in_the_grid() -> None:
+    listed = design.conditions()
+    part = listed[listed.block == 4]
+    metrics = ["comprehensiveness_eraser", "soft_nc", "lds", "srg"]
+    ((block, _),) = grid.blocks(part, range(1), 2)
+    whole, _ = grid.measured(block, part, metrics, draws=1)
+    alone, _ = grid.measured(block, part.iloc[[0, 5]], metrics, draws=1)
+    name = part.condition.iloc[5]
+    pd.testing.assert_frame_equal(
+        whole[whole.condition == name].reset_index(drop=True), alone[alone.condition == name].reset_index(drop=True)
+    )

@@ -21,6 +21,8 @@ from faithlib.errors import DataError
 NEVER = "never"
 NOWHERE = "nowhere"
 COLUMNS = ["condition", "block", "truth", "size", "distractor", "length", "erasure", "error", "whither"]
+PLAN = "safe-plan"
+"""The name by which a run declares both files."""
 _PLAN, _LIST = "data/safe_plan.toml", "data/safe_conditions.csv"
 _TODAY = ("or", 2, False, 12, "clean")
 
@@ -28,7 +30,7 @@ _TODAY = ("or", 2, False, 12, "clean")
 @functools.cache
 def plan() -> dict[str, Any]:
     """The declared plan."""
-    require(_PLAN)
+    require(PLAN)
     return tomllib.loads((root() / _PLAN).read_text(encoding="utf-8"))
 
 
@@ -49,8 +51,8 @@ def listed_conditions() -> pd.DataFrame:
     """The fractional design, made by its rule; `conditions` reads the committed list, which is the same.
 
     >>> listed = listed_conditions()
-    >>> len(listed), listed.block.nunique(), sorted(listed.groupby(["truth", "size", "distractor"]).size().unique())
-    (395, 35, [23, 27])
+    >>> len(listed), listed.block.nunique(), listed.error.nunique()
+    (395, 35, 8)
     """
     declared = plan()
     errors, ways = kinds_of_error()[1:], list(declared["whither"])
@@ -87,7 +89,7 @@ def conditions() -> pd.DataFrame:
 
     Raises DataError where it holds more than the plan allows.
     """
-    require(_LIST)
+    require(PLAN)
     listed = pd.read_csv(root() / _LIST)
     if len(listed) > plan()["design"]["most"]:
         raise DataError(f"{_LIST} lists {len(listed)} conditions, the plan allows {plan()['design']['most']}")

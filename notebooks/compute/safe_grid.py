@@ -1,0 +1,66 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: metrics on models whose truth is known in closed form
+#
+# The conditions are listed in `data/safe_conditions.csv` and were declared, with outcomes and the rule of choice, in
+# `data/safe_plan.toml` before anything ran. A block has inputs, ten graded explanations of each, and models that err in
+# different ways; the library's metrics score every explanation of every input on every model. Everything random follows from
+# the number of the block, the model seed and the number of the input, so that any condition can be made again alone.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import pandas as pd
+from tqdm.auto import tqdm
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.safe import design, grid
+
+run = start_run("safe_grid", profile=profile)
+settings = run.settings
+metrics = grid.metrics_judged()
+listed = design.conditions()
+# A small run takes the first blocks and, always, the last: today's condition of study `together`.
+chosen = listed[(listed.block < settings["blocks"] - 1) | (listed.block == listed.block.max())]
+
+# %% [markdown]
+# ## Every metric on every explanation
+#
+# One value per input is kept: the rank correlation of a metric's values with how good the explanations are, and the share of
+# clear pairs that it orders wrongly. Whatever is looked at only together (other readings of *good*, how often an error
+# cannot change an order) is kept as a mean by condition and half of the seeds.
+
+# %%
+by_input, together = [], []
+parts = grid.blocks(chosen, range(settings["seeds"]), settings["inputs"])
+for block, part in tqdm(parts, total=chosen.block.nunique(), desc="blocks"):
+    found, beside = grid.measured(block, part, metrics, draws=settings["draws"])
+    by_input.append(found)
+    together.append(beside)
+by_input, together = pd.concat(by_input, ignore_index=True), pd.concat(together, ignore_index=True)
+run.save_units(as_units(by_input, seed="seed", keys=["condition"]))
+run.save_units(as_units(together, seed="seed", keys=["condition"]), "beside")
+
+# %% [markdown]
+# ## What a metric costs
+#
+# Rows of the model that the library runs for one metric alone, per explanation.
+
+# %%
+spent = grid.prices(metrics, draws=settings["draws"], features=design.plan()["outcomes"]["price_at"])
+prices = pd.DataFrame({"metric": spent.keys(), "rows": spent.values()})
+run.save_units(
+    as_units(prices.assign(input="one", method=prices.metric).drop(columns="metric"), seed=0, metrics=["rows"]),
+    "prices",
+)
+
+# %%
+run.note(n=by_input.input.nunique() * chosen.block.nunique(), conditions=len(chosen), dtype="float32", device="cpu")
+run.finish()
