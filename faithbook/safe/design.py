@@ -6,7 +6,6 @@ block share inputs, weights and explanations; the first is the model that never 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import tomllib
 from collections import Counter
@@ -14,24 +13,23 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.access import require
+from faithbook.access import remembered, require
 from faithbook.paths import root
 from faithlib.errors import DataError
 
 NEVER = "never"
 NOWHERE = "nowhere"
 COLUMNS = ["condition", "block", "truth", "size", "distractor", "length", "erasure", "error", "whither"]
-PLAN = "safe-plan"
-"""The name by which a run declares both files."""
 _PLAN, _LIST = "data/safe_plan.toml", "data/safe_conditions.csv"
 _TODAY = ("or", 2, False, 12, "clean")
 
 
-@functools.cache
+@remembered
 def plan() -> dict[str, Any]:
     """The declared plan."""
-    require(PLAN)
-    return tomllib.loads((root() / _PLAN).read_text(encoding="utf-8"))
+    require(_PLAN)
+    declared: dict[str, Any] = tomllib.loads((root() / _PLAN).read_text(encoding="utf-8"))
+    return declared
 
 
 def kinds_of_error() -> list[str]:
@@ -89,7 +87,7 @@ def conditions() -> pd.DataFrame:
 
     Raises DataError where it holds more than the plan allows.
     """
-    require(PLAN)
+    require(_LIST)
     listed = pd.read_csv(root() / _LIST)
     if len(listed) > plan()["design"]["most"]:
         raise DataError(f"{_LIST} lists {len(listed)} conditions, the plan allows {plan()['design']['most']}")
