@@ -122,8 +122,8 @@ def conditions_of(means: Means, case: str, reasons: str, *, without: str = "") -
 
 @dataclass(frozen=True)
 class Safety:
-    """By metric, of one case on one half of the seeds: `estimate` [M], its interval, replicates [R, M], and the means by
-    kind of error [K, M]."""
+    """By metric, of one case on one half of the seeds: means by kind of error [K, M], on replicates too [R, K, M], and
+    the lowest of the kinds, `estimate` [M] and `replicates` [R, M]."""
 
     metrics: list[str]
     kinds: list[str]

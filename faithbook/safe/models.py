@@ -132,12 +132,15 @@ def _explanations(kind: str, groups: Bools, weights: Floats, distractor: int, dr
 
 @dataclass(frozen=True)
 class Reading:
-    """What a model answers about a block's inputs: its erasure, when it errs, and what it then says."""
+    """What a model answers about a block's inputs: its erasure, when it errs, and what it then says; p of the class
+    without the truth (`base`) and how much the whole truth adds to it (`height`)."""
 
     block: Block
     erasure: str
     error: str
     whither: str
+    base: float = BASE
+    height: float = HEIGHT
 
     def __call__(self, left: Tensor, owner: Tensor) -> Tensor:
         """Probabilities [R, C] of inputs `owner` [R] of which `left` [R, F] is left of each feature, from 0 to 1."""
@@ -162,7 +165,7 @@ class Reading:
             share = torch.where(groups[:, 0], evidence, 0.0).amax(dim=1)
         else:
             share = torch.where(groups, evidence[:, None], 1.0).amin(dim=2).amax(dim=1)
-        p = BASE + HEIGHT * share
+        p = self.base + self.height * share
         beside = torch.from_numpy(block.distractor)[owner]
         against = evidence.gather(1, beside.clamp(min=0)[:, None])[:, 0]
         p = torch.where(beside >= 0, p - AGAINST * against, p).clamp(min=0.02)
