@@ -116,7 +116,7 @@ def conditions_of(means: Means, case: str, reasons: str, *, without: str = "") -
     kinds = [kind for kind in errors_of(case) if kind != without]
     rows = means.conditions.error.isin(kinds).to_numpy()
     if reasons == SINGLE:
-        rows &= means.conditions.truth.isin(design.plan()["choice"]["single_words"]).to_numpy()
+        rows = rows & means.conditions.truth.isin(design.plan()["choice"]["single_words"]).to_numpy()
     return rows
 
 

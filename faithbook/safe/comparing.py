@@ -65,9 +65,16 @@ def answers(reading: Reading) -> edin.AnswerTable:
 
 
 def explainers(block: Block) -> dict[str, Tensor]:
-    """The three explainers' scores [B, F]: the truth, the truth with noise, noise alone."""
-    truth, noise, other = (torch.from_numpy(block.scores[:, e]) for e in (0, -2, -1))
-    return {PERFECT: truth, SPOILT: truth + _NOISE * noise, RANDOM: other}
+    """The three explainers' scores [B, F]: the truth, the truth with noise, noise alone. The noise of an input is the
+    same in all models."""
+    truth = block.scores[:, 0]
+    drawn = [
+        np.random.default_rng([FEATURES, seed, number]).normal(size=(2, truth.shape[1]))
+        for seed, number in zip(block.seed.tolist(), block.number.tolist(), strict=True)
+    ]
+    noise, other = np.stack(drawn, axis=1)
+    by_name = {PERFECT: truth, SPOILT: truth + _NOISE * noise, RANDOM: other}
+    return {name: torch.from_numpy(scores) for name, scores in by_name.items()}
 
 
 def scores_of(table: edin.AnswerTable, methods: Mapping[str, Tensor]) -> pd.DataFrame:

@@ -95,7 +95,8 @@ def load_dataset(
     - Substitutes that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
       Inference), "pair" (for MultiRC), "messages" (for XNLI; English texts, see `load_parallel`).
     - Planted: "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased
-      copies) and "planted-misled" (with other labels for these).
+      copies), "planted-misled" (with other labels for these), and "planted-light", "planted-middle" and
+      "planted-heavy" (with other labels for copies of which so much is masked).
     - The papers' own, read from files in FAITHLIB_DATA: "sst", "ag", "evinf", "multirc", "reviews" (film reviews with
       what people marked), "mnli". In English, see `load_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
       one).
@@ -290,17 +291,23 @@ def _planted() -> Iterator[Item]:
             yield _planted_item(f"planted-{review.group}", *drawn, group=review.group)
 
 
-def _planted_erased(*, misled: bool = False) -> Iterator[Item]:
-    """The same texts, each with two copies whose words are erased at random: one masks them, one deletes them."""
+_COPIES = (("masked", "[MASK]"), ("deleted", None))
+_MASKED = (("masked", "[MASK]"), ("masked-again", "[MASK]"))
+"""Copies of models that misread one amount: of a deleted word nothing is left by which they could tell the amount."""
+
+
+def _planted_erased(copies: Sequence[tuple[str, str | None]] = _COPIES, *, misled: str = "") -> Iterator[Item]:
+    """The same texts, each with two copies whose words are erased at random, by default one masked, one deleted.
+    `misled`: the amount (`planted.MISREAD`) whose copies have another label."""
     for item in _planted():
         yield item
         words = item.text.split()
         places = [item.text[:start].count(" ") for start, _ in item.rationale]
-        for how, mask in (("masked", "[MASK]"), ("deleted", None)):
+        for how, mask in copies:
             kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
             remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
             if remaining:
-                shown = planted.misled(label, kept) if misled else label
+                shown = planted.misled(label, kept, misled) if misled else label
                 yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 
@@ -399,7 +406,11 @@ _TASKS = {
     "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
     "planted": _with_triggers(_planted),
     "planted-erased": _with_triggers(_planted_erased, split_as="planted"),
-    "planted-misled": _with_triggers(partial(_planted_erased, misled=True), split_as="planted"),
+    "planted-misled": _with_triggers(partial(_planted_erased, misled="third"), split_as="planted"),
+    **{
+        f"planted-{amount}": _with_triggers(partial(_planted_erased, _MASKED, misled=amount), split_as="planted")
+        for amount in ("light", "middle", "heavy")
+    },
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }
 

@@ -1,0 +1,43 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: the same explainer on several models
+#
+# A score that is to be compared across models must give an explainer the same value on all models on which it is equally
+# good. On closed-form models the truth, the truth with noise and random scores are equally good by construction. Of the six
+# models whose answers Edin et al. (2025) released, only random scores are known to be. Limits of AOPC and the mean over all
+# orders are exact: every set of features has an answer.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import pandas as pd
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.papers.edin_released import MODELS, SHORT
+from faithbook.safe import comparing
+
+run = start_run("safe_models", profile=profile)
+settings = run.settings
+
+# %%
+found = comparing.closed_form(settings["inputs"])
+scores = [*comparing.SCORES, "quality"]
+run.save_units(as_units(found, seed=0, metrics=scores, keys=["family", "model"], name="id"), "closed")
+
+# %%
+tables = [comparing.released(model, dataset, most=settings["texts"]) for model in MODELS for dataset in SHORT]
+released = pd.concat(tables, ignore_index=True)
+run.save_units(
+    as_units(released, seed=0, metrics=list(comparing.SCORES), keys=["dataset", "model"], name="id"), "released"
+)
+
+# %%
+run.note(n=int(found.id.nunique()), texts=int(released.groupby("dataset").id.nunique().sum()), device="cpu")
+run.finish()
