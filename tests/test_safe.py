@@ -11,9 +11,11 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from faithbook.safe import design, grid, outcomes
+from faithbook.papers import edin
+from faithbook.safe import choice, comparing, design, grid, outcomes
 from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
-from faithlib.errors import UnknownNameError
+from faithlib.bounds import exact_bounds
+from faithlib.errors import DataError, UnknownNameError
 from faithlib.perturb import Perturber
 
 SIX = torch.tensor(list(itertools.product((False, True), repeat=6)))
@@ -200,3 +202,132 @@ def test_a_condition_measured_alone_is_as_in_the_grid() -> None:
     pd.testing.assert_frame_equal(
         whole[whole.condition == name].reset_index(drop=True), alone[alone.condition == name].reset_index(drop=True)
     )
+
+
+# ---------------------------------------------------------------------------------------------------------- the choice
+def invented(metrics: dict[str, dict[str, float]], *, seeds: int = 4) -> choice.Means:
+    """Means of the committed conditions in which a metric has one value for each kind of error, and little noise."""
+    listed = design.conditions()
+    values = np.empty((len(listed), seeds, len(metrics)))
+    noise = np.random.default_rng(0).normal(scale=0.01, size=values.shape)
+    for m, by_kind in enumerate(metrics.values()):
+        values[:, :, m] = listed.error.map(lambda kind, of=by_kind: of.get(kind, of["else"])).to_numpy()[:, None]
+    return choice.Means(listed, np.arange(seeds), list(metrics), values + noise)
+
+
+STEADY, BOLD, CHEAP = {"else": 0.7}, {"else": 0.95, "light": 0.1}, {"else": 0.68}
+PRICES = {"steady": 39.0, "bold": 12.0, "cheap": 8.0}
+
+
+def test_the_safest_is_chosen_and_of_those_as_safe_the_cheapest() -> None:
+    means = invented({"steady": STEADY, "bold": BOLD, "cheap": CHEAP})
+    adversarial = choice.safety(means, choice.ADVERSARIAL, choice.ANY)
+    assert adversarial.estimate == pytest.approx([0.7, 0.1, 0.68], abs=0.01)
+    assert choice.chosen(adversarial, PRICES, 10_000)[0] == "cheap"  # within .05 of the safest
+    dearer = {"steady": STEADY, "bold": BOLD, "cheap": {"else": 0.6}}
+    found = choice.safety(invented(dearer), choice.ADVERSARIAL, choice.ANY)
+    assert choice.chosen(found, PRICES, 10_000) == ["steady", "cheap", "bold"]
+    assert choice.chosen(found, PRICES, 12) == ["cheap", "bold"]
+    known = choice.safety(invented(dearer), choice.KNOWN, choice.ANY)
+    assert choice.chosen(known, PRICES, 10_000)[0] == "bold"
+
+
+def test_a_choice_is_reported_on_other_seeds_and_may_be_overturned() -> None:
+    means = invented({"steady": STEADY, "bold": {"else": 0.9}})
+    values = means.values.copy()
+    values[:, 1::2, 1] -= 0.6  # on the reporting seeds the bold one fails
+    means = choice.Means(means.conditions, means.seeds, means.metrics, values)
+    untouched = choice.Means(means.conditions, np.arange(2), means.metrics, np.zeros((len(values), 2, 2)))
+    table = choice.choices(means, untouched, {"steady": 9.0, "bold": 9.0})
+    assert len(table) == 3 * 2 * 3
+    assert set(table.metric) == {"bold"}
+    assert set(table.answer) == {choice.OVERTURNED}
+    assert not table["is safe"].any()
+    np.testing.assert_allclose(table["chosen on"], 0.9, atol=0.02)
+    np.testing.assert_allclose(table.reported, 0.3, atol=0.02)
+    assert (table.low <= table.reported + 1e-9).all()
+
+
+def test_what_wins_by_the_design_of_the_grid_is_named() -> None:
+    ahead = dict.fromkeys(("light", "middle", "heavy", "third"), 0.9)
+    means = invented({"srg": {"else": 0.5, **ahead}, "other": {"else": 0.5}})
+    found = choice.safety(means, choice.ADVERSARIAL, choice.ANY)
+    seen = np.zeros((len(means.conditions), 2, 2))
+    out_of_reach = seen.copy()
+    out_of_reach[(means.conditions.error == "heavy").to_numpy(), :, 0] = 1.0
+    of = [choice.Means(means.conditions, np.arange(2), means.metrics, values) for values in (seen, out_of_reach)]
+    assert choice.by_design(found, of[0], "srg", "other") == "ahead only where errors depend on the amount erased"
+    assert choice.by_design(found, of[0], "other", "srg") == ""
+    assert choice.by_design(found, of[1], "srg", "other").endswith("out of reach of: heavy")
+
+
+def test_leaving_out_the_kind_that_decides_changes_the_choice() -> None:
+    table = choice.left_out(invented({"steady": STEADY, "bold": BOLD}), {"steady": 9.0, "bold": 9.0})
+    by_kind = table.set_index("left out")
+    assert by_kind.metric["light"] == "bold"
+    assert by_kind.below["light"] == pytest.approx(0.6, abs=0.02)
+    assert by_kind["below low"]["light"] > 0.5
+    assert set(by_kind.drop("light").metric) == {"steady"}
+
+
+def test_losses_are_against_the_same_block_without_errors() -> None:
+    means = invented({"steady": STEADY, "bold": BOLD})
+    lost = means.loss().by("error", ["light", "heavy"])
+    np.testing.assert_allclose(lost, [[0, 0.85], [0, 0]], atol=0.01)
+    assert choice.not_survived(invented({"bold": BOLD})) == ["light"]
+    units = pd.DataFrame({"condition": ["c999"], "seed": [0], "method": ["x"], "metric": ["y"], "value": [0.0]})
+    with pytest.raises(DataError, match="c999"):
+        choice.Means.of(units, "y")
+
+
+# ---------------------------------------------------------------------------------------------------- comparing models
+def test_limits_and_chance_of_a_closed_form_are_those_of_all_orders() -> None:
+    """Brute force: every order of six features of one input."""
+    block = drawn_block(5, "and", 2, distractor=False, length=6, seeds=range(1), inputs=1)
+    reading = Reading(block, "clean", "light", "away")
+    of_sets = answers(block, SIX, error="light", way="away")[0]
+    p = {tuple(left): value for left, value in zip(SIX.numpy().tolist(), of_sets, strict=True)}
+    every = []
+    for order in itertools.permutations(range(6)):
+        left = [True] * 6
+        drops = []
+        for feature in order:
+            left[feature] = False
+            drops.append(p[tuple([True] * 6)] - p[tuple(left)])
+        every.append(np.mean(drops))
+    table = edin.AnswerTable([0], [reading((~_bits(6)).double(), torch.zeros(64, dtype=torch.long))[:, 0]])
+    bounds = exact_bounds(table)
+    found = [bounds.lower.item(), bounds.random.item(), bounds.upper.item()]
+    np.testing.assert_allclose(found, [min(every), np.mean(every), max(every)], atol=1e-5)
+
+
+def _bits(n: int) -> torch.Tensor:
+    """Which features each number names, bool [2^n, n]."""
+    return (torch.arange(2**n)[:, None] >> torch.arange(n)) & 1 == 1
+
+
+def test_the_truth_reaches_the_limit_and_scores_over_a_range_do_not_ask_how_far_p_falls() -> None:
+    found = comparing.closed_form(16)
+    truth = found[(found.method == comparing.PERFECT) & (found.family != "error")]
+    np.testing.assert_allclose(truth[["naopc", "chance-adjusted naopc"]], 1, atol=1e-6)
+    assert (truth.quality == 1).all()
+    scale = found[found.family == "scale"].melt(["model", "id", "method"], comparing.SCORES, "metric", "value")
+    table = comparing.spread(scale, replicates=50).set_index(["metric", "method"])
+    for score in ("naopc", "chance-adjusted naopc", "srg over the range"):
+        assert table.apart[score].max() == pytest.approx(0, abs=1e-6)
+        assert set(table.answer[score]) == {"yes"}
+    assert table.answer["aopc", comparing.PERFECT] == "no"
+    noise = found[(found.method == comparing.RANDOM) & (found.family == "structure")]
+    assert noise.groupby("id").quality.nunique().max() == 1  # equally good on every model of the family
+
+
+def test_released_random_scores_are_compared_by_the_texts_that_have_a_value() -> None:
+    values = pd.DataFrame(
+        [
+            {"dataset": "d", "model": m, "id": i, "method": "random", "metric": "aopc", "value": value}
+            for m, of_model in (("a", [0.1, 0.3, np.nan]), ("b", [0.5, 0.7, 0.6]))
+            for i, value in enumerate(of_model)
+        ]
+    )
+    (row,) = comparing.random_apart(values, replicates=50).to_dict("records")
+    assert (row["lowest"], row["highest"], row["n"]) == (pytest.approx(0.2), pytest.approx(0.6), 2)

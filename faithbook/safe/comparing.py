@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from faithbook.papers import edin
@@ -129,15 +130,12 @@ def spread(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.DataFr
     """
     models, ids = sorted(values.model.unique()), sorted(values.id.unique())
     wide = values.set_index(["metric", "method", "model", "id"]).value.unstack("id").reindex(columns=ids)
-    draws = np.random.default_rng(seed).multinomial(len(ids), np.full(len(ids), 1 / len(ids)), replicates)
-    weights = np.concatenate([np.ones((1, len(ids))), draws])
     rows = []
     for score in dict.fromkeys(values.metric):
-        means = {}
-        for explainer in EXPLAINERS:
-            x = wide.loc[score].loc[explainer].loc[models].to_numpy(dtype=float)
-            there = ~np.isnan(x)
-            means[explainer] = weights @ np.where(there, x, 0).T / (weights @ there.T)
+        means = {
+            explainer: _means(wide.loc[score].loc[explainer].loc[models].to_numpy(dtype=float), replicates, seed)
+            for explainer in EXPLAINERS
+        }
         signal = (means[PERFECT] - means[RANDOM]).mean(axis=1)
         for explainer in EXPLAINERS:
             apart = (means[explainer].max(axis=1) - means[explainer].min(axis=1)) / signal
@@ -155,6 +153,17 @@ def spread(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.DataFr
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _means(values: NDArray[np.float64], replicates: int, seed: int) -> NDArray[np.float64]:
+    """Means of models over inputs [M, I], NaN left out: [1 + R, M], of all inputs first, then of each replicate."""
+    inputs = values.shape[1]
+    draws = np.random.default_rng(seed).multinomial(inputs, np.full(inputs, 1 / inputs), replicates)
+    weights = np.concatenate([np.ones((1, inputs)), draws])
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):  # a replicate of a few inputs may have none with a value
+        means: NDArray[np.float64] = weights @ np.where(there, values, 0).T / (weights @ there.T)
+    return means
 
 
 def comparable(low: float, high: float) -> str:
@@ -177,11 +186,7 @@ def random_apart(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.
         part = values[(values.dataset == dataset) & (values.metric == score) & (values.method == "random")]
         wide = part.set_index(["model", "id"]).value.unstack("id")
         x = wide.to_numpy(dtype=float)
-        there = ~np.isnan(x)
-        texts = x.shape[1]
-        draws = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), replicates)
-        weights = np.concatenate([np.ones((1, texts)), draws])
-        means = weights @ np.where(there, x, 0).T / (weights @ there.T)
+        means = _means(x, replicates, seed)
         apart = means.max(axis=1) - means.min(axis=1)
         low, high = np.nanpercentile(apart[1:], [2.5, 97.5])
         rows.append(
@@ -193,7 +198,7 @@ def random_apart(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.
                 "apart": apart[0],
                 "low": low,
                 "high": high,
-                "n": int(there.sum(axis=1).min()),
+                "n": int((~np.isnan(x)).sum(axis=1).min()),
             }
         )
     return pd.DataFrame(rows)

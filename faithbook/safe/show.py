@@ -87,13 +87,15 @@ def map_in_words(wide: pd.DataFrame) -> str:
     """The map for who cannot see it: best and worst by column, and the metrics at both ends of the last one."""
     columns = []
     for kind in ERRORS:
-        best, worst = wide[kind].idxmax(), wide[kind].idxmin()
+        best, worst = str(wide[kind].idxmax()), str(wide[kind].idxmin())
         columns.append(
             f"{error_in_words(kind)}: highest {label(best)} {short(wide[kind].max())}, lowest {label(worst)} "
             f"{short(wide[kind].min())}"
         )
     ordered = wide[LOWEST].sort_values(ascending=False)
-    ends = [f"{label(name)} {short(value)}" for name, value in [*ordered.head(3).items(), *ordered.tail(3).items()]]
+    ends = [
+        f"{label(str(name))} {short(value)}" for name, value in [*ordered.head(3).items(), *ordered.tail(3).items()]
+    ]
     return (
         f"A map of {len(wide)} metrics by {len(ERRORS)} kinds of error, rank correlation with the truth in each cell. "
         f"{'; '.join(columns)}. Lowest over all kinds: best three {', '.join(ends[:3])}; worst three "

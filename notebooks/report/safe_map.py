@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.judge import published, sentences
+from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.safe import choice, design, show
-from faithbook.safe.choice import ADVERSARIAL, ANY, CHOOSE, REPORT, SINGLE, Means
+from faithbook.safe.choice import ADVERSARIAL, ANY, REPORT, Means
 from faithbook.show.labels import label
-from faithbook.show.numbers import spoken
 from faithbook.show.tables import short
 
 RANK, WRONG, UNTOUCHED = "rank correlation", "wrong orders", "untouched"
