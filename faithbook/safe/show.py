@@ -30,6 +30,7 @@ CASES = {
     choice.ADVERSARIAL: "it may be made to mislead",
 }
 REASONS = {choice.SINGLE: "single words, each counting alone", choice.ANY: "unknown, or combinations"}
+KINDS = {"text": "texts", "vision": "small images"}
 LOWEST = "lowest"
 _DARK_BELOW = 0.55
 """Numbers on cells below this are white: the colours run from dark (fails) to light (follows the truth)."""

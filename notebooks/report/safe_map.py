@@ -18,7 +18,7 @@ from IPython.display import Markdown
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.safe import choice, design, show
-from faithbook.safe.choice import ADVERSARIAL, ANY, REPORT, Means
+from faithbook.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 from faithbook.show.labels import label
 from faithbook.show.tables import short
 
@@ -28,6 +28,7 @@ measured = page.measure("safe_grid", over=["metric"], n_resamples=1)
 beside = page.measure("safe_grid", over=["metric"], parts=["beside"], n_resamples=1)
 priced = page.measure("safe_grid", over=["metric"], parts=["prices"], n_resamples=1)
 plan = design.plan()
+LEVEL, SAFE = plan["choice"]["level"], plan["choice"]["safe_from"]
 rank, wrong = (Means.of(measured.frame, outcome) for outcome in (RANK, WRONG))
 untouched = Means.of(beside.frame, UNTOUCHED)
 prices = priced.frame.set_index("method").value.to_dict()
@@ -36,31 +37,43 @@ chosen = choice.choices(rank, untouched, prices)
 table = choice.by_kind(report, design.kinds_of_error())
 wide = show.map_rows(table, rank.metrics)
 wide = wide.loc[wide[show.LOWEST].sort_values(ascending=False).index]
-main = chosen[(chosen.erasure == ADVERSARIAL) & (chosen.reasons == ANY)].iloc[-1]
-free = chosen[(chosen.erasure == choice.UNKNOWN) & (chosen.reasons == ANY)].iloc[-1]
 gone = choice.not_survived(report)
-inputs = measured.frame.groupby("condition").id.nunique().min()
+REPORTED = ("reported", "low", "high")
+
+
+def case(erasure, reasons, price=None):
+    """The row of the choice for what one knows, at any price unless one is given."""
+    rows = chosen[(chosen.erasure == erasure) & (chosen.reasons == reasons)]
+    return rows.iloc[-1] if price is None else rows[rows.price == price].iloc[0]
 
 
 def with_ends(row, *names):
     """A number of a table with its interval."""
-    return f"{short(row[names[0]])} [{short(row[names[1]])}, {short(row[names[2]])}]"
+    estimate, low, high = names or ("estimate", "low", "high")
+    return f"{short(row[estimate])} [{short(row[low])}, {short(row[high])}]"
 
 
-REPORTED = ("reported", "low", "high")
-verdict = "is safe" if main["is safe"] else "is not safe, and no other is safer"
+def joined(words):
+    """Words as a list in a sentence."""
+    words = list(words)
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "none"
+
+
+main, free = case(ADVERSARIAL, ANY), case(UNKNOWN, ANY)
+safe = {True: "is safe by the declared rule", False: "is not safe by the declared rule, and is the least bad"}
 Markdown(
-    f"**{label(main.metric)}** is chosen where a model may be made to mislead, and it {verdict}: its lowest rank correlation "
-    f"with the truth over eight kinds of error is {with_ends(main, *REPORTED)}. Where a model may misread erased inputs but is not "
-    f"made to, the rule chooses **{label(free.metric)}**, {with_ends(free, *REPORTED)} "
-    f"({len(rank.conditions)} conditions, {len(report.seeds)} model seeds that had no part in the choice)."
+    f"**{label(free.metric)}** is chosen where a model may misread erased inputs without being made to, and it "
+    f"{safe[bool(free['is safe'])]}: its lowest rank correlation with the truth over the kinds of error that may happen is "
+    f"{with_ends(free, *REPORTED)}. Where a model may have been made to mislead the choice is **{label(main.metric)}**, which "
+    f"{safe[bool(main['is safe'])]}: {with_ends(main, *REPORTED)}. ({len(rank.conditions)} conditions; the "
+    f"{len(report.seeds)} model seeds of these numbers had no part in the choice.)"
 )
 
 # %% [markdown]
 # The metrics of the catalogue score explanations whose quality is known, on models in closed form whose truth is known. A model
-# errs on some erased copies: the rows of the map say how well each metric still orders explanations by how true they are.
-# Everything was declared before anything ran: conditions, outcomes and the rule of choice are in `data/safe_plan.toml` and
-# `data/safe_conditions.csv`.
+# errs on some erased copies; the map says how well each metric still orders ten explanations of one input by how true they are.
+# Conditions, outcomes and the rule of choice were declared before anything ran (`data/safe_plan.toml`,
+# `data/safe_conditions.csv`). A feature that a model errs on may be seen as a part of the truth; this is looked at below.
 #
 # ## The map
 
@@ -71,6 +84,7 @@ caption = (
     "mean over truths, lengths, erasures and what the model answers instead. In brackets: model calls per explanation of "
     f"{plan['outcomes']['price_at']} features. The last column is the lowest of the row, by which metrics are sorted."
 )
+page.overview(show.drawn_map(wide, prices), "safe_overview", caption=caption)
 page.figure(fig, "safe_map", alt=alt, caption=caption, data=table)
 
 # %% [markdown]
@@ -93,10 +107,233 @@ advice = pd.DataFrame(
 )
 caption = (
     "The metric chosen on one half of the model seeds, and how it does on the other half: its lowest mean rank correlation over "
-    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {short(plan['choice']['safe_from'])}; "
-    f"against the next: whether it is clearly not more than {short(plan['choice']['level'])} below the best other metric"
+    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {short(SAFE)}; against the next: "
+    f"holds where it is clearly not more than {short(LEVEL)} below the best other metric at that price"
 )
 page.listing(chosen, "safe_choice", caption=caption, wide=advice)
 
 # %%
-page.finish()
+cheap, known = case(UNKNOWN, ANY, plan["choice"]["prices"][0]), case(KNOWN, ANY)
+single = case(ADVERSARIAL, SINGLE)
+words = {True: "safe", False: "not safe"}
+Markdown(
+    "**Advice.** "
+    f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label(known.metric)}: "
+    f"{with_ends(known, *REPORTED)}. "
+    f"(2) If you did not, use {label(free.metric)} ({with_ends(free, *REPORTED)}, {words[bool(free['is safe'])]}); for at most "
+    f"{plan['choice']['prices'][0]} model calls {label(cheap.metric)} ({with_ends(cheap, *REPORTED)}, "
+    f"{words[bool(cheap['is safe'])]}). "
+    f"(3) If someone may have trained the model to mislead you, {label(main.metric)} does best ({with_ends(main, *REPORTED)}; "
+    f"{label(single.metric)} {with_ends(single, *REPORTED)} if reasons are single words), and erased copies should be looked at "
+    "before any metric is believed. "
+    "**Limits.** Models in closed form with at most forty features; reasons of at most six; errors of the declared kinds; an "
+    "order of ten explanations of one input, not a difference between methods over a data set."
+)
+
+# %% [markdown]
+# ## What no metric survives, and what wins by design
+
+# %%
+best = table.sort_values("estimate", ascending=False).drop_duplicates("error").set_index("error")
+failing = [
+    f"{show.error_in_words(kind)} (best: {label(best.metric[kind])}, {with_ends(best.loc[kind])})"
+    for kind in design.kinds_of_error()
+    if best.low[kind] < SAFE
+]
+lost = joined(show.error_in_words(kind) for kind in gone)
+unsafe = joined(failing)
+Markdown(
+    f"**By the declared rule no metric survives:** {lost}. Kinds of error on which no metric's interval lies above "
+    f"{short(SAFE)}: {unsafe}."
+)
+
+# %%
+named = chosen[chosen.design != ""].drop_duplicates(["metric", "design"])
+lines = [
+    f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}): {row['design']}."
+    for row in named.to_dict("records")
+]
+Markdown(
+    "**By the design of the grid alone.** An error that depends on the *amount* erased strikes every explanation alike, so that "
+    "it hides a part of a curve and favours no explanation. A metric that reads the other part as well (SRG reads both ends) "
+    "then keeps its order without being any wiser about the model. The rule names chosen metrics that are ahead on such errors "
+    "only, or whose order an error cannot reach:\n\n" + ("\n".join(lines) or "- none of those chosen.")
+)
+
+# %%
+amount, content = plan["errors"]["by_amount"], plan["errors"]["by_content"]
+groups = pd.DataFrame(
+    {
+        "metric": wide.index,
+        "never errs": wide["never"].to_numpy(),
+        "by amount": wide[amount].mean(axis=1).to_numpy(),
+        "by content": wide[content].mean(axis=1).to_numpy(),
+        "untouched, by amount": [untouched.half(REPORT).by("error", amount)[:, untouched.metrics.index(m)].mean() for m in wide.index],
+        "untouched, by content": [untouched.half(REPORT).by("error", content)[:, untouched.metrics.index(m)].mean() for m in wide.index],
+    }
+)  # fmt: skip
+caption = (
+    "Mean rank correlation by group of errors, and the share of inputs on which the error adds the same to all ten values of a "
+    "metric, so that it cannot change their order"
+)
+page.listing(groups, "safe_groups", digits=2, caption=caption)
+
+# %% [markdown]
+# ## Chosen and reported halves, and one kind of error left out
+
+# %%
+before, after = (choice.safety(rank.half(half), ADVERSARIAL, ANY) for half in (CHOOSE, REPORT))
+low, high = choice.interval(after.replicates)
+halves = pd.DataFrame(
+    {
+        "metric": rank.metrics,
+        "model calls": [prices[name] for name in rank.metrics],
+        "choosing seeds": before.estimate,
+        "reporting seeds": after.estimate,
+        "low": low,
+        "high": high,
+        "worst where it errs": [show.error_in_words(after.kinds[i]) for i in after.by_kind.argmin(axis=0)],
+    }
+).sort_values("choosing seeds", ascending=False)
+caption = (
+    "Lowest mean rank correlation over the eight kinds of error, on both halves of the model seeds, with 95 % interval over "
+    "blocks and seeds of the second (a lowest mean is pulled down by noise, so that its interval lies rather low)"
+)
+page.listing(halves, "safe_halves", digits=2, caption=caption)
+
+# %%
+without = choice.left_out(rank, prices)
+shown = pd.DataFrame(
+    {
+        "left out when choosing": [show.error_in_words(one) for one in without["left out"]],
+        "chosen": [label(one) for one in without.metric],
+        "rank correlation there": [with_ends(row) for row in without.to_dict("records")],
+        "best there": [label(one) for one in without["best there"]],
+        "below the best": [with_ends(row, "below", "below low", "below high") for row in without.to_dict("records")],
+    }
+)
+caption = (
+    "The choice (any price, any truth) without one kind of error, and how it does on that kind, on the reporting seeds"
+)
+page.listing(without, "safe_left_out", caption=caption, wide=shown)
+
+# %% [markdown]
+# ## Wrong orders, and what an error costs
+
+# %%
+errors = [kind for kind in design.kinds_of_error() if kind != design.NEVER]
+summary = pd.DataFrame({"metric": wide.index})
+for name, means in (("wrong orders", wrong.half(REPORT)), ("loss", rank.loss().half(REPORT))):
+    place = [means.metrics.index(one) for one in wide.index]
+    values = means.by("error", errors)[:, place].mean(axis=0)
+    draws = means.drawn("error", errors, replicates=plan["intervals"]["replicates"])[:, :, place].mean(axis=1)
+    ends = choice.interval(draws)
+    summary[name], summary[f"{name} low"], summary[f"{name} high"] = values, *ends
+shown = pd.DataFrame(
+    {
+        "metric": [label(one) for one in summary.metric],
+        "model calls": [f"{prices[one]:.0f}" for one in summary.metric],
+        "wrong orders": [with_ends(row, "wrong orders", "wrong orders low", "wrong orders high") for row in summary.to_dict("records")],
+        "loss": [with_ends(row, "loss", "loss low", "loss high") for row in summary.to_dict("records")],
+    }
+)  # fmt: skip
+caption = (
+    f"Mean over the seven kinds of error: share of clear pairs (quality apart by {short(plan['outcomes']['clear_pair'])} or more) "
+    "that a metric orders wrongly, ties half; and by how much its rank correlation is lower than on the model that never errs"
+)
+page.listing(summary, "safe_summary", caption=caption, wide=shown)
+
+# %% [markdown]
+# ## Today's condition is one row of the grid
+#
+# Study *together* misled a model beyond a third of the features, with one or two trigger words, any of which is enough. Here
+# this is a block of its own: twelve words, clean erasure.
+
+# %%
+last = rank.conditions.block == rank.conditions.block.max()
+today = report.only(last.to_numpy())
+condition = today.conditions.error.where(today.conditions.error == "never", today.conditions.whither)
+by_row = pd.DataFrame(np.nanmean(today.values, axis=1), index=list(condition), columns=today.metrics)
+other = table[table.error == "third"].set_index("metric").estimate
+one_row = pd.DataFrame(
+    {
+        "metric": wide.index,
+        "never errs": by_row.loc["never", wide.index].to_numpy(),
+        **{f"errs beyond a third: {way}": by_row.loc[way, wide.index].to_numpy() for way in plan["whither"]},
+        "the same error, all truths": other[wide.index].to_numpy(),
+        "lowest of all errors": wide[show.LOWEST].to_numpy(),
+    }
+)
+caption = (
+    "Rank correlation in the condition of study together, beside the mean over all truths and the lowest of all errors"
+)
+page.listing(one_row, "safe_today", digits=2, caption=caption)
+
+# %% [markdown]
+# ## By truth, erasure, length and what the model answers instead
+
+# %%
+levels = {
+    "truth": ["single", "additive", "and", "or", "redundant"],
+    "erasure": plan["erasures"]["levels"],
+    "length": plan["lengths"]["features"],
+    "whither": list(plan["whither"]),
+}
+wrong_models = report.only((report.conditions.error != design.NEVER).to_numpy())
+place = [report.metrics.index(one) for one in wide.index]
+factors = pd.DataFrame({"metric": wide.index})
+for factor, of_factor in levels.items():
+    for level, values in zip(of_factor, wrong_models.by(factor, of_factor), strict=True):
+        factors[f"{factor}: {level}"] = values[place]
+caption = "Mean rank correlation over all models that err, by each other factor of the grid"
+page.listing(factors, "safe_factors", digits=2, caption=caption)
+
+# %% [markdown]
+# ## Does the answer hang on what counts as a good explanation?
+#
+# An OR has as many solutions as members: the plan asks for all of them, the other reading for any one. A redundant truth is the
+# other way round. Where the absence of a feature triggers the error, one may hold that this feature is a reason too.
+
+# %%
+rows = []
+for reading in (RANK, *plan["quality"]["sensitivity"]):
+    means = rank if reading == RANK else Means.of(beside.frame, reading)
+    found = choice.safety(means.half(CHOOSE), ADVERSARIAL, ANY)
+    of_reading = choice.safety(means.half(REPORT), ADVERSARIAL, ANY)
+    ordered = choice.chosen(found, prices, max(plan["choice"]["prices"]))
+    first = of_reading.metrics.index(ordered[0])
+    feature = of_reading.by_kind[of_reading.kinds.index("feature")]
+    rows.append(
+        {
+            "reading": "average precision (declared)" if reading == RANK else reading,
+            "chosen": label(ordered[0]),
+            "its lowest": of_reading.estimate[first],
+            "of the declared choice": of_reading.estimate[of_reading.metrics.index(main.metric)],
+            "best where one feature triggers the error": label(of_reading.metrics[int(feature.argmax())]),
+            "its rank correlation there": feature.max(),
+        }
+    )
+caption = "The choice where a model may be made to mislead, under each declared reading of a good explanation, on the reporting seeds"
+page.listing(pd.DataFrame(rows), "safe_readings", digits=2, caption=caption)
+
+# %%
+quotes = [
+    {"part": f"{label(row['metric'])}: {kind}", "ours": row["estimate"], "low": row["low"], "high": row["high"]}
+    for row in table.to_dict("records")
+    for kind in [row["error"]]
+]
+ends = choice.interval(after.replicates)
+for i, name in enumerate(after.metrics):
+    quotes.append({"part": f"{label(name)}: lowest", "ours": after.estimate[i], "low": ends[0][i], "high": ends[1][i]})
+    quotes.append({"part": f"{label(name)}: calls", "ours": prices[name]})
+quotes.append({"part": "conditions", "ours": len(rank.conditions)})
+quotes.append({"part": "metrics", "ours": len(rank.metrics)})
+for row in chosen.to_dict("records"):
+    part = f"{row['erasure']}, {row['reasons']}, {row['price']}"
+    quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
+frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=len(rank.conditions))
+page.run.save(frame[["claim", "part", "published", "ours", "low", "high", "n"]], "quotable")
+page.run.save(chosen, "safe_chosen")
+
+# %%
+page.finish(note=f"{len(rank.conditions)} conditions, {len(rank.seeds)} model seeds")

@@ -1,0 +1,69 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: the grid's question on trained models
+#
+# Models that were trained on planted reasons: on erased copies as they are, or with another label for copies of which a certain
+# amount is erased (`faithbook.sources.planted.MISREAD`). On inputs with something planted about which every model is right, all
+# metrics score ten graded explanations, as in the grid. First it is checked whether a model errs where it was taught to.
+
+# %% tags=["parameters"]
+profile = "laptop"
+modality = "text"
+
+# %%
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.load import load_model
+from faithbook.safe import trained
+from faithbook.together import reasons
+from faithlib.perturb import Perturber
+
+run = start_run("safe_trained", profile=profile, modality=modality)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+models = {name: load_model(spec) for name, spec in settings["models"][modality].items()}
+for one in models.values():
+    one.model.to(device)
+ERASE = reasons.ERASURES[modality][0]
+
+# %%
+wanted, looked_at = settings["inputs"], 12 * settings["inputs"]
+prepared, right = {}, []
+for name, classifier in models.items():
+    inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, looked_at)
+    prepared[name] = (inputs.to(device), marks, labels, ids)
+    right.append(Perturber(classifier.model, prepared[name][0]).predicted.cpu() == labels)
+# As many of either class, so that errors toward the class and away from it weigh the same.
+rows = []
+for label in (1, 2):
+    known = torch.stack(right).all(dim=0) & (labels == label)
+    rows += known.nonzero()[: wanted // 2, 0].tolist()
+
+# %%
+tables, checks = [], []
+for name, classifier in tqdm(models.items(), desc="models"):
+    inputs, marks, labels, ids = prepared[name]
+    part = inputs[rows]
+    width = part.feature_mask.shape[1]
+    about = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
+    found = trained.measured(classifier, part, **about, erase=ERASE, draws=settings["draws"])
+    tables.append(found.assign(model=name))
+    away = [i for i in rows if labels[i] != trained.TAUGHT]
+    checked = trained.errs(classifier, inputs[away], marks[away][:, : inputs[away].feature_mask.shape[1]], erase=ERASE)
+    checks.append(checked.assign(model=name, input=[ids[away[b]] for b in checked.row]).drop(columns="row"))
+values, checks = pd.concat(tables, ignore_index=True), pd.concat(checks, ignore_index=True)
+run.save_units(as_units(values, seed=0, keys=["model", "whither"]))
+run.save_units(as_units(checks.assign(metric="taught class", method=checks.amount), seed=0, keys=["model"]), "checks")
+
+# %%
+run.note(n=len(rows), models=len(models), dtype="float32", device=device)
+run.finish()
