@@ -141,12 +141,13 @@ class Safety:
         return lowest
 
 
-def safety(means: Means, case: str, reasons: str, *, without: str = "") -> Safety:
-    """The lowest mean over the kinds of error of a case, by metric."""
+def safety(means: Means, case: str, reasons: str, *, without: str = "", replicates: int | None = None) -> Safety:
+    """The lowest mean over the kinds of error of a case, by metric; `replicates`: of its interval, as declared unless
+    said otherwise (none where a metric is chosen only)."""
     part = means.only(conditions_of(means, case, reasons, without=without))
     kinds = [kind for kind in errors_of(case) if kind in set(part.conditions.error)]
-    replicates = design.plan()["intervals"]["replicates"]
-    draws = part.drawn("error", kinds, replicates=replicates)
+    number = design.plan()["intervals"]["replicates"] if replicates is None else replicates
+    draws = part.drawn("error", kinds, replicates=number)
     return Safety(means.metrics, kinds, part.by("error", kinds), draws)
 
 
@@ -176,7 +177,8 @@ def choices(rank: Means, untouched: Means, prices: Mapping[str, float]) -> pd.Da
     rows = []
     for case in (KNOWN, UNKNOWN, ADVERSARIAL):
         for reasons in (SINGLE, ANY):
-            before, after = (safety(rank.half(half), case, reasons) for half in (CHOOSE, REPORT))
+            before = safety(rank.half(CHOOSE), case, reasons, replicates=0)
+            after = safety(rank.half(REPORT), case, reasons)
             for most in declared["prices"]:
                 ranked = chosen(before, prices, most)
                 place = {name: i for i, name in enumerate(rank.metrics)}
@@ -247,9 +249,9 @@ def left_out(rank: Means, prices: Mapping[str, float], *, reasons: str = ANY) ->
     with the rank correlation there on the reporting seeds and how far below the best metric there it is."""
     most = max(design.plan()["choice"]["prices"])
     rows = []
+    after = safety(rank.half(REPORT), ADVERSARIAL, reasons)
     for kind in design.kinds_of_error():
-        name = chosen(safety(rank.half(CHOOSE), ADVERSARIAL, reasons, without=kind), prices, most)[0]
-        after = safety(rank.half(REPORT), ADVERSARIAL, reasons)
+        name = chosen(safety(rank.half(CHOOSE), ADVERSARIAL, reasons, without=kind, replicates=0), prices, most)[0]
         at, first = after.kinds.index(kind), after.metrics.index(name)
         there, draws = after.by_kind[at], after.draws[:, at]
         low, high = interval(draws[:, first])

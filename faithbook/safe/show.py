@@ -32,6 +32,7 @@ CASES = {
 REASONS = {choice.SINGLE: "single words, each counting alone", choice.ANY: "unknown, or combinations"}
 KINDS = {"text": "texts", "vision": "small images"}
 LOWEST = "lowest"
+_GAP = 0.15
 _DARK_BELOW = 0.55
 """Numbers on cells below this are white: the colours run from dark (fails) to light (follows the truth)."""
 
@@ -55,14 +56,20 @@ def map_rows(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
 
 def drawn_map(wide: pd.DataFrame, prices: Mapping[str, float]) -> tuple[Any, str]:
     """The figure and its alternative text: a cell for each metric and kind of error, and the lowest of the row."""
-    names = [f"{label(name)}  ({prices[name]:.0f})" for name in wide.index]
+    names = [f"{label(str(name))}  ({prices[str(name)]:.0f})" for name in wide.index]
     heads = [*ERRORS.values(), "lowest\nof all"]
-    fig, (ax,) = figures.panels(1, 1, height=0.31 * len(wide) + 1.2, width=8.5)
-    edges = np.append(np.arange(len(ERRORS) + 1, dtype=float), [len(ERRORS) + 0.25, len(ERRORS) + 1.25])
-    values = np.insert(wide.to_numpy(dtype=float), len(ERRORS), np.nan, axis=1)
-    ax.pcolormesh(edges, np.arange(len(wide) + 1), values, cmap="cividis", vmin=0, vmax=1, edgecolors="white", lw=1)
-    centres = [*(i + 0.5 for i in range(len(ERRORS))), len(ERRORS) + 0.75]
-    for row, numbers in enumerate(wide.to_numpy(dtype=float)):
+    groups = [kind in design.plan()["errors"]["by_content"] for kind in ERRORS]
+    fig, (ax,) = figures.panels(1, 1, height=0.31 * len(wide) + 1.4, width=8.5)
+    # A gap after "never", between the two groups of errors, and before the lowest.
+    starts = np.array([i + _GAP * (i > 0) + _GAP * groups[i] for i in range(len(ERRORS))])
+    starts = np.append(starts, starts[-1] + 1 + _GAP)
+    values = wide.to_numpy(dtype=float)
+    for column, start in enumerate(starts):
+        of_column = values[:, [column]]
+        rows = np.arange(len(wide) + 1)
+        ax.pcolormesh([start, start + 1], rows, of_column, cmap="cividis", vmin=0, vmax=1, edgecolors="white", lw=1)
+    centres = starts + 0.5
+    for row, numbers in enumerate(values):
         for x, value in zip(centres, numbers, strict=True):
             ink = "white" if value < _DARK_BELOW else "black"
             ax.text(x, row + 0.5, short(value), ha="center", va="center", color=ink, fontsize=8)
@@ -71,12 +78,15 @@ def drawn_map(wide: pd.DataFrame, prices: Mapping[str, float]) -> tuple[Any, str
             for head, value in zip(heads, numbers, strict=True)
         ]
         hover.say(ax, centres, row + 0.5, texts)
+    amount = [x for x, by_content in zip(centres[1:], groups[1:], strict=False) if not by_content]
+    content = [x for x, by_content in zip(centres, groups, strict=False) if by_content]
+    for members, words in ((amount, "errs by how much is erased"), (content, "errs by what is erased")):
+        ax.text(np.mean(members), -1.45, words, ha="center", va="bottom", fontsize=9, weight="bold")
+        ax.plot([members[0] - 0.5, members[-1] + 0.5], [-1.35, -1.35], color="black", lw=1, clip_on=False)
     ax.set_xticks(centres, heads, fontsize=7.5)
     ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.set_xlabel("the model errs on: (never; by how much is erased; by what is erased)", fontsize=9)
     ax.set_yticks(np.arange(len(wide)) + 0.5, names, fontsize=8)
-    ax.invert_yaxis()
+    ax.set_ylim(len(wide), 0)
     ax.grid(visible=False)
     ax.tick_params(length=0)
     for side in ax.spines.values():
