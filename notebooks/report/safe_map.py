@@ -339,7 +339,8 @@ for i, name in enumerate(after.metrics):
 quotes.append({"part": "conditions", "ours": len(rank.conditions)})
 quotes.append({"part": "metrics", "ours": len(rank.metrics)})
 for row in chosen.to_dict("records"):
-    part = f"{row['erasure']}, {row['reasons']}, {row['price']}"
+    price = f"{row['price']} calls" if row["price"] < max(plan["choice"]["prices"]) else "any price"
+    part = f"{row['erasure']}, {row['reasons']}, {price}: {label(row['metric'])}"
     quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
 frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=len(rank.conditions))
 page.run.save(frame[["claim", "part", "published", "ours", "low", "high", "n"]], "quotable")
