@@ -22,8 +22,8 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import short
 
 page = start_page("safe_models", profile, paper=published.OUR_OWN)
-closed = page.measure("safe_models", over=["family", "metric"], parts=["closed"], n_resamples=1)
-released = page.measure("safe_models", over=["dataset", "metric"], parts=["released"], n_resamples=1)
+closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed"], n_resamples=1)
+released = page.measure("safe_compared", over=["dataset", "metric"], parts=["released"], n_resamples=1)
 plan = design.plan()
 REPLICATES = plan["intervals"]["replicates"]
 values = closed.frame[closed.frame.metric != "quality"]

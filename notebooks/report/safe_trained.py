@@ -22,8 +22,8 @@ from faithbook.show.labels import label
 from faithbook.show.tables import short
 
 page = start_page("safe_trained", profile, paper=published.OUR_OWN)
-measured = page.measure("safe_trained", over=["modality", "model", "whither", "method", "metric"])
-checked = page.measure("safe_trained", over=["modality", "model", "method"], parts=["checks"])
+measured = page.measure("safe_planted", over=["modality", "model", "whither", "method", "metric"])
+checked = page.measure("safe_planted", over=["modality", "model", "method"], parts=["checks"])
 selected = load("safe_chosen", profile)
 main = selected[(selected.erasure == choice.ADVERSARIAL) & (selected.reasons == choice.ANY)].iloc[-1].metric
 RANK = "rank correlation"

@@ -23,7 +23,7 @@ from faithbook.engine.units import as_units
 from faithbook.papers.edin_released import MODELS, SHORT
 from faithbook.safe import comparing
 
-run = start_run("safe_models", profile=profile)
+run = start_run("safe_compared", profile=profile)
 settings = run.settings
 
 # %%

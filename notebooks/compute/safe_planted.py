@@ -27,7 +27,7 @@ from faithbook.safe import trained
 from faithbook.together import reasons
 from faithlib.perturb import Perturber
 
-run = start_run("safe_trained", profile=profile, modality=modality)
+run = start_run("safe_planted", profile=profile, modality=modality)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 models = {name: load_model(spec) for name, spec in settings["models"][modality].items()}
