@@ -7,7 +7,7 @@ import pandas as pd
 
 from faithbook.judge.sentences import values
 from faithbook.show.labels import label
-from faithbook.together.questions import BOOK, ITSELF, LITTLE, RANKS, Known
+from faithbook.together.questions import BOOK, ITSELF, RANKS, Known
 
 NOT_WORSE = "not worse after misleading"
 QUESTIONS = ["separates", "without mean importance", "prefers the truth", NOT_WORSE]
@@ -18,8 +18,6 @@ counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
 PASSES = "model calls per input"
 """The column of a metric's price: forward passes of the model for one explanation of one input."""
-RECOMMENDED, BEST, CHEAPEST, CAUTION = "recommended", "best", "cheapest", "caution"
-KINDS = {"text": "texts", "vision": "small images"}
 YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not asked"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it."""
@@ -73,64 +71,6 @@ def advice(
 def _of_all(answers: pd.Series) -> str:
     """Yes where all answers are, no where one is, else unsure."""
     return YES if (answers == YES).all() else NO if (answers == NO).any() else UNSURE
-
-
-def recommended(table: pd.DataFrame) -> dict[str, list[str]]:
-    """By modality the metrics to use, the best first: no deciding question says *no*, most say *yes*, and the worse of
-    the two rank correlations with the truth is at most `LITTLE` below the best one."""
-    by_modality = {}
-    for modality, part in table.groupby("modality", sort=False):
-        deciding = [question for question in DECIDING if (part[question] != NOT_ASKED).any()]
-        sound = part[~(part[deciding] == NO).any(axis=1)]
-        many = (sound[deciding] == YES).sum(axis=1)
-        best = sound[many == many.max()] if len(sound) else sound
-        by_modality[str(modality)] = list(best[~(best[WORSE] < best[WORSE].max() - LITTLE)].metric)
-    return by_modality
-
-
-def asked_everything(table: pd.DataFrame) -> list[str]:
-    """The modalities of which every question was asked."""
-    asked = (table[QUESTIONS] != NOT_ASKED).groupby(table.modality, sort=False).any()
-    return [str(modality) for modality in asked.index[asked.all(axis=1)]]
-
-
-def holds_role(table: pd.DataFrame, metric: str, role: str) -> bool:
-    """Whether a metric has a role in every modality of which everything was asked: recommended, the best or the
-    cheapest of the recommended, or not recommended (`CAUTION`)."""
-    lists, prices = recommended(table), table.set_index(["modality", "metric"])[PASSES]
-    for modality in (every := asked_everything(table)):
-        names = lists[modality]
-        of_them = prices[modality][names]
-        having = {
-            RECOMMENDED: names,
-            BEST: names[:1],
-            CHEAPEST: list(of_them.index[of_them == of_them.min()]),
-            CAUTION: [name for name in prices[modality].index if name not in names],
-        }
-        if metric not in having[role]:
-            return False
-    return bool(every)
-
-
-def decisions(table: pd.DataFrame, needs: pd.DataFrame) -> pd.DataFrame:
-    """What to use for which need, with accuracy and price; a need whose metric has lost its role says so.
-
-    `needs`: need, metric, role, why (`data/recommendations.csv`).
-    """
-    rows = []
-    for need in needs.to_dict("records"):
-        metric = str(need["metric"])
-        if not holds_role(table, metric, str(need["role"])):
-            why = f"{label(metric)} is no longer {need['role']} in this build"
-            rows.append({"you want": need["need"], "use": "–", "why": why})
-            continue
-        row: dict[str, object] = {"you want": need["need"], "use": label(metric)}
-        of_metric = table[table.metric == metric].set_index("modality")
-        for modality in asked_everything(table):
-            row[f"accuracy, {KINDS[modality]}"] = f"{of_metric[WORSE][modality]:.2f}"
-        calls = [f"{of_metric[PASSES][modality]:,.0f}" for modality in asked_everything(table)]
-        rows.append(row | {"model calls": " / ".join(calls), "why": need["why"]})
-    return pd.DataFrame(rows).fillna("")
 
 
 def quotable(table: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from IPython.display import Markdown
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.safe import choice, design, show
+from faithbook.safe.advice import case_in_words
 from faithbook.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 from faithbook.show.labels import label
 from faithbook.show.tables import short
@@ -339,10 +340,11 @@ for i, name in enumerate(after.metrics):
 quotes.append({"part": "conditions", "ours": len(rank.conditions)})
 quotes.append({"part": "metrics", "ours": len(rank.metrics)})
 for row in chosen.to_dict("records"):
-    price = f"{row['price']} calls" if row["price"] < max(plan["choice"]["prices"]) else "any price"
-    part = f"{row['erasure']}, {row['reasons']}, {price}: {label(row['metric'])}"
+    part = f"{case_in_words(row['erasure'], row['reasons'], row['price'])}: {label(row['metric'])}"
     quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
 frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=len(rank.conditions))
 page.run.save(frame[["claim", "part", "published", "ours", "low", "high", "n"]], "quotable")
 page.run.save(chosen, "safe_chosen")
+lowest = pd.DataFrame({"metric": after.metrics, "estimate": after.estimate, "low": low, "high": high})
+page.run.save(lowest.assign(rows=lowest.metric.map(prices)), "safe_lowest")
 page.finish(note=f"{len(rank.conditions)} conditions, {len(rank.seeds)} model seeds")

@@ -148,6 +148,7 @@ for row in apart.to_dict("records"):
     numbers[f"{row['dataset']}, {row['metric']}: lowest"] = row["lowest"]
     numbers[f"{row['dataset']}, {row['metric']}: highest"] = row["highest"]
 page.run.save(sentences.values("safe_models", numbers), "quotable")
+_ = page.run.save(spreads[["family", "metric", "method", "answer"]], "safe_comparable")
 
 # %% [markdown]
 # ## When to use which
