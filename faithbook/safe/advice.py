@@ -37,7 +37,7 @@ def decisions(
 ) -> pd.DataFrame:
     """What to use for which need, with what it rests on; a need whose metric is no longer chosen says so.
 
-    - `needs`: need, metric, rests_on, why (`data/recommendations.csv`): a case of the choice, "comparable" or "caution";
+    - `needs`: need, metric, rests_on (a case of the choice, "comparable" or "caution"), why (`data/recommendations.csv`);
     - `chosen`: the choice by case (`choice.choices`); `lowest`: metric, estimate, low, high, rows, over all errors;
     - `comparable`: metric, answer: whether a score may be compared, for each family of models and explainer.
     """

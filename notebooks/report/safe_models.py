@@ -17,7 +17,6 @@ from IPython.display import Markdown
 from faithbook.judge import published, sentences
 from faithbook.judge.report import start_page
 from faithbook.safe import comparing, design
-from faithbook.show.labels import label
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import short
 
@@ -39,12 +38,13 @@ FAMILIES = {
     "structure": "additive, AND, OR",
     "error": "never errs, light, heavy",
 }
+TEXTS = {"sst2": "SST-2", "yelp": "Yelp"}
 SCORES = {
     "aopc": "AOPC",
     "naopc": "NAOPC",
     "chance-adjusted naopc": "chance-adjusted NAOPC",
     "srg": "SRG",
-    "srg over the range": "NSRG (SRG over the range of limits)",
+    "srg over the range": "NSRG",
 }
 decided = spreads.pivot(index="metric", columns=["family", "method"], values="answer").loc[list(SCORES)]
 clean = [name for name in SCORES if (decided.loc[name] == "yes").all()]
@@ -53,7 +53,8 @@ broken = [name for name in SCORES if (decided.loc[name] == "no").any()]
 
 def named(scores):
     """Scores in words."""
-    return " and ".join(SCORES[name] for name in scores) or "none of the five"
+    words = [SCORES[name] for name in scores]
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "none of the five"
 
 
 def ends(row):
@@ -67,7 +68,7 @@ Markdown(
     f"On the six released models random explanations of SST-2 sentences get from {short(sst.lowest['naopc'])} to "
     f"{short(sst.highest['naopc'])} by NAOPC, from {short(sst.lowest['chance-adjusted naopc'])} to "
     f"{short(sst.highest['chance-adjusted naopc'])} by chance-adjusted NAOPC and from "
-    f"{short(sst.lowest['srg over the range'])} to {short(sst.highest['srg over the range'])} by NSRG "
+    f"{short(sst.lowest['srg over the range'])} to {short(sst.highest['srg over the range'])} by NSRG, SRG over the range of limits "
     f"(n = {sst.n['naopc']} texts of the model with fewest)."
 )
 
@@ -83,6 +84,9 @@ Markdown(
 # - **Chance-adjusted NAOPC**: (AOPC − E) / (upper limit − E), 0 for a random order. A text whose upper limit is E has no value.
 # - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first, 0 for a random order.
 # - **NSRG**: SRG over the range of the limits.
+#
+# Of *the truth* a score over the limits is 1 wherever the truth reaches them, so that the first column favours such scores by
+# construction. The other two columns are the test.
 #
 # ## Closed-form models
 
@@ -118,7 +122,7 @@ page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 # %%
 table = pd.DataFrame(
     {
-        "texts": apart.dataset.map(label),
+        "texts": apart.dataset.map(TEXTS),
         "score": apart.metric.map(SCORES),
         "lowest model": [short(x) for x in apart.lowest],
         "highest model": [short(x) for x in apart.highest],
