@@ -20,7 +20,7 @@ from faithbook.show.labels import label
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.together import questions
-from faithbook.together.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
+from faithbook.together.advice import NOT_WORSE, advice
 from faithbook.together.pointing_game import OBJECTS, by_method
 from faithlib import metrics
 from faithlib.catalogue import FAITHFULNESS, METRICS
@@ -371,31 +371,15 @@ def test_the_best_tracker_is_recommended_although_it_loses_a_little() -> None:
     assert texts["worse of the two"].tolist() == [0.92, 0.86, 0.53]
     assert texts[NOT_WORSE].tolist() == ["no", "no", "yes"] and set(texts.n) == {90}
     assert set(found[found.modality == "photographs"][NOT_WORSE]) == {"not asked"}
-    assert recommended(found) == {"photographs": ["n_auc", "auc"], "text": ["n_auc", "auc"]}
-    assert asked_everything(found) == ["text"]
-    assert not holds_role(found[found.modality == "photographs"], "n_auc", "recommended")
 
 
-@pytest.mark.parametrize(("freed", "held"), [("no", False), ("yes", True)])
-def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(freed: str, held: bool) -> None:
+@pytest.mark.parametrize(("freed", "answer"), [("no", "no"), ("yes", "yes")])
+def test_a_metric_of_amounts_is_asked_without_them_and_one_without_a_control_is_unsure(freed: str, answer: str) -> None:
     found = tracked(
         {"nc": (0.9, 0.8, "yes"), "soft_ns": (0.9, 0.8, "yes"), "saco": (0.9, 0.8, "yes")}, [3.0] * 3, freed
     )
-    assert found.set_index(["modality", "metric"])["without mean importance"]["text", "saco"] == "unsure"
-    assert recommended(found)["text"] == (["nc", "soft_ns"] if held else ["nc"])
-    assert holds_role(found, "soft_ns", "caution") is not held
-
-
-def test_a_need_whose_metric_has_lost_its_role_names_no_metric() -> None:
-    roles = [("best", "n_auc"), ("cheapest", "auc"), ("recommended", "auc"), ("caution", "saco")]
-    needs = pd.DataFrame([(f"the {role}", name, role, "so it is") for role, name in roles])
-    needs.columns = pd.Index(["need", "metric", "role", "why"])
-    shown = decisions(tracked(LEVELS, [7.0, 5.0, 3.0]), needs)
-    assert shown["use"].tolist() == ["N-AUC", "AUC", "AUC", "SaCo"]
-    assert shown["accuracy, texts"].tolist() == ["0.92", "0.86", "0.86", "0.53"]
-    assert shown["model calls"].tolist() == ["7", "5", "5", "3"]
-    turned = LEVELS | {"n_auc": (0.85, 0.84, "no")}
-    assert decisions(tracked(turned, [4.0, 5.0, 3.0]), needs)["use"].tolist() == ["–", "–", "AUC", "SaCo"]
+    said = found.set_index(["modality", "metric"])["without mean importance"]["text"]
+    assert (said["soft_ns"], said["nc"], said["saco"]) == (answer, "yes", "unsure")
 
 
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:

@@ -11,8 +11,11 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from faithbook.engine.run import load_units
+from faithbook.judge import published
 from faithbook.papers import edin
-from faithbook.safe import choice, comparing, design, grid, outcomes
+from faithbook.paths import root
+from faithbook.safe import advice, choice, comparing, design, grid, outcomes
 from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, UnknownNameError
@@ -331,3 +334,69 @@ def test_released_random_scores_are_compared_by_the_texts_that_have_a_value() ->
     )
     (row,) = comparing.random_apart(values, replicates=50).to_dict("records")
     assert (row["lowest"], row["highest"], row["n"]) == (pytest.approx(0.2), pytest.approx(0.6), 2)
+
+
+# ------------------------------------------------------------------------------------------------------ what is written
+def test_a_need_names_its_metric_only_as_long_as_the_grid_chooses_it() -> None:
+    case = {"erasure": "unknown", "reasons": "any", "price": 12, "reported": 0.6, "low": 0.5, "high": 0.7, "rows": 8.0}
+    chosen = pd.DataFrame([case | {"metric": "autpc", "is safe": True}])
+    lowest = pd.DataFrame([{"metric": "saco", "estimate": 0.0, "low": -0.1, "high": 0.1, "rows": 27.0}])
+    comparable = pd.DataFrame({"metric": ["aopc", "srg over the range"], "answer": ["no", "undecided"]})
+    needs = pd.DataFrame(
+        [
+            ("cheap", "autpc", "unknown, any, 12 calls", "so it is"),
+            ("other", "saco", "unknown, any, 12 calls", "so it is"),
+            ("models", "aopc_morf", "comparable", "so it is"),
+            ("models too", "nsrg", "comparable", "so it is"),
+            ("not alone", "saco", "caution", "so it is"),
+        ],
+        columns=["need", "metric", "rests_on", "why"],
+    )
+    table = advice.decisions(needs, chosen, lowest, comparable)
+    assert table["use"].tolist() == ["AUTPC", "–", "–", "NSRG", "SaCo"]
+    assert table["rank correlation"].tolist() == [".60 [.50, .70]", "", "", "", ".00 [-.10, .10]"]
+    assert table["model calls"].tolist() == ["8", "", "", "", "27"]
+    assert table.why[1] == "SaCo is no longer chosen for this"
+    with pytest.raises(UnknownNameError, match="by chance"):
+        advice.decisions(needs.assign(rests_on="by chance"), chosen, lowest, comparable)
+
+
+@pytest.fixture(scope="module")
+def kept() -> choice.Means:
+    """Rank correlations of the committed full run."""
+    units = load_units("safe_grid", "full", reference=True)
+    return choice.Means.of(units, grid.RANK)
+
+
+def test_the_committed_values_are_of_every_condition_and_both_halves(kept: choice.Means) -> None:
+    pd.testing.assert_frame_equal(kept.conditions, design.conditions())
+    assert list(kept.seeds) == list(range(design.plan()["design"]["seeds"]))
+    assert set(kept.metrics) >= {"srg", "comprehensiveness_eraser", "saco", "soft_nc"}
+    units = load_units("safe_grid", "full", reference=True)
+    inputs = units.groupby(["condition", "seed"]).id.nunique()
+    assert (inputs == design.plan()["design"]["inputs_of_a_seed"]).all()
+
+
+def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_those_of_the_values(
+    kept: choice.Means,
+) -> None:
+    readme = (root() / "README.md").read_text(encoding="utf-8")
+    report = kept.half(choice.REPORT)
+    free = choice.safety(report, choice.UNKNOWN, choice.ANY, replicates=0)
+    every = choice.safety(report, choice.ADVERSARIAL, choice.ANY, replicates=0)
+    srg = every.metrics.index("srg")
+    feature = every.by_kind[every.kinds.index("feature")]
+    numbers = (free.estimate[srg], feature[srg], feature.max())
+    worst, falls, none_above = (f"{value:.2f}".lstrip("0") for value in numbers)
+    words = " ".join(readme.split())
+    assert f"rank correlation {worst} under the worst of them" in words
+    assert f"SRG falls to {falls}, and no metric is above {none_above}" in words
+    assert f"On {len(kept.conditions)} models whose truth is a formula" in words
+    prices = load_units("safe_grid", "full", part="prices", reference=True).set_index("method").value.to_dict()
+    before = kept.half(choice.CHOOSE)
+    for need in published.our_table("recommendations").to_dict("records"):
+        case = need["rests_on"].split(", ")
+        if len(case) == 3:
+            found = choice.safety(before, case[0], case[1], replicates=0)
+            most = 10_000 if case[2] == "any price" else float(case[2].split()[0])
+            assert choice.chosen(found, prices, most)[0] == need["metric"], need["need"]

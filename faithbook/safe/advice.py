@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -37,7 +38,7 @@ def decisions(
 ) -> pd.DataFrame:
     """What to use for which need, with what it rests on; a need whose metric is no longer chosen says so.
 
-    - `needs`: need, metric, rests_on (a case of the choice, "comparable" or "caution"), why (`data/recommendations.csv`);
+    - `needs`: need, metric, rests_on (a case of the choice, "comparable", "caution"), why (`data/recommendations.csv`);
     - `chosen`: the choice by case (`choice.choices`); `lowest`: metric, estimate, low, high, rows, over all errors;
     - `comparable`: metric, answer: whether a score may be compared, for each family of models and explainer.
     """
@@ -69,12 +70,12 @@ def decisions(
     return pd.DataFrame(rows).reindex(columns=columns).fillna("")
 
 
-def _measured(row: Mapping[str, object], name: str) -> dict[str, str]:
+def _measured(row: Mapping[Any, Any], name: str) -> dict[str, str]:
     """The lowest rank correlation of a row with its interval, and what the metric costs."""
-    estimate, low, high = (float(str(row[key])) for key in (name, "low", "high"))
+    estimate, low, high = (float(row[key]) for key in (name, "low", "high"))
     return {
         "rank correlation": f"{short(estimate)} [{short(low)}, {short(high)}]",
-        "model calls": f"{float(str(row['rows'])):.0f}",
+        "model calls": f"{float(row['rows']):.0f}",
     }
 
 
