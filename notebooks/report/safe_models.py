@@ -82,7 +82,7 @@ Markdown(
 # - **AOPC**: $p$ of the whole minus mean $p$ while the most relevant features go.
 # - **NAOPC**: AOPC between its lowest and highest limit, 0 to 1.
 # - **Chance-adjusted NAOPC**: (AOPC − E) / (upper limit − E), 0 for a random order. A text whose upper limit is E has no value.
-# - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first, 0 for a random order.
+# - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first {cite:p}`bluecher_2024`, 0 for a random order.
 # - **NSRG**: SRG over the range of the limits.
 #
 # Of *the truth* a score over the limits is 1 wherever the truth reaches them, so that the first column favours such scores by
