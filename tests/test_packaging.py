@@ -24,7 +24,8 @@ OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
 # other packages import (timm torchvision, transformers gguf, mypy the stubs).
 TOOLS = {
     *"torchvision pip ipykernel snakemake snakemake-executor-plugin-slurm jupyter-book".split(),
-    *"sphinx sphinx-mathjax-offline sphinx-sitemap sphinxext-opengraph gguf hatchling import-linter mypy pandas-stubs types-pyyaml".split(),
+    *"sphinx sphinx-mathjax-offline sphinx-sitemap sphinxext-opengraph".split(),
+    *"gguf hatchling import-linter mypy pandas-stubs types-pyyaml".split(),
     *"pytest-timeout pytest-xdist ruff uv".split(),
 }
 
