@@ -36,7 +36,7 @@ from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, SetFunction, asked_together
+from faithlib.perturb import Perturber, SetFunction
 
 MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
 """Small language models by name: each the model in `eval()` mode and its tokenizer."""
@@ -130,10 +130,14 @@ class Task:
 def of_each_method(
     perturber: Perturber | SetFunction,
     scores: Mapping[str, Tensor],
-    measure: Callable[[Any, Tensor], Mapping[str, Tensor]],
+    measure: Callable[[Any, Tensor], Callable[[], Mapping[str, Tensor]]],
 ) -> dict[str, Mapping[str, Tensor]]:
-    """What `measure(perturber, scores)` says of each method's scores, by metric [B]; all rows run together."""
-    return asked_together(lambda: {name: measure(perturber, one) for name, one in scores.items()}, perturber)
+    """What a measure says of each method's scores, by metric [B]; all rows run together.
+
+    `measure(perturber, scores)` queues rows and returns what makes the values, as `later` of a metric does.
+    """
+    queued = {name: measure(perturber, of_method) for name, of_method in scores.items()}
+    return {name: values() for name, values in queued.items()}
 
 
 def long_table(values: Mapping[str, Mapping[str, Tensor]], ids: Sequence[Any], **keys: object) -> pd.DataFrame:

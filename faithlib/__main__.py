@@ -15,7 +15,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     one = parser.add_subparsers(required=True).add_parser("evaluate", epilog=__doc__, formatter_class=raw)
     one.add_argument("model", help="a folder, or a name on the hub")
     one.add_argument("texts", type=Path, help="a CSV file with the column text")
-    one.add_argument("--methods", type=_names, help="names with commas between (default: six of them)")
-    one.add_argument("--metrics", type=_names, help="names with commas between (default: all but the costly naopc)")
+    one.add_argument("--methods", type=_names, help="names, or files with one of yours, commas between (default: six)")
+    one.add_argument("--metrics", type=_names, help="likewise (default: all but the costly naopc)")
     one.add_argument("--target", default="predicted", help="predicted, label (the column), or the name of a class")
     one.add_argument("--unit", default="word", help="what a feature is: word, wordpiece, character or sentence")
     one.add_argument("--max-length", type=int, help="tokens read of a text (default: the model's limit, at most 512)")
@@ -71,8 +71,10 @@ def _evaluate(given: argparse.Namespace) -> None:
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.files import read_table
     from faithlib.evaluation.opening import opened
+    from faithlib.evaluation.own import method_in, metric_in
 
     check_counts(first=given.first)
+    given.methods, given.metrics = _with_own(given.methods, method_in), _with_own(given.metrics, metric_in)
     rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
     values = given.out.with_suffix(".csv")
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
@@ -96,6 +98,13 @@ def _evaluate(given: argparse.Namespace) -> None:
     table.to_html(given.out)
     table.to_csv(values, index=False)
     print(f"\nReport with heat maps: {given.out}\nAll values: {values}")
+
+
+def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] | None:
+    """Names, and what stands in files of one's own (`mine.py`, `mine.py:name`)."""
+    from faithlib.evaluation.own import is_file
+
+    return None if names is None else [read(name) if is_file(name) else name for name in names]
 
 
 def _load(name: str, device: str | None) -> tuple[Any, Any]:
@@ -151,16 +160,17 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
-    from faithlib.evaluation.measures import RowCounter, count_rows
-    from faithlib.evaluation.opening import erases, explained, named_methods
+    from faithlib.attribution import Row
+    from faithlib.evaluation.measures import count_explaining, count_rows
+    from faithlib.evaluation.opening import erases, named_methods
     from faithlib.perturb import Perturber
 
     inputs, methods = whole.inputs, named_methods(given.methods, whole)
-    counter = RowCounter(whole.model, inputs, erase=given.erase)
-    explained({name: row for name, row in methods.items() if erases(row, inputs)}, whole.model, counter, None, {})
+    explaining = [row for row in methods.values() if isinstance(row, Row) and erases(row, inputs)]
+    explaining_rows = count_explaining(whole.model, inputs, explaining, erase=given.erase)
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}
     asked = {"metrics": given.metrics, "erase": given.erase, "gold": inputs.feature_mask if has_gold else None}
-    rows = int(counter.rows.sum()) + count_rows(whole.model, inputs, methods=scores, **asked).together
+    rows = explaining_rows + count_rows(whole.model, inputs, methods=scores, **asked).together
     few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
     began = time.perf_counter()
     _ = few.empty

@@ -3,7 +3,8 @@
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
 (`faithlib.scheduler`) serves every way to perturb (`faithlib.perturbations`). What is asked is flattened to *rows*; a
 row already answered is not run again, whichever metric, method, bound or call on one `Perturber` asked it. The rest
-share forwards at the least cost. `asked_together` runs the rows of many questions as one.
+share forwards at the least cost. `Perturber.later` queues rows, and all that wait run as one when the first answer is
+taken.
 
 Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embedding size, C classes, R rows.
 """
@@ -13,8 +14,8 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
 from faithlib.backends.door import target_classes, unwrapped
+from faithlib.copies import Copies
 from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
@@ -35,8 +37,6 @@ WORD_ERASURES = ("delete", "mask")
 ERASURES: dict[type, tuple[str, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
-
-_Answer = TypeVar("_Answer")
 
 
 def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
@@ -57,28 +57,161 @@ def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
     }
 
 
-def asked_together(ask: Callable[[], _Answer], *perturbers: Perturber | SetFunction) -> _Answer:
-    """What `ask()` returns, with all rows that it asks of the perturbers run as one: in fewer and fuller forwards.
+class Eraser:
+    """How erased copies of inputs are made, before any model answers: which rows a question takes.
 
-    `ask` is called twice, first with answers that are made up (all classes equally probable) to learn which rows it
-    needs. Rows that depend on answers are run when the second call asks for them. A `SetFunction` answers at once.
+    What `Perturber` answers and `faithlib.evaluation.count_rows` counts. `feature_mask` [B, F]: which features each
+    input has. Arguments as for `Perturber`.
+
+    >>> from faithlib.perturb import Eraser
+    >>> eraser = Eraser(lambda texts: 1 / 0, WordInputs.from_texts(["good film"]))  # the model is never asked
+    >>> _, rows = eraser.rows(Copies(torch.tensor([[[True, False], [False, True]]])))
+    >>> len(rows)
+    2
+    """
+
+    # What has one entry an input, and is taken along by `of`.
+    _by_input: tuple[str, ...] = ("feature_mask",)
+
+    def __init__(
+        self,
+        model: Any,
+        inputs: Inputs,
+        *,
+        erase: str | None = None,
+        output: str | None = None,
+    ) -> None:
+        if getattr(model, "training", False):
+            raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
+        choices = ERASURES[type(inputs)]
+        self.erase = choices[0] if erase is None else erase
+        check_known("erase", self.erase, choices)
+        if output is not None:
+            check_known("output", output, FOLLOWED)
+        if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
+            raise InputError("erase 'mask': this tokenizer has no mask token; choose 'pad', 'zero' or 'delete'")
+        if self.erase == "delete" and isinstance(inputs, TextInputs) and not inputs.has_protected:
+            raise InputError(
+                "erase 'delete': this tokenizer protects no token of a text, so nothing would be left to read; choose "
+                "'zero' or 'pad'"
+            )
+        self._backend: Any = backend_for(model, inputs, output)
+        self.device: torch.device = self._backend.device
+        self._chosen = np.arange(len(self._backend.inputs))  # those of the backend's inputs that are asked about
+        self.feature_mask: Tensor = self.inputs.feature_mask
+        self._content = np.array(self.inputs.keys(), dtype=np.uint64)
+        # Inputs with the same content share their answers: each counts as the first of its kind.
+        first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
+        self._same_as = np.array([first[key] for key in self._content.tolist()])
+        self._erased = erasure_of(self._backend, self.erase)
+
+    def of(self, index: Sequence[int]) -> Self:
+        """The same for some of these inputs, of one also several times, that shares all answers. Masks and scores of it
+        are still F wide.
+
+        >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+        >>> p = Perturber(model, WordInputs.from_texts(["good film", "bad"]))
+        >>> p.of([1, 1]).full, p.of([1, 1]).feature_mask
+        (tensor([0.5000, 0.5000]), tensor([[ True, False],
+                [ True, False]]))
+        """
+        made = copy.copy(self)
+        there = torch.as_tensor(index, device=self.device)
+        made._chosen = self._chosen[list(index)]
+        for name in self._by_input:
+            setattr(made, name, getattr(self, name)[there])
+        return made
+
+    @property
+    def inputs(self) -> Inputs:
+        """What is asked about."""
+        every: Inputs = self._backend.inputs
+        is_whole = np.array_equal(self._chosen, np.arange(len(every)))
+        return every if is_whole else every[self._chosen.tolist()]
+
+    @property
+    def keys(self) -> list[int]:
+        """A number for the content of each input, [B]; equal inputs have the same."""
+        return self._content[self._chosen].tolist()
+
+    def rows(self, copies: Copies) -> tuple[Perturbation, Rows]:
+        """The perturbation and rows of these copies, [B, S, draws] flattened, or of the real ones alone."""
+        keep = copies.keep
+        if copies.real is not None:
+            real = copies.real.to(self.device)
+            return self._ragged(real.nonzero()[:, 0], keep.to(self.device)[real])
+        if keep.dtype == torch.bool:
+            masks = self._checked(keep, "keep") | ~self.feature_mask[:, None, :]
+            return self._steps(self._erased(masks.flatten(0, 1)))
+        masks = self._shares(keep, "keep_prob", 1.0)
+        shared = self.erase == "zero" and isinstance(self._backend, TextBackend)
+        return self._steps(Dropout(self._backend, masks, self._content, copies.seed, shared), copies.draws)
+
+    def _ragged(self, index: Tensor, keep: Tensor) -> tuple[Perturbation, Rows]:
+        """One row of input index[r] with the features of keep[r], for integers [R] and bool masks [R, F]."""
+        expected = [len(index), self.feature_mask.shape[1]]
+        if keep.dtype != torch.bool or list(keep.shape) != expected:
+            raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
+        index = index.to(self.device)
+        masks = keep.to(self.device) | ~self.feature_mask[index]
+        return self._erased(masks), Rows.of_steps(self._chosen[index.cpu().numpy()], 1)
+
+    def _steps(self, perturbation: Perturbation, draws: int = 1) -> tuple[Perturbation, Rows]:
+        """Rows of masks [B S, F], each drawn so many times."""
+        check_counts(draws=draws)
+        return perturbation, Rows.of_steps(self._chosen, len(perturbation.masks) // len(self._chosen), draws=draws)
+
+    def _checked(self, values: Tensor, name: str) -> Tensor:
+        expected = tuple(self.feature_mask.shape)
+        if values.ndim != 3 or (values.shape[0], values.shape[2]) != expected:
+            raise InputError(
+                f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}]"
+            )
+        values = values.to(self.device)
+        if values.is_floating_point() and bool((self.feature_mask[:, None, :] & ~torch.isfinite(values)).any()):
+            raise InputError(f"{name} holds NaN or infinite values at features of the inputs: expected finite numbers")
+        return values
+
+    def _shares(self, values: Tensor, name: str, neutral: float, *, most: float = 1.0) -> Tensor:
+        """What is given for each feature as masks [B S, F], `neutral` where an input has none."""
+        present, values = self.feature_mask[:, None, :], self._checked(values, name).float()
+        if bool((present & ((values < 0) | (values > most))).any()):
+            wrong = "values outside [0, 1]" if most == 1 else "negative values"
+            raise InputError(f"{name} has {wrong}: normalise the scores first (faithlib.masks.normalise)")
+        return torch.where(present, values, neutral).flatten(0, 1)
+
+
+class Queued:
+    """Answers of a perturber that are on their way: `result` runs all rows that wait, and reads the model's logits.
 
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> p = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> without = [torch.tensor([[[False, True]]]), torch.tensor([[[True, False]]])]
-    >>> asked_together(lambda: [p.keep(one).item() for one in without], p), p.stats.forwards
-    ([0.5, 0.8999999761581421], 2)
+    >>> asked = [p.later(torch.tensor([[[kept, not kept]]])) for kept in (True, False)]
+    >>> [one.result().item() for one in asked], p.stats.forwards  # both in one forward, the input itself in another
+    ([0.8999999761581421, 0.5], 2)
     """
-    schedulers = {one.scheduler for one in perturbers if isinstance(one, Perturber)}
-    with ExitStack() as stack:
-        for scheduler in schedulers:
-            if not scheduler.is_putting_off:
-                stack.enter_context(scheduler.put_off())
-        ask()
-    return ask()
+
+    def __init__(self, perturber: Perturber, copies: Copies) -> None:
+        self._perturber, self._read = perturber, copies.read
+        perturbation, rows = perturber.rows(copies)
+        self._slots = perturber.scheduler.queue(perturbation, rows)
+        self._shape = () if copies.real is not None else (*copies.keep.shape[:2], copies.draws)
+        self._is_drawn = copies.keep.is_floating_point()
+
+    def result(self) -> Tensor:
+        """What is read from the answers: [B, S] or, of soft copies, [B, S, draws]; [R] of real copies alone."""
+        perturber, logits = self._perturber, self._perturber.scheduler.take(self._slots)
+        if self._shape:
+            logits = logits.unflatten(0, self._shape)
+            logits = logits if self._is_drawn else logits[:, :, 0]
+        if self._read == "logits":
+            return logits
+        if self._read == "stays":
+            return stays(logits, perturber.logits_full, perturber.target, perturber.head)
+        return perturber.read(logits)
 
 
-class Perturber:
+class Perturber(Eraser):
     """Answers of one model on perturbed copies of one batch of inputs.
 
     - `model`, `inputs`: a torch module with the `TextInputs` or `ImageInputs` that it reads, or a function: from texts
@@ -108,7 +241,7 @@ class Perturber:
     tensor([[0.9000, 0.5000]])
     """
 
-    _schedulers = Scheduler
+    _by_input = ("feature_mask", "logits_full", "predicted", "target")
 
     def __init__(
         self,
@@ -123,37 +256,15 @@ class Perturber:
         check: bool = True,
     ) -> None:
         asked, model = model, unwrapped(model)
-        if getattr(model, "training", False):
-            raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
-        choices = ERASURES[type(inputs)]
-        self.erase = choices[0] if erase is None else erase
-        check_known("erase", self.erase, choices)
-        if output is not None:
-            check_known("output", output, FOLLOWED)
         check_counts(max_rows=max_rows)
-        if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
-            raise InputError("erase 'mask': this tokenizer has no mask token; choose 'pad', 'zero' or 'delete'")
-        if self.erase == "delete" and isinstance(inputs, TextInputs) and not inputs.has_protected:
-            raise InputError(
-                "erase 'delete': this tokenizer protects no token of a text, so nothing would be left to read; choose "
-                "'zero' or 'pad'"
-            )
         precision = _precision(dtype, model)
         whole = model
         if precision is not None and precision != next(model.parameters()).dtype:
             asked = model = copy.deepcopy(model).to(precision)
-        self._backend: Any = backend_for(model, inputs, output)
-        self.device: torch.device = self._backend.device
-        self._chosen = np.arange(len(self._backend.inputs))  # those of the backend's inputs that are asked about
-        self.feature_mask: Tensor = self.inputs.feature_mask
-        self._content = np.array(self.inputs.keys(), dtype=np.uint64)
-        # Inputs with the same content share their answers: each counts as the first of its kind.
-        first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
-        same_as = np.array([first[key] for key in self._content.tolist()])
+        super().__init__(model, inputs, erase=erase, output=output)
         pace = pace_of(whole, self.device, precision)
-        self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
+        self.scheduler = Scheduler(self.device, self._same_as, pace, max_rows=max_rows)
         self.stats = self.scheduler.stats
-        self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self.feature_mask[:, None, :])[:, 0]
         classes = self.logits_full.shape[1]
         if check:
@@ -164,30 +275,6 @@ class Perturber:
         wanted = target_classes(target, model, len(self._chosen))
         wanted = None if wanted is None else wanted.to(self.device)
         self.target = settled_classes(self.logits_full, wanted, self.head)
-
-    def of(self, index: Sequence[int]) -> Perturber:
-        """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of
-        it are still F wide.
-
-        >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-        >>> p = Perturber(model, WordInputs.from_texts(["good film", "bad"]))
-        >>> p.of([1, 1]).full, p.of([1, 1]).feature_mask
-        (tensor([0.5000, 0.5000]), tensor([[ True, False],
-                [ True, False]]))
-        """
-        made = copy.copy(self)
-        there = torch.as_tensor(index, device=self.device)
-        made._chosen = self._chosen[list(index)]
-        for name in ("feature_mask", "logits_full", "predicted", "target"):
-            setattr(made, name, getattr(self, name)[there])
-        return made
-
-    @property
-    def inputs(self) -> Inputs:
-        """What is asked about."""
-        every: Inputs = self._backend.inputs
-        is_whole = np.array_equal(self._chosen, np.arange(len(every)))
-        return every if is_whole else every[self._chosen.tolist()]
 
     # ------------------------------------------------------------------------------------------------ what can be asked
     @property
@@ -226,12 +313,24 @@ class Perturber:
             )
         return values
 
+    def later(self, copies: Copies | Tensor) -> Queued:
+        """Queue copies whose answers will be needed: all rows that wait run as one when the first `result` is taken.
+
+        `copies`: masks as for `keep`, or `Copies`. Raises ModelError where it is asked whether a class stays the
+        predicted one of a model that predicts a value, and what `keep` and `soft` raise; what the model itself does not
+        allow is raised by `result`.
+        """
+        if isinstance(copies, Tensor):
+            copies = Copies(copies)
+        if copies.read == "stays" and self.head == "value":
+            raise ModelError(NEEDS_PROBABILITY)
+        asked = self if copies.inputs is None else self.of(copies.inputs.tolist())
+        return Queued(asked, copies)
+
     def stays(self, keep: Tensor) -> Tensor:
         """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
         a predicted value (`faithlib.outputs`)."""
-        if self.head == "value":
-            raise ModelError(NEEDS_PROBABILITY)
-        return stays(self.logits(keep), self.logits_full, self.target, self.head)
+        return self.later(Copies(keep, read="stays")).result()
 
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
@@ -240,19 +339,13 @@ class Perturber:
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """All logits [R, C] of the rows of `keep_rows`."""
-        expected = [len(index), self.feature_mask.shape[1]]
-        if keep.dtype != torch.bool or list(keep.shape) != expected:
-            raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
-        index = index.to(self.device)
-        masks = keep.to(self.device) | ~self.feature_mask[index]
-        return self.scheduler.answer(self._erased(masks), Rows.of_steps(self._chosen[index.cpu().numpy()], 1))
+        return self.scheduler.answer(*self._ragged(index, keep))
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
         if keep.dtype != torch.bool:
             raise InputError(f"keep has dtype {keep.dtype}: expected torch.bool; for probabilities use soft()")
-        masks = self._checked(keep, "keep") | ~self.feature_mask[:, None, :]
-        return self._steps(self._erased(masks.flatten(0, 1)), keep.shape[1])[..., 0, :]
+        return self._answered(*self.rows(Copies(keep)), steps=keep.shape[1])[..., 0, :]
 
     def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
         """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras
@@ -263,9 +356,8 @@ class Perturber:
         So a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0 or 1
         are the rows of `keep` with erase="zero".
         """
-        masks = self._shares(keep_prob, "keep_prob", 1.0)
-        shared = self.erase == "zero" and isinstance(self._backend, TextBackend)
-        return self._drawn(Dropout(self._backend, masks, self._content, seed, shared), draws)
+        copies = Copies(keep_prob.float(), draws=draws, seed=seed)
+        return self.read(self._answered(*self.rows(copies), steps=keep_prob.shape[1], draws=draws))
 
     def gaussian(self, noise_scale: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0) -> Tensor:
         """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C,
@@ -279,7 +371,8 @@ class Perturber:
             raise InputError(f"variance {variance}: expected a number >= 0")
         scale = self._shares(noise_scale, "noise_scale", 0.0, most=torch.inf)
         masks = (scale if equation == 7 else scale.sqrt()) * variance**0.5
-        return self._drawn(GaussianNoise(self._backend, masks, self._content, seed), draws)
+        noise = GaussianNoise(self._backend, masks, self._content, seed)
+        return self.read(self._answered(*self._steps(noise, draws), steps=noise_scale.shape[1], draws=draws))
 
     def attention_mask(self, weights: Tensor) -> Tensor:
         """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S,
@@ -293,37 +386,12 @@ class Perturber:
                 "attention_mask works on text models only: a timm VisionTransformer takes no attention mask"
             )
         masks = self._shares(weights, "weights", 1.0)
-        return self._drawn(WeightedAttention(self._backend, masks), 1)[..., 0]
+        perturbation, rows = self._steps(WeightedAttention(self._backend, masks))
+        return self.read(self._answered(perturbation, rows, steps=weights.shape[1]))[..., 0]
 
-    # -------------------------------------------------------------------------------------------------- asking, as rows
-    def _drawn(self, perturbation: Perturbation, draws: int) -> Tensor:
-        """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
-        check_counts(draws=draws)
-        return self.read(self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws))
-
-    def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
-        """Logits [B, S, draws, C] under masks [B S, F]."""
-        rows = Rows.of_steps(self._chosen, steps, draws=draws)
+    def _answered(self, perturbation: Perturbation, rows: Rows, *, steps: int, draws: int = 1) -> Tensor:
+        """Logits [B, S, draws, C] of rows, now."""
         return self.scheduler.answer(perturbation, rows).unflatten(0, (len(self._chosen), steps, draws))
-
-    def _checked(self, values: Tensor, name: str) -> Tensor:
-        expected = tuple(self.feature_mask.shape)
-        if values.ndim != 3 or (values.shape[0], values.shape[2]) != expected:
-            raise InputError(
-                f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}]"
-            )
-        values = values.to(self.device)
-        if values.is_floating_point() and bool((self.feature_mask[:, None, :] & ~torch.isfinite(values)).any()):
-            raise InputError(f"{name} holds NaN or infinite values at features of the inputs: expected finite numbers")
-        return values
-
-    def _shares(self, values: Tensor, name: str, neutral: float, *, most: float = 1.0) -> Tensor:
-        """What is given for each feature as masks [B S, F], `neutral` where an input has none."""
-        present, values = self.feature_mask[:, None, :], self._checked(values, name).float()
-        if bool((present & ((values < 0) | (values > most))).any()):
-            wrong = "values outside [0, 1]" if most == 1 else "negative values"
-            raise InputError(f"{name} has {wrong}: normalise the scores first (faithlib.masks.normalise)")
-        return torch.where(present, values, neutral).flatten(0, 1)
 
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:
@@ -337,6 +405,16 @@ def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | Non
         return dtype
     on_gpu = isinstance(model, nn.Module) and next(model.parameters()).device.type == "cuda"
     return torch.bfloat16 if on_gpu and torch.cuda.is_bf16_supported(including_emulation=False) else None
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Answers that are there."""
+
+    values: Tensor
+
+    def result(self) -> Tensor:
+        return self.values
 
 
 class SetFunction:
@@ -371,6 +449,24 @@ class SetFunction:
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """fn of each set, [R], for bool masks [R, F]; `index` [R] can only be 0."""
         return self.keep(keep[None])[0]
+
+    def later(self, copies: Copies | Tensor) -> _Answered:
+        """Answers to copies, which a function gives at once.
+
+        Raises InputError for what only a model has: embeddings to draw from, logits and a predicted class.
+        """
+        if isinstance(copies, Tensor):
+            copies = Copies(copies)
+        if copies.keep.is_floating_point() or copies.read != "output":
+            raise InputError("a SetFunction has no embeddings and no classes: expected bool masks, and its output")
+        if copies.real is not None:
+            return _Answered(self.keep(copies.keep)[copies.real])
+        return _Answered(self.keep(copies.keep))
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """A number for the content of each input: there is nothing but their place."""
+        return tuple(range(len(self.feature_mask)))
 
     def keep(self, keep: Tensor) -> Tensor:
         """fn of each set, [1, S], for bool masks [1, S, F]."""

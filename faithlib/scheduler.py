@@ -2,8 +2,8 @@
 
 Rows already answered are dropped (the memo is shared by all that is asked of one scheduler). The rest are sorted by
 length and cut into chunks by cost. A forward has a price before its first token, so rows of different lengths share one
-where padding costs less than another launch. What is asked inside `put_off` waits and runs at the end, rows of one kind
-of perturbation joined.
+where padding costs less than another launch. Rows can be queued before their answers are needed: the first answer that
+is taken runs all that wait, rows of one kind of perturbation joined.
 
 Shape letters: F features, L tokens, C classes, R rows.
 """
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -60,7 +58,8 @@ class Stats:
 
 
 class Memo:
-    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come.
+    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come, `waits`
+    whether it is queued.
 
     >>> Memo().slots([b"a", b"b", b"a"]).tolist()
     [0, 1, 0]
@@ -70,21 +69,19 @@ class Memo:
         self._slot: dict[bytes, int] = {}
         self._values: Tensor | None = None
         self.done = np.zeros(0, dtype=bool)
+        self.waits = np.zeros(0, dtype=bool)
 
     def __len__(self) -> int:
         return len(self._slot)
-
-    @property
-    def classes(self) -> int | None:
-        """C, once an answer has come."""
-        return None if self._values is None else self._values.shape[1]
 
     def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
         """The slot of every key; unknown keys get new ones."""
         slot = self._slot
         places = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
-            self.done = np.pad(self.done, (0, max(len(slot) - len(self.done), len(self.done))))
+            more = max(len(slot) - len(self.done), len(self.done))
+            self.done = np.pad(self.done, (0, more))
+            self.waits = np.pad(self.waits, (0, more))
         return places
 
     def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
@@ -200,8 +197,25 @@ def cut(lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_row
     return sizes[::-1]
 
 
-# Rows put off: how they are perturbed, which they are, their slots.
+# Rows that wait: how they are perturbed, which they are, their slots.
 _Waiting = tuple[Perturbation, Rows, NDArray[np.int64]]
+
+
+def row_keys(same_as: NDArray[np.int64], perturbation: Perturbation, rows: Rows) -> list[bytes]:
+    """One byte string a row, equal exactly where the perturbed inputs are equal.
+
+    `same_as` [B]: the first input with the same content.
+
+    >>> from faithlib.backends import FunctionBackend
+    >>> from faithlib.inputs import WordInputs
+    >>> from faithlib.perturbations import erasure_of
+    >>> words = FunctionBackend(lambda texts: [[0.5, 0.5] for _ in texts], WordInputs.from_texts(["good", "good"]))
+    >>> erased = erasure_of(words, "delete")(torch.tensor([[False], [False]]))
+    >>> len(set(row_keys(np.array([0, 0]), erased, Rows.of_steps(np.array([0, 1]), 1))))
+    1
+    """
+    owners = same_as[rows.index].tolist()
+    return [b.to_bytes(4, "little") + key for b, key in zip(owners, perturbation.keys(rows), strict=True)]
 
 
 class Scheduler:
@@ -233,80 +247,81 @@ class Scheduler:
         self._max_rows = max_rows
         self._most_tokens = pace.most_tokens
         self._memo = Memo()
-        self._waiting: list[_Waiting] | None = None
-
-    @property
-    def is_putting_off(self) -> bool:
-        """Whether new rows wait."""
-        return self._waiting is not None
+        self._waiting: list[_Waiting] = []
+        self._refused: list[tuple[NDArray[np.int64], Exception]] = []  # rows that did not run, and why
 
     @property
     def rows_new(self) -> int:
         """Rows that have run or wait to."""
-        return self.stats.rows_run + sum(len(rows) for _, rows, _ in self._waiting or ())
+        return self.stats.rows_run + sum(len(rows) for _, rows, _ in self._waiting)
 
-    @contextmanager
-    def put_off(self) -> Iterator[None]:
-        """New rows that are asked inside run at the end, joined; inside, their answers are zeros."""
-        self._waiting = []
-        try:
-            yield
-        finally:
-            waiting, self._waiting = self._taken(), None
-        self._run_joined(waiting)
+    def queue(self, perturbation: Perturbation, rows: Rows) -> NDArray[np.int64]:
+        """Note which rows [N] will be needed, and return their places [N] for `take`; nothing runs yet.
+
+        Rows that were answered or queued before are not queued again. What waits runs early where its masks fill the
+        memory that waiting may take.
+        """
+        start = time.perf_counter()
+        slots, new = self._asked(perturbation, rows)
+        if len(new):
+            self._memo.waits[slots[new]] = True
+            self._waiting.append((*perturbation.only(rows[new]), slots[new]))
+        waiting_bytes = sum(waiting.masks.nbytes for waiting, _, _ in self._waiting)
+        self.stats.seconds_all += time.perf_counter() - start
+        if waiting_bytes > _MOST_WAITING_BYTES:
+            self.run_queued()
+        return slots
+
+    def take(self, slots: NDArray[np.int64]) -> Tensor:
+        """Logits [N, C] of queued rows; the first call runs all that wait.
+
+        Raises the error that running them gave, say the ModelError of a model that does not allow such rows.
+        """
+        if self._memo.waits[slots].any():
+            self.run_queued()
+        missing = slots[~self._memo.done[slots]]
+        if len(missing):
+            raise next(error for refused, error in reversed(self._refused) if np.isin(missing, refused).any())
+        return self._memo.get(slots)
 
     def answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
-        """Logits [N, C] of all rows asked; only rows without an answer are run."""
+        """Logits [N, C] of all rows asked, now; only rows without an answer are run."""
         start = time.perf_counter()
-        slots = self._memo.slots(self._keys(perturbation, rows))
-        missing, first = np.unique(slots, return_index=True)
-        first = first[~self._memo.done[missing]]
-        _LOG.debug("%d rows asked, %d of them new", len(slots), len(first))
-        if not self.is_putting_off:
-            self.stats.rows_asked += len(slots)
-        if len(first):
-            (self._put_off if self.is_putting_off else self._run)(perturbation, rows[first], slots[first])
-        answers = self._memo.get(slots)
+        slots, new = self._asked(perturbation, rows)
+        if len(new):
+            self._run(perturbation, rows[new], slots[new])
         self.stats.seconds_all += time.perf_counter() - start
-        return answers
+        return self.take(slots)
 
-    def _keys(self, perturbation: Perturbation, rows: Rows) -> list[bytes]:
-        """One byte string a row, equal exactly where the perturbed inputs are equal."""
-        owners = self._same_as[rows.index].tolist()
-        return [b.to_bytes(4, "little") + key for b, key in zip(owners, perturbation.keys(rows), strict=True)]
+    def _asked(self, perturbation: Perturbation, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The slots [N] of rows, and which of the rows are new: the first of each, without an answer, not queued."""
+        slots = self._memo.slots(row_keys(self._same_as, perturbation, rows))
+        distinct, first = np.unique(slots, return_index=True)
+        new = first[~(self._memo.done[distinct] | self._memo.waits[distinct])]
+        self.stats.rows_asked += len(slots)
+        _LOG.debug("%d rows asked, %d of them new", len(slots), len(new))
+        return slots, new
 
-    # ------------------------------------------------------------------------------------------------- what is put off
-    def _put_off(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        assert self._waiting is not None
-        self._made_up(slots)
-        self._waiting.append((*perturbation.only(rows), slots))
-        if sum(one.masks.nbytes for one, _, _ in self._waiting) > _MOST_WAITING_BYTES:
-            self._run_joined(self._taken())
-
-    def _made_up(self, slots: NDArray[np.int64]) -> None:
-        """Answers that stand for those to come: all classes equally probable."""
-        self._memo.put(slots, torch.zeros(len(slots), self._memo.classes or 2, device=self._device))
-
-    def _taken(self) -> list[_Waiting]:
-        """What waits, whose rows count as not answered again."""
-        waiting, self._waiting = self._waiting or [], []
-        for _, _, slots in waiting:
-            self._memo.done[slots] = False
-        return waiting
-
-    def _run_joined(self, waiting: list[_Waiting]) -> None:
-        """Run rows of one kind as one. What a model does not allow is left: who asks for it again gets the error."""
+    def run_queued(self) -> None:
+        """Run all rows that wait, those of one kind of perturbation as one."""
         start = time.perf_counter()
         kinds: dict[object, list[_Waiting]] = {}
-        for one in waiting:
-            kinds.setdefault(one[0].kind, []).append(one)
+        for entry in self._waiting:
+            kinds.setdefault(entry[0].kind, []).append(entry)
         for parts in kinds.values():
-            perturbation = replace(parts[0][0], masks=torch.cat([one.masks for one, _, _ in parts]))
+            # Taken off the queue before they run: an error must not make later questions run them again.
+            self._waiting = [entry for entry in self._waiting if not any(entry is part for part in parts)]
+            masks = torch.cat([perturbation.masks for perturbation, _, _ in parts])
             rows = Rows.joined([rows for _, rows, _ in parts], [len(one.masks) for one, _, _ in parts])
+            slots = np.concatenate([slots for _, _, slots in parts])
+            self._memo.waits[slots] = False
             try:
-                self._run(perturbation, rows, np.concatenate([slots for _, _, slots in parts]))
-            except ModelError as error:
-                _LOG.debug("%d rows put off do not run: %s", len(rows), error)
+                self._run(replace(parts[0][0], masks=masks), rows, slots)
+            except ModelError as error:  # of rows that a model does not allow: `take` raises it, the others go on
+                self._refused.append((slots, error))
+            except Exception as error:
+                self._refused.append((slots, error))
+                raise
         self.stats.seconds_all += time.perf_counter() - start
 
     # -------------------------------------------------------------------------------------------------------- what runs

@@ -48,6 +48,24 @@ def write(path: Path, columns: dict[str, list[str]]) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
+def test_ones_own_metric_and_method_come_from_a_file(here, capsys) -> None:
+    (here / "mine.py").write_text(
+        "import torch\nfrom faithlib.attribution import method\nfrom faithlib.metrics import metric\n\n"
+        "@metric('largest', rows=None, direction='lower', meaning='the largest score')\n"
+        "def largest(answers, scores, about):\n    return scores.amax(dim=1)\n\n"
+        "@method('ones')\ndef ones(model, inputs, target):\n    return torch.ones(inputs.feature_mask.shape)\n"
+    )
+    asked = ["--methods", "random,mine.py", "--metrics", "aopc_morf,mine.py:largest"]
+    assert main(["evaluate", "my-model", "texts.csv", *asked, "--out", "out.html"]) == 0
+    table = pd.read_csv("out.csv")
+    assert set(table.method) == {"random", "ones"}
+    assert set(zip(table.metric, table.direction, strict=True)) == {("aopc_morf", "higher"), ("largest", "lower")}
+    assert table[(table.method == "ones") & (table.metric == "largest")].value.dropna().eq(1).all()
+    assert "the largest score" in (here / "out.html").read_text(encoding="utf-8")
+    assert main(["evaluate", "my-model", "texts.csv", "--metrics", "none.py"]) == 2
+    assert "none.py is not there" in capsys.readouterr().err
+
+
 def test_a_report_and_its_values_are_those_of_evaluate(here, capsys) -> None:
     asked = ["--methods", "saliency,occlusion,random", "--metrics", "aopc_morf,pointing_game"]
     assert main(["evaluate", "my-model", "texts.csv", *asked, "--target", "label", "--out", "out.html"]) == 0

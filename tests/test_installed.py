@@ -77,7 +77,7 @@ def test_what_is_packed_is_the_library_alone(packed: Path) -> None:
     (wheel,), (source,) = packed.glob("*.whl"), packed.glob("*.tar.gz")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     library = {str(path.relative_to(ROOT)) for path in (ROOT / "faithlib").rglob("*.py")}
-    data = {"py.typed", "meanings.json", "evaluation/report.html", "evaluation/report.css"}
+    data = {"py.typed", "evaluation/report.html", "evaluation/report.css"}
     assert names == library | {f"faithlib/{name}" for name in data}
     with tarfile.open(source) as opened:
         top = {name.split("/")[1] for name in opened.getnames()}

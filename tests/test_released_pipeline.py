@@ -43,7 +43,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
 
 def test_every_subset_of_hard_choices_is_what_it_says(asked: tuple[Perturber, Perturber, torch.Tensor]) -> None:
     zeroed, padded, scores = asked
-    found = dict(replayed_hard(zeroed, padded, scores))
+    found = {name: values() for name, values in replayed_hard(zeroed, padded, scores)}
     assert len(found) == 2 ** len(paper.HARD_CHOICES)
     same(found["as written"], hard_scores(zeroed, scores))
     same(found["empty text, lengths, limits"], hard_scores(padded, scores, ratios=RELEASED_RATIOS, clip=True))
@@ -53,7 +53,7 @@ def test_every_subset_of_hard_choices_is_what_it_says(asked: tuple[Perturber, Pe
 
 def test_every_subset_of_soft_choices_is_what_it_says(asked: tuple[Perturber, Perturber, torch.Tensor]) -> None:
     zeroed, padded, scores = asked
-    found = dict(replayed_soft(zeroed, padded, scores, draws=3, seed=5))
+    found = {name: values() for name, values in replayed_soft(zeroed, padded, scores, draws=3, seed=5)}
     assert len(found) == 2 ** len(paper.SOFT_CHOICES)
     common = {"draws": 3, "seed": 5}
     both = ("released_ns", "released_nc")

@@ -19,9 +19,10 @@ from toy_models import image_inputs, one_row, text_inputs, text_model, vision_mo
 
 from faithlib import scheduler
 from faithlib.attribution import texts as attribution_texts
-from faithlib.errors import ModelError
+from faithlib.copies import Copies
+from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import evaluate
-from faithlib.perturb import Perturber, asked_together
+from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
 from faithlib.scheduler import Pace, Scheduler, cut
 
@@ -119,6 +120,7 @@ def test_an_evaluation_is_scheduled_near_its_floor(name: str, monkeypatch: pytes
 
 # ------------------------------------------------------------------------------------- what is asked, in whatever order
 LENGTHS = (9, 4, 7, 4)
+COPIES = {"keep": lambda values: Copies(values < 0.5), "soft": lambda values: Copies(values, draws=2, seed=3)}
 ASK = {
     "keep": lambda perturber, values: perturber.keep(values < 0.5),
     "soft": lambda perturber, values: perturber.soft(values, draws=2, seed=3),
@@ -146,10 +148,16 @@ def test_what_was_asked_in_which_order_changes_no_value(
     perturber = Perturber(READER, inputs, erase=erase, max_rows=max_rows)
     view = perturber.of(some)
 
-    def ask() -> list[Tensor]:
-        return [ASK[kind](view, numbers(seed)[some]) for kind, seed in asked]
-
-    found = asked_together(ask, view) if together else ask()
+    # What can wait is queued before anything is asked now, as `evaluate` does.
+    waiting = {
+        at: view.later(COPIES[kind](numbers(seed)[some])) for at, (kind, seed) in enumerate(asked) if kind in COPIES
+    }
+    found = []
+    for at, (kind, seed) in enumerate(asked):
+        if together and at in waiting:
+            found.append(waiting[at].result())
+        else:
+            found.append(ASK[kind](view, numbers(seed)[some]))
     for (kind, seed), values in zip(asked, found, strict=True):
         amounts = numbers(seed)
         for n, b in enumerate(some):
@@ -162,16 +170,51 @@ def test_what_was_asked_in_which_order_changes_no_value(
             torch.testing.assert_close(values[n], expected, atol=1e-5, rtol=0)
 
 
-def test_an_error_leaves_no_made_up_answer_behind() -> None:
-    inputs = text_inputs(READER)
-    perturber, keep = Perturber(READER, inputs), numbers(0)[:3] < 0.5
+def test_rows_that_wait_run_once_as_one_and_with_whatever_asks_first() -> None:
+    inputs = text_inputs(READER, LENGTHS)
+    perturber, keep = Perturber(READER, inputs), [numbers(seed) < 0.5 for seed in range(3)]
+    before = perturber.stats.forwards
+    waiting = [perturber.later(masks) for masks in (*keep, keep[0])]
+    assert perturber.stats.forwards == before, "nothing runs before an answer is taken"
+    now = perturber.keep(keep[1])  # asked at once, of rows that wait
+    assert perturber.scheduler.rows_new == perturber.stats.rows_run
+    forwards = perturber.stats.forwards
+    torch.testing.assert_close(waiting[1].result(), now)
+    torch.testing.assert_close(waiting[3].result(), waiting[0].result())
+    assert perturber.stats.forwards == forwards
+    single = Perturber(READER, inputs)
+    for masks, answers in zip(keep, waiting, strict=False):
+        torch.testing.assert_close(answers.result(), single.keep(masks), atol=1e-6, rtol=0)
+    assert single.stats.rows_run == perturber.stats.rows_run
 
-    def fails() -> None:
-        perturber.keep(keep)
-        raise ValueError("not this one")
 
-    refused(ValueError, "not this one", asked_together, fails, perturber)
-    torch.testing.assert_close(perturber.keep(keep), Perturber(READER, inputs).keep(keep))
+class Breaks(torch.nn.Module):
+    """A model that answers NaN to some rows, for as long as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.broken = False
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        logits = pixels.mean(dim=(2, 3))[:, :2] * self.weight
+        return logits * torch.nan if self.broken else logits
+
+
+def test_an_error_leaves_no_wrong_answer_behind() -> None:
+    images, model = image_inputs(), Breaks().eval()
+    perturber = Perturber(model, images, check=False)
+    keep = torch.ones(3, 1, 4, dtype=torch.bool)
+    keep[..., 0] = False
+    other = ~keep
+    model.broken = True
+    first, second = perturber.later(keep), perturber.later(other)
+    for answers in (first, second, first):
+        refused(InputError, "NaN or infinity", answers.result)
+    model.broken = False
+    torch.testing.assert_close(perturber.keep(keep), Perturber(model, images, check=False).keep(keep))
+    torch.testing.assert_close(first.result(), perturber.keep(keep))
+    refused(InputError, "NaN or infinity", second.result)
 
 
 def test_what_a_model_does_not_allow_is_an_error_where_it_is_asked_and_costs_the_others_nothing() -> None:
@@ -179,15 +222,10 @@ def test_what_a_model_does_not_allow_is_an_error_where_it_is_asked_and_costs_the
     perturber = Perturber(lambda pixels: pixels.mean(dim=(2, 3)), images)  # which has no tokens
     half = torch.ones(3, 1, 4, dtype=torch.bool)
     half[..., :2] = False
-
-    def ask() -> Tensor:
-        found = perturber.keep(half)
-        if perturber.scheduler.is_putting_off:
-            perturber.soft(half * 0.5)
-        return found
-
+    hard, soft = perturber.later(half), perturber.later(Copies(half * 0.5))
     expected = Perturber(lambda pixels: pixels.mean(dim=(2, 3)), images).keep(half)
-    torch.testing.assert_close(asked_together(ask, perturber), expected)
+    torch.testing.assert_close(hard.result(), expected)
+    refused(ModelError, "no timm VisionTransformer", soft.result)
     refused(ModelError, "no timm VisionTransformer", perturber.soft, half * 0.5)
 
 
@@ -195,6 +233,8 @@ def test_what_waits_runs_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(scheduler, "_MOST_WAITING_BYTES", 20)
     perturber = Perturber(vision_model(), image_inputs())
     keep = [torch.rand(3, 2, 4, generator=torch.Generator().manual_seed(seed)) < 0.5 for seed in range(4)]
-    found = asked_together(lambda: [perturber.keep(one) for one in keep], perturber)
-    for one, value in zip(keep, found, strict=True):
-        torch.testing.assert_close(value, Perturber(vision_model(), image_inputs()).keep(one))
+    before = perturber.stats.rows_run
+    waiting = [perturber.later(masks) for masks in keep]
+    assert perturber.stats.rows_run > before
+    for masks, answers in zip(keep, waiting, strict=True):
+        torch.testing.assert_close(answers.result(), Perturber(vision_model(), image_inputs()).keep(masks))

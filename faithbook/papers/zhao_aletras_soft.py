@@ -23,7 +23,8 @@ torch.Size([1, 1])
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -34,11 +35,15 @@ from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import HARD_CHOICES, SOFT_CHOICES, replay_name, subsets
 from faithbook.sources.datasets import Dataset, load_dataset
 from faithlib.attribution import attribute
-from faithlib.evaluation import PAPER_RATIOS, RELEASED_RATIOS, hard_scores
+from faithlib.copies import Copies
+from faithlib.evaluation import PAPER_RATIOS, RELEASED_RATIOS
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
-from faithlib.perturb import Perturber
+from faithlib.metrics.erasure import hard
+from faithlib.perturb import Perturber, Queued
+
+Finish = Callable[[], dict[str, Tensor]]  # what makes values once their rows are queued
 
 
 def gaussian_scores(
@@ -62,25 +67,29 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor) -> dict[str, Ten
     return _divided(perturber, perturber.attention_mask(importance), perturber.attention_mask(1 - importance))
 
 
-def replayed_hard(zeroed: Perturber, padded: Perturber, scores: Tensor) -> Iterator[tuple[str, dict[str, Tensor]]]:
-    """Hard NS and NC [B, S] under every subset of `HARD_CHOICES`, by name.
+def replayed_hard(zeroed: Perturber, padded: Perturber, scores: Tensor) -> Iterator[tuple[str, Finish]]:
+    """Hard NS and NC [B, S] under every subset of `HARD_CHOICES`, by name: rows are queued, and what comes makes the
+    values.
 
     `zeroed` erases to zero embeddings, `padded` to padding ids, of the same inputs.
     """
     for made in subsets(HARD_CHOICES):
         asked = padded if "empty text" in made else zeroed
         ratios = RELEASED_RATIOS if "lengths" in made else PAPER_RATIOS
-        yield replay_name("ns", made), hard_scores(asked, scores, ratios=ratios, clip="limits" in made)
+        yield replay_name("ns", made), hard.later(asked, scores, ratios=ratios, clip="limits" in made)
 
 
 def replayed_soft(
     zeroed: Perturber, padded: Perturber, scores: Tensor, *, draws: int, seed: int = 0
-) -> Iterator[tuple[str, dict[str, Tensor]]]:
+) -> Iterator[tuple[str, Finish]]:
     """Soft-NS and Soft-NC [B, R] under every subset of `SOFT_CHOICES`, by name; one draw is the first of the `draws`.
+    Rows are queued, and what comes makes the values.
 
     The four masks (which normaliser, which direction) are asked for once; all else is worked out from the answers.
     """
     mask, full = zeroed.inputs.feature_mask, zeroed.full[:, None]
+    padded_empty = padded.later(torch.zeros_like(mask)[:, None, :])
+    dropped = zeroed.later(Copies(torch.zeros(mask.shape)[:, None]))
     for masked in subsets(("normaliser", "mask")):
         direction = "released" if "mask" in masked else "paper"
         normalisers = ("released_ns", "released_nc") if "normaliser" in masked else ("minmax", "minmax")
@@ -88,13 +97,18 @@ def replayed_soft(
             soft_keep(scores, verb=verb, normaliser=normaliser, variant=direction, feature_mask=mask)
             for verb, normaliser in zip(("sufficiency", "comprehensiveness"), normalisers, strict=True)
         ]
-        answers = [zeroed.soft(one[:, None], draws=draws, seed=seed)[:, 0] for one in keep]
-        for rest in subsets([name for name in SOFT_CHOICES if name not in ("normaliser", "mask")]):
-            floor = (padded.empty if "empty text" in rest else zeroed.soft_empty)[:, None]
-            ns, nc = (answer[:, :1] if "draws" in rest else answer for answer in answers)
+        queued = [zeroed.later(Copies(kept[:, None], draws=draws, seed=seed)) for kept in keep]
+
+        def both(rest: Sequence[str], queued: list[Queued] = queued) -> dict[str, Tensor]:
+            floor = padded_empty.result() if "empty text" in rest else dropped.result()[:, 0]
+            ns, nc = (answers.result()[:, 0] for answers in queued)
+            if "draws" in rest:
+                ns, nc = ns[:, :1], nc[:, :1]
             clip = "limits" in rest
-            both = {"soft_ns": soft_ns(full, ns, floor, clip=clip), "soft_nc": soft_nc(full, nc, floor, clip=clip)}
-            yield replay_name("soft_ns", (*masked, *rest)), both
+            return {"soft_ns": soft_ns(full, ns, floor, clip=clip), "soft_nc": soft_nc(full, nc, floor, clip=clip)}
+
+        for rest in subsets([name for name in SOFT_CHOICES if name not in ("normaliser", "mask")]):
+            yield replay_name("soft_ns", (*masked, *rest)), partial(both, rest)
 
 
 def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Tensor]:

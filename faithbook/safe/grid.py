@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from faithbook.safe.models import Block, GridModel, Reading, drawn_block, inputs
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, LOWER
 from faithlib.evaluation import evaluate
 from faithlib.evaluation.measures import count_rows
+from faithlib.metric_names import MetricName
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +53,7 @@ def values_of(reading: Reading, metrics: Sequence[str], *, draws: int) -> Floats
         GridModel(reading),
         inputs_of(block),
         methods=methods,
-        metrics=asked,
+        metrics=cast(list[MetricName], asked),
         erase=ERASE,
         target=0,
         draws=draws,
@@ -73,7 +75,7 @@ def prices(metrics: Sequence[str], *, draws: int, features: int) -> dict[str, fl
     scores = torch.from_numpy(block.scores[:, -1]).float()
     found = {}
     for name in metrics:
-        asked = [name] if name in DIRECTIONS else ["aopc_morf", "aopc_lerf"]
+        asked = cast(list[MetricName], [name] if name in DIRECTIONS else ["aopc_morf", "aopc_lerf"])
         counted = count_rows(model, inputs_of(block), methods={"one": scores}, metrics=asked, erase=ERASE, draws=draws)
         found[name] = counted.together / len(block) - 1
     return found

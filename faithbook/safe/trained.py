@@ -1,4 +1,4 @@
-"""The grid's question asked of trained models: inputs with planted features, graded explanations, metrics.
+"""The grid's question asked of trained models: inputs with a planted reason, graded explanations, metrics.
 
 A model that was taught to answer one class where a certain amount is erased errs toward the class for inputs of that
 class and away from it for the others. Shape letters: B inputs, F features, E explanations, M metrics.
@@ -7,6 +7,7 @@ class and away from it for the others. Shape letters: B inputs, F features, E ex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from faithbook.safe.grid import RANK, WRONG
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LOWER
 from faithlib.evaluation import evaluate
 from faithlib.inputs import Inputs
+from faithlib.metric_names import MetricName
 from faithlib.perturb import Perturber
 
 Floats = NDArray[np.float64]
@@ -31,10 +33,10 @@ AMOUNTS = (0.1, 0.35, 0.75)
 """Shares of features erased at which it is checked whether a model errs as it was taught: light, middle, heavy."""
 
 
-def metrics_asked() -> list[str]:
+def metrics_asked() -> list[MetricName]:
     """The metrics of faithfulness of the catalogue that need no limits, and SRG."""
     families = [family for family in FAMILIES.values() if family.asks_model and not family.needs_bounds]
-    return [*(name for family in families for name in family.directions), SRG]
+    return cast(list[MetricName], [*(name for family in families for name in family.directions), SRG])
 
 
 def explanations(marks: Tensor, present: Tensor, ids: Sequence[str]) -> Tensor:

@@ -22,11 +22,12 @@ module              methods for images
 ==================  ==============================================================================
 
 `target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
-its accounts.
+its accounts; `own` makes a method of a function of yours.
 """
 
 from faithlib.attribution.costs import Cost
 from faithlib.attribution.many import Row, attribute, attribute_rows
+from faithlib.attribution.own import method
 from faithlib.attribution.registry import methods
 
-__all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods"]
+__all__ = ["Cost", "Row", "attribute", "attribute_rows", "method", "methods"]

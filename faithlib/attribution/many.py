@@ -8,7 +8,7 @@ the logits of the first.
 Shape letters: B inputs, F features.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
-from faithlib.attribution.perturbation import Answers, Perturbers, check_given, erased_inputs
+from faithlib.attribution.perturbation import ErasingMethod, Explained, Perturbers, check_given, erased_inputs
 from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
 from faithlib.attribution.target import Number
 from faithlib.attribution.texts import Job, run_on_texts
@@ -26,7 +26,7 @@ from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.outputs import default_of
-from faithlib.perturb import Perturber, asked_together
+from faithlib.perturb import Perturber
 from faithlib.selfcheck import met
 
 
@@ -247,7 +247,7 @@ def attributed(
         job = job_of[row]
         with _leaving_out(name, why, passed):
             row_scores = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
-            scores[name] = finite(row.method, row_scores, inputs)
+            scores[name] = finite(str(row.method), row_scores, inputs)
             if deltas is not None and job.delta is not None:
                 deltas[name] = job.delta
     return scores, costs.by_method()
@@ -271,7 +271,7 @@ def _jobs(
         # Maps of images are pooled chunk by chunk, what texts answer when it is read.
         pool = row.pool if isinstance(inputs, ImageInputs) else ""
         key = (row.method, None if method.blind else number_of[row], pool, *in_words(row.options))
-        job = jobs.setdefault(key, Job(row.method, method, number_of[row], pool, dict(row.options), passed=passed))
+        job = jobs.setdefault(key, Job(str(row.method), method, number_of[row], pool, dict(row.options), passed=passed))
         job.readers += 1
         job.aggregations.add(row.aggregation or method.aggregation)
         job_of[row] = job
@@ -291,7 +291,8 @@ def _run(
     """Does all jobs, on a replica of the model: floors, those that look inside, those that erase."""
     for job in jobs:
         if job.method.answers == "floor":
-            job.raw = {None: job.method.run(inputs, **job.options)}
+            floor: Any = job.method.run  # of the inputs alone
+            job.raw = {None: floor(inputs, **job.options)}
     inside = [job for job in jobs if job.method.answers not in ("floor", "features")]
     if inside:
         # A replica's frozen weights make `requires_grad` mean "depends on the input".
@@ -300,29 +301,34 @@ def _run(
                 run_on_texts(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
             elif isinstance(inputs, ImageInputs):
                 run_on_images(inside, VisionBackend(quiet, inputs, model), numbers, max_tokens, costs)
-    asked: dict[Job, Perturber] = {}
+    # All methods that erase queue their rows before the first answer is taken, so that they share forwards.
+    queued: dict[Job, Callable[[], Tensor]] = {}
     for job in jobs:
         if job.method.answers == "features":
             with job.trying(), costs.of_erased(job.name, job.readers, perturbers):
                 output, erase = numbers[job.number][0], job.options.get("erase")
-                asked[job] = perturbers.of(erased_inputs(inputs, job.options), erase, output)
-
-    def ask() -> None:
-        for job, perturber in asked.items():
-            with job.trying(), costs.of_erased(job.name, job.readers, perturbers):
-                job.raw = {None: _scores_of_erased(job, inputs, numbers[job.number], perturber)}
-
+                perturber = perturbers.of(erased_inputs(inputs, job.options), erase, output)
+                queued[job] = _queued(job, inputs, numbers[job.number], perturber)
     with costs.of_joined():
-        asked_together(ask, *asked.values())
+        for job, finish in queued.items():
+            with job.trying():
+                job.raw = {None: finish()}
 
 
-def _scores_of_erased(job: Job, inputs: Inputs, number: Number, perturber: Perturber) -> Tensor:
-    """Scores of features [B, F], or where pieces of them were erased one by one, of positions [B, L]."""
-    answers = Answers(perturber, number[1], number[0])
+def _queued(job: Job, inputs: Inputs, number: Number, perturber: Perturber) -> Callable[[], Tensor]:
+    """Queue a method's rows. What comes back makes its scores of features [B, F], or where pieces of them were erased
+    one by one, of positions [B, L]."""
+    assert isinstance(job.method.run, ErasingMethod)
+    explained = Explained.of(perturber, number[1], number[0])
     options = {name: value for name, value in job.options.items() if name not in ("erase", "unit")}
-    scores, erased = job.method.run(answers, **options), erased_inputs(inputs, job.options)
+    finish, erased = job.method.run.later(perturber, explained, **options), erased_inputs(inputs, job.options)
     if erased is inputs:
-        return scores
-    positions = scores.new_zeros(erased.input_ids.shape)
-    positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
-    return positions
+        return finish
+
+    def by_position() -> Tensor:
+        scores = finish()
+        positions = scores.new_zeros(erased.input_ids.shape)
+        positions[erased.feature_of.to(scores.device) >= 0] = scores[explained.present]
+        return positions
+
+    return by_position

@@ -14,14 +14,17 @@ Shape letters: B inputs, S erased copies of one input, F features, L tokens, C c
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from faithlib.copies import Copies, ask
+from faithlib.draws import drawn, generator
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, read, settled_classes
@@ -63,28 +66,6 @@ def uniform(inputs: Inputs) -> Tensor:
     tensor([[1., 1.]])
     """
     return torch.ones(inputs.input_ids.shape if isinstance(inputs, TextInputs) else inputs.feature_mask.shape)
-
-
-def generator(seed: int, key: int) -> torch.Generator:
-    """A random generator for one input: by the caller's seed and the input's content, by nothing else.
-
-    >>> torch.equal(torch.rand(3, generator=generator(0, 7)), torch.rand(3, generator=generator(0, 7)))
-    True
-    """
-    digest = hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)
-
-
-def drawn(keys: Sequence[int], sizes: Sequence[int], count: int, seed: int) -> Tensor:
-    """U(0, 1) numbers [B, M, F] for inputs with these keys and numbers of features, of each its own; 1 beyond them.
-
-    >>> drawn([7, 8], [2, 1], 3, seed=0)[1, :, 1].tolist()
-    [1.0, 1.0, 1.0]
-    """
-    numbers = torch.ones(len(sizes), count, max(sizes))
-    for b, (key, size) in enumerate(zip(keys, sizes, strict=True)):
-        numbers[b, :, :size] = torch.rand(count, size, generator=generator(seed, key))
-    return numbers
 
 
 UNITS = ("feature", "wordpiece")
@@ -159,53 +140,154 @@ def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None
         raise InputError("the perturber was made for other inputs: make both from the same batch")
 
 
-class Answers:
-    """The explained number F of erased copies of a perturber's inputs.
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """What a method that erases knows: the inputs, and what is explained of them.
 
-    >>> from faithlib.inputs import WordInputs
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> Answers(perturber, torch.tensor([1]), "probability")(torch.tensor([[[True, False], [False, True]]]))
-    tensor([[0.9000, 0.5000]])
+    - `present` [B, F]: which features each input has. `keys`: a number for each input's content.
+    - `read`: the explained number of logits [R, C], for inputs [R]; None while rows are made or counted.
+
+    >>> Explained(torch.tensor([[True, True]]), (7,)).present.shape
+    torch.Size([1, 2])
     """
 
-    def __init__(self, perturber: Perturber, target: Tensor | None, output: str) -> None:
-        self.perturber = perturber
-        self.present = perturber.inputs.feature_mask
-        self.keys = perturber.inputs.keys()
-        classes = None if target is None else target.to(perturber.device)
-        self.target = settled_classes(perturber.logits_full, classes, output)
-        self.output = output
+    present: Tensor
+    keys: Sequence[int]
+    read: Callable[[Tensor, Tensor], Tensor] | None = None
 
-    def __call__(self, keep: Tensor, real: Tensor | None = None) -> Tensor:
-        """F [B, S] with the features of `keep` [B, S, F] left in place, where `real` [B, S] says that the input has
-        such a copy (default: everywhere). It is 0 at the places that are there for longer inputs only."""
+    @classmethod
+    def of(cls, perturber: Perturber, target: Tensor | None, output: str) -> Explained:
+        """What is explained is the output for `target` [B] (None: the predicted class)."""
+        classes = None if target is None else target.to(perturber.device)
+        settled = settled_classes(perturber.logits_full, classes, output)
+
+        def number(logits: Tensor, index: Tensor) -> Tensor:
+            return read(logits, settled[index], output).float()
+
+        return cls(perturber.feature_mask, perturber.keys, number)
+
+    def copies(self, keep: Tensor, real: Tensor | None = None) -> Copies:
+        """Copies with the features of `keep` [B, S, F] left in place, where `real` [B, S] says that the input has such
+        a copy (default: everywhere)."""
         device = self.present.device
-        real = torch.ones(keep.shape[:2], dtype=torch.bool, device=device) if real is None else real.to(device)
-        index = real.nonzero()[:, 0]
-        logits = self.perturber.logit_rows(index, keep.to(real.device)[real])
-        values = logits.new_zeros(real.shape, dtype=torch.float32)
-        values[real] = read(logits, self.target[index], self.output).float()
+        real = torch.ones(keep.shape[:2], dtype=torch.bool) if real is None else real
+        return Copies(keep.to(device), real=real.to(device), read="logits")
+
+    def numbers(self, copies: Copies, logits: Tensor) -> Tensor:
+        """The explained number F [B, S] of such copies, 0 at the places that are there for longer inputs only."""
+        assert copies.real is not None and self.read is not None
+        values = logits.new_zeros(copies.real.shape, dtype=torch.float32)
+        values[copies.real] = self.read(logits, copies.real.nonzero()[:, 0])
         return values
 
 
-def occlusion(answers: Answers) -> Tensor:
+Half = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ErasingMethod:
+    """A method that erases, as two halves, as metrics are (`faithlib.metrics.registry`).
+
+    - `rows(explained, **options)`: the `Copies` to ask about, one or several one by one.
+    - `value(numbers, explained, **options)`: scores [B, F] of the explained numbers [B, S], which come as the copies
+      were asked. Options and their defaults are its keyword arguments; `rows` gets those that it names.
+
+    Called with a perturber, a target [B] (None: the predicted class) and an output, it asks and answers at once;
+    `later` asks now, and what it returns answers when it is called.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> ERASING["occlusion"](Perturber(model, WordInputs.from_texts(["good film"])), None, "probability")
+    tensor([[0.4000, 0.0000]])
+    """
+
+    rows: Half
+    value: Half
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, perturber: Perturber, target: Tensor | None, output: str, **options: Any) -> Tensor:
+        return self.later(perturber, Explained.of(perturber, target, output), **options)()
+
+    def later(self, perturber: Any, explained: Explained, **options: Any) -> Callable[[], Tensor]:
+        """Queue the rows; the answer is a function that makes the scores."""
+        options = self.defaults() | options
+        copies = self.rows(explained, **_named(self.rows, options))
+        parts = [copies] if isinstance(copies, Copies) else copies
+        # Copies are queued as they are made, so that the masks of all of them are never there at once.
+        no_masks = torch.zeros(0, dtype=torch.bool)
+        queued = [(replace(part, keep=no_masks), ask(perturber, part)) for part in parts]
+
+        def finish() -> Tensor:
+            numbers = [explained.numbers(part, answers.result()) for part, answers in queued]
+            return self.value(numbers if len(numbers) > 1 else numbers[0], explained, **options)
+
+        return finish
+
+    def defaults(self) -> dict[str, Any]:
+        """The options with their defaults."""
+        parameters = inspect.signature(self.value).parameters.values()
+        return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+def _named(function: Half, options: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters
+    return {name: options[name] for name in parameters if name in options}
+
+
+def _occlusion_rows(explained: Explained) -> Copies:
+    n = explained.present.shape[1]
+    without = ~torch.eye(n, dtype=torch.bool, device=explained.present.device).expand(len(explained.present), n, n)
+    whole = explained.present[:, None, :]
+    has_one = torch.ones_like(whole[..., 0])
+    return explained.copies(torch.cat([whole, without], dim=1), torch.cat([has_one, explained.present], dim=1))
+
+
+def occlusion(numbers: Tensor, explained: Explained) -> Tensor:
     """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows per input.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> occlusion(Answers(perturber, None, "probability"))
+    >>> ERASING["occlusion"](perturber, None, "probability")
     tensor([[0.4000, 0.0000]])
     """
-    n = answers.present.shape[1]
-    without = ~torch.eye(n, dtype=torch.bool, device=answers.present.device).expand(len(answers.present), n, n)
-    full = answers(answers.present[:, None, :])
-    return full - answers(without, answers.present)
+    return numbers[:, :1] - numbers[:, 1:]
+
+
+def _lime_copies(explained: Explained, n_samples: int, seed: int) -> Tensor:
+    """The input itself and copies in which each feature stays with probability 1/2, bool [B, n_samples, F]."""
+    if n_samples < 2:
+        raise InputError(f"n_samples {n_samples}: expected at least 2")
+    sizes = explained.present.sum(dim=1).tolist()
+    keep = torch.ones(len(sizes), n_samples, explained.present.shape[1], dtype=torch.bool)
+    keep[:, 1:] = drawn(explained.keys, sizes, n_samples - 1, seed) < 0.5
+    return keep
+
+
+def _lime_rows(explained: Explained, *, n_samples: int, surrogate: str, alpha: float | None, seed: int) -> Copies:
+    _lime_penalty(surrogate, alpha)  # before anything is asked
+    return explained.copies(_lime_copies(explained, n_samples, seed))
+
+
+def _lime_penalty(surrogate: str, alpha: float | None) -> float:
+    check_known("surrogate", surrogate, ("ridge", "lasso"))
+    penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
+    if not penalty > 0:
+        raise InputError(f"alpha {alpha}: expected more than 0")
+    return penalty
 
 
 def lime(
-    answers: Answers, *, n_samples: int = 50, surrogate: str = "ridge", alpha: float | None = None, seed: int = 0
+    numbers: Tensor,
+    explained: Explained,
+    *,
+    n_samples: int = 50,
+    surrogate: str = "ridge",
+    alpha: float | None = None,
+    seed: int = 0,
 ) -> Tensor:
     """Weights of a linear surrogate of F around the input (Ribeiro et al. 2016, Eq. 1-2), signed.
 
@@ -221,25 +303,17 @@ def lime(
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> scores = lime(Answers(perturber, None, "probability"), alpha=1e-6)
+    >>> scores = ERASING["lime"](perturber, None, "probability", alpha=1e-6)
     >>> scores.round(decimals=2).abs()  # as linear as the model
     tensor([[0.4000, 0.0000]])
     """
     from sklearn.linear_model import Lasso, Ridge  # which takes a second to import, and nothing else needs it
 
-    if n_samples < 2:
-        raise InputError(f"n_samples {n_samples}: expected at least 2")
-    check_known("surrogate", surrogate, ("ridge", "lasso"))
-    penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
-    if not penalty > 0:
-        raise InputError(f"alpha {alpha}: expected more than 0")
-    sizes = answers.present.sum(dim=1).tolist()
-    keep = torch.ones(len(sizes), n_samples, answers.present.shape[1], dtype=torch.bool)
-    keep[:, 1:] = drawn(answers.keys, sizes, n_samples - 1, seed) < 0.5
-    values = answers(keep).double().cpu().numpy()
-    scores = torch.zeros(answers.present.shape)
+    penalty, keep = _lime_penalty(surrogate, alpha), _lime_copies(explained, n_samples, seed)
+    values = numbers.double().cpu().numpy()
+    scores = torch.zeros(explained.present.shape)
     linear = (Ridge if surrogate == "ridge" else Lasso)(alpha=penalty)
-    for b, size in enumerate(sizes):
+    for b, size in enumerate(explained.present.sum(dim=1).tolist()):
         if not np.isfinite(values[b]).all():
             scores[b] = torch.nan  # which the registry reports with the text's words; no surrogate takes it
             continue
@@ -247,10 +321,36 @@ def lime(
         distance = 1 - np.sqrt(samples.mean(axis=1))
         weights = np.exp(-(distance**2) / (2 * _KERNEL_WIDTH**2))
         scores[b, :size] = torch.from_numpy(linear.fit(samples, values[b], sample_weight=weights).coef_).float()
-    return scores.to(answers.present.device)
+    return scores.to(explained.present.device)
 
 
-def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) -> Tensor:
+def _orders(explained: Explained, n_samples: int, seed: int) -> list[Tensor]:
+    """Random orders of the features, [B, M, F] in parts whose masks fit the memory."""
+    check_counts(n_samples=n_samples)
+    n_inputs, n = explained.present.shape
+    orders = torch.arange(n).repeat(n_inputs, n_samples, 1)
+    for b, (key, size) in enumerate(zip(explained.keys, explained.present.sum(dim=1).tolist(), strict=True)):
+        draws = generator(seed, key)
+        for sample in range(n_samples):
+            orders[b, sample, :size] = torch.randperm(size, generator=draws)
+    # Many orders in one question fill the forwards of every length of text.
+    return list(orders.to(explained.present.device).split(max(1, _MOST_MASK_BYTES // (n_inputs * (n + 1) * n)), dim=1))
+
+
+def _shapley_rows(explained: Explained, *, n_samples: int, seed: int) -> Iterator[Copies]:
+    n = explained.present.shape[1]
+    joined = torch.arange(n + 1, device=explained.present.device)
+    # Nothing joins after an input's own features, and no answer is asked for the steps that are there for longer ones.
+    steps = joined <= explained.present.sum(dim=1)[:, None]
+    for some in _orders(explained, n_samples, seed):
+        before = some.argsort(dim=2)[:, :, None, :] < joined[:, None]
+        asked = steps[:, None, :].expand(-1, some.shape[1], -1)
+        yield explained.copies(before.flatten(1, 2), asked.flatten(1))
+
+
+def shapley_sampling(
+    numbers: Tensor | list[Tensor], explained: Explained, *, n_samples: int = 25, seed: int = 0
+) -> Tensor:
     """Mean change of F as feature f joins those before it, over `n_samples` random orders, signed (Castro et al. 2009;
     Štrumbelj & Kononenko 2010).
 
@@ -263,25 +363,20 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-    >>> shapley_sampling(Answers(perturber, None, "probability"))
+    >>> ERASING["shapley_sampling"](perturber, None, "probability")
     tensor([[0.4000, 0.0000]])
     """
-    check_counts(n_samples=n_samples)
-    n_inputs, n = answers.present.shape
-    sizes = answers.present.sum(dim=1).cpu()
-    # Nothing joins after an input's own features, and no answer is asked for the steps that are there for longer ones.
-    steps = torch.arange(n + 1) <= sizes[:, None]
-    orders = torch.arange(n).repeat(n_inputs, n_samples, 1)
-    for b, (key, size) in enumerate(zip(answers.keys, sizes.tolist(), strict=True)):
-        draws = generator(seed, key)
-        for sample in range(n_samples):
-            orders[b, sample, :size] = torch.randperm(size, generator=draws)
-    total = torch.zeros(n_inputs, n, device=answers.present.device, dtype=torch.float64)
-    # Many orders in one question fill the forwards of every length of text.
-    for some in orders.to(total.device).split(max(1, _MOST_MASK_BYTES // (n_inputs * (n + 1) * n)), dim=1):
-        place = some.argsort(dim=2)
-        before = place[:, :, None, :] < torch.arange(n + 1, device=total.device)[:, None]
-        asked = steps[:, None, :].expand(-1, some.shape[1], -1)
-        values = answers(before.flatten(1, 2), asked.flatten(1)).double().unflatten(1, before.shape[1:3])
-        total.scatter_add_(1, some.flatten(1), values.diff(dim=2).flatten(1))
+    parts = numbers if isinstance(numbers, list) else [numbers]
+    total = torch.zeros(explained.present.shape, device=explained.present.device, dtype=torch.float64)
+    for some, values in zip(_orders(explained, n_samples, seed), parts, strict=True):
+        by_order = values.double().unflatten(1, (some.shape[1], -1))
+        total.scatter_add_(1, some.flatten(1), by_order.diff(dim=2).flatten(1))
     return (total / n_samples).float()
+
+
+ERASING = {
+    "lime": ErasingMethod(_lime_rows, lime, "lime"),
+    "occlusion": ErasingMethod(_occlusion_rows, occlusion, "occlusion"),
+    "shapley_sampling": ErasingMethod(_shapley_rows, shapley_sampling, "shapley_sampling"),
+}
+"""Methods that erase, by name."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, gradient, perturbation, vit
+from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -27,7 +28,7 @@ WITH_DELTA = "integrated_gradients"
 
 @dataclass(frozen=True)
 class Method:
-    """A function and what it answers.
+    """A function, or the two halves of a method that erases, and what it answers.
 
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
     "features" [B, F] of erased copies. Of images: "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
@@ -38,7 +39,7 @@ class Method:
     ('features', ('erase', 'perturber', 'unit'))
     """
 
-    run: Callable[..., Tensor]
+    run: Callable[..., Tensor] | ErasingMethod
     answers: str
     aggregation: str | None = None
     outputs: tuple[str, ...] = OUTPUTS
@@ -47,7 +48,8 @@ class Method:
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
-        keywords = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        function = self.run.value if isinstance(self.run, ErasingMethod) else self.run
+        keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         extra = {"features": ["erase", "perturber", "unit"], "floor": [], "patches": ["max_tokens", "upsample"]}
         return (*keywords, *extra.get(self.answers, ["max_tokens"]))
 
@@ -62,9 +64,9 @@ METHODS: dict[str, Method] = {
     "saliency": Method(gradient.saliency, "elements", "l2"),
     "guided_backprop": Method(gradient.guided_backprop, "elements", "l2"),
     "activation": Method(gradient.activation, "elements", "l2", blind=True),
-    "lime": Method(perturbation.lime, "features"),
-    "occlusion": Method(perturbation.occlusion, "features"),
-    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
+    "lime": Method(perturbation.ERASING["lime"], "features"),
+    "occlusion": Method(perturbation.ERASING["occlusion"], "features"),
+    "shapley_sampling": Method(perturbation.ERASING["shapley_sampling"], "features"),
     "random": Method(perturbation.random, "floor", blind=True),
     "uniform": Method(perturbation.uniform, "floor", blind=True),
 }
@@ -107,14 +109,15 @@ PREDICTED = "predicted"
 class Row:
     """One row of a table of attributions; the fields mean what they mean in `attribute`.
 
-    `target` is "predicted" or a name out of the `targets` that `attribute_rows` is given. `options` are the method's
-    own; `max_tokens` and `perturber` belong to the whole table.
+    `method` is a name, or one of your own that erases (`faithlib.attribution.method`). `target` is "predicted" or a
+    name out of the `targets` that `attribute_rows` is given. `options` are the method's own; `max_tokens` and
+    `perturber` belong to the whole table.
 
     >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
     'lime loss gold sum n_samples=50'
     """
 
-    method: str
+    method: str | ErasingMethod
     aggregation: str | None = None
     output: str | None = None
     target: str = PREDICTED
@@ -124,7 +127,7 @@ class Row:
     @property
     def name(self) -> str:
         """The row in words, different for different rows."""
-        parts = (self.method, self.aggregation, self.output, self.target, self.pool)
+        parts = (str(self.method), self.aggregation, self.output, self.target, self.pool)
         return " ".join([*filter(None, parts), *in_words(self.options)])
 
 
@@ -177,14 +180,17 @@ def checked(row: Row, model: Any, inputs: Inputs) -> Method:
     return method
 
 
-def method_of(name: str, inputs: Inputs) -> Method:
-    """The method of that name for such inputs; UnknownNameError, or ModelError where it needs more than a function.
+def method_of(name: str | ErasingMethod, inputs: Inputs) -> Method:
+    """The method of that name, or one's own, for such inputs; UnknownNameError, or ModelError where a function of texts
+    is not enough for it.
 
     >>> method_of("lime", WordInputs.from_texts(["a good film"])).answers
     'features'
     """
     if type(inputs) not in KIND_OF:
         raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs")
+    if isinstance(name, ErasingMethod):
+        return Method(name, "features")
     of_kind = _BY_KIND[KIND_OF[type(inputs)]]
     if name in of_kind:
         return of_kind[name]

@@ -20,18 +20,21 @@ module     what
 """
 
 from faithlib.bounds.beam import adaptive_bounds, beam_bounds, most_rows
-from faithlib.bounds.chance import RandomOrders, random_order_aopc
-from faithlib.bounds.exact import exact_bounds, naopc, naopc_faults
+from faithlib.bounds.chance import RandomOrders, random_order_aopc, random_order_copies
+from faithlib.bounds.exact import all_sets, exact_bounds
 from faithlib.bounds.lattice import Bounds
+from faithlib.metrics.chance import naopc, naopc_faults
 
 __all__ = [
     "Bounds",
     "RandomOrders",
     "adaptive_bounds",
+    "all_sets",
     "beam_bounds",
     "exact_bounds",
     "most_rows",
     "naopc",
     "naopc_faults",
     "random_order_aopc",
+    "random_order_copies",
 ]

@@ -4,6 +4,7 @@ Where every set of features has been answered, `Bounds.random` has the mean exac
 F features, M pairs of orders.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from faithlib import counter_rng
+from faithlib.copies import ask, results
 from faithlib.errors import InputError, check_counts
 from faithlib.masks import removal_path
 from faithlib.metrics import aopc
@@ -68,27 +70,34 @@ def random_order_aopc(score: Perturber | SetFunction, *, pairs: int = 32, seed: 
     >>> random_order_aopc(product).mean.item(), random_order_aopc(product).standard_error.item()
     (1.0, 0.0)
     """
-    check_counts(pairs=pairs)
-    if pairs < 2:
-        raise InputError(f"pairs {pairs}: expected at least 2, whose spread gives the standard error")
     mask = score.feature_mask
-    sizes = mask.sum(dim=1)
-    content = score.inputs.keys() if isinstance(score, Perturber) else range(len(mask))
-    keys = np.array(content, dtype=np.uint64)
-    no_step = np.zeros(len(keys), dtype=np.int64)
-    values = torch.empty(len(keys), pairs, 2, dtype=torch.float64, device=mask.device)
-    for pair in range(pairs):
-        draws = np.full(len(keys), pair, dtype=np.int64)
-        row_keys = torch.from_numpy(counter_rng.row_keys(seed, keys, no_step, draws))
-        # One number for each feature; sorting them gives each order the same probability.
-        numbers = counter_rng.uniform(row_keys, 1, mask.shape[1])[:, 0].to(mask.device)
-        for place, order in enumerate((numbers, -numbers)):
-            path = score.keep(removal_path(order, mask))
-            values[:, pair, place] = aopc(score.full.double(), path.double(), sizes)
-    of_pair = values.mean(dim=2)
+    answers = results(ask(score, random_order_copies(mask, score.keys, pairs=pairs, seed=seed)))
+    full, sizes = score.full.double(), mask.sum(dim=1)
+    values = torch.stack([aopc(full, path.double(), sizes) for path in answers], dim=1)
+    of_pair = values.unflatten(1, (pairs, 2)).mean(dim=2)
     return RandomOrders(
         mean=of_pair.mean(dim=1),
         standard_error=of_pair.std(dim=1) / pairs**0.5,
-        smallest=values.amin(dim=(1, 2)),
-        largest=values.amax(dim=(1, 2)),
+        smallest=values.amin(dim=1),
+        largest=values.amax(dim=1),
     )
+
+
+def random_order_copies(mask: Tensor, keys: Sequence[int], *, pairs: int, seed: int) -> Iterator[Tensor]:
+    """Masks [B, F, F] of features that go in random orders, each followed by its reverse: what is asked about.
+
+    >>> len(list(random_order_copies(torch.tensor([[True, True]]), [7], pairs=2, seed=0)))
+    4
+    """
+    check_counts(pairs=pairs)
+    if pairs < 2:
+        raise InputError(f"pairs {pairs}: expected at least 2, whose spread gives the standard error")
+    content = np.array(keys, dtype=np.uint64)
+    no_step = np.zeros(len(content), dtype=np.int64)
+    for pair in range(pairs):
+        draws = np.full(len(content), pair, dtype=np.int64)
+        row_keys = torch.from_numpy(counter_rng.row_keys(seed, content, no_step, draws))
+        # One number for each feature; sorting them gives each order the same probability.
+        numbers = counter_rng.uniform(row_keys, 1, mask.shape[1])[:, 0].to(mask.device)
+        yield removal_path(numbers, mask)
+        yield removal_path(-numbers, mask)

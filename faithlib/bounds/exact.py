@@ -1,7 +1,9 @@
-"""NAOPC, and the exact ends that it lies between: of all orders, by all sets of removed features.
+"""The exact ends that AOPC lies between: of all orders, by all sets of removed features.
 
 Shape letters: B inputs, F features (N of an input).
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -15,33 +17,6 @@ from faithlib.perturb import Perturber, SetFunction
 _ROWS_A_CALL = 1 << 16
 _FAR = 62  # shifting a set's code by this gives 0: where an input has no feature
 _MOST_EXACT = 22
-
-
-def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """NAOPC = (AOPC - lower) / (upper - lower), in [0, 1] (Edin et al. 2025); 0 is the worst order, 1 the best.
-
-    Higher is better where AOPC is that of comprehensiveness, lower where it is the ascending sum. Zero is not what a
-    random order gets. Values outside the bounds (a beam's bounds can be beaten) are clipped; equal bounds give NaN;
-    `naopc_faults` counts both. Shapes broadcast.
-
-    >>> naopc(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4)).float()
-    tensor([0.5000, 1.0000])
-    """
-    spread = (upper - lower).double()
-    value = ((aopc - lower).double() / spread).clamp(0, 1)
-    return torch.where(spread > 0, value, torch.nan)
-
-
-def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float = 1e-6) -> dict[str, int]:
-    """How many values `naopc` had to clip by more than `tolerance` in units of AOPC, and how many are NaN because the
-    bounds are equal: {"clipped": …, "undefined": …}.
-
-    >>> naopc_faults(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4))
-    {'clipped': 1, 'undefined': 0}
-    """
-    aopc, lower, upper = torch.broadcast_tensors(aopc.double(), lower.double(), upper.double())
-    outside = (upper > lower) & ((aopc < lower - tolerance) | (aopc > upper + tolerance))
-    return {"clipped": int(outside.sum()), "undefined": int((~(upper > lower)).sum())}
 
 
 def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> Bounds:
@@ -72,24 +47,35 @@ def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> B
     return lattice.bounds(total, lattice.orders(), total, np.zeros_like(sizes))
 
 
-def _all_subsets(lattice: Lattice) -> list[Layer]:
-    """All sets of removed features of every input, by size, without the empty ones. Bit i of a set's code: whether
-    the input's i-th feature is removed."""
-    present = lattice.present
+def all_sets(present: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Every set of features that can be kept, of every input: the input [R] and the set [R, F], in parts.
+
+    `present` [B, F]: the features of the inputs. Bit i of a set's number says whether the input's i-th feature is
+    removed, so that the first of an input is the whole.
+
+    >>> [(owner.tolist(), kept.int().tolist()) for owner, kept in all_sets(torch.tensor([[True], [True]]))]
+    [([0, 0, 1, 1], [[1], [0], [1], [0]])]
+    """
     sizes = present.sum(dim=1)
     starts = torch.cat([sizes.new_zeros(1), (2**sizes).cumsum(0)])
     shift = torch.where(present, present.cumsum(dim=1) - 1, _FAR)
-    parts = []
     total = int(starts[-1])
+    for begin in range(0, total, _ROWS_A_CALL):
+        number = torch.arange(begin, min(begin + _ROWS_A_CALL, total), device=present.device)
+        owner = torch.searchsorted(starts, number, right=True) - 1
+        yield owner, (number - starts[owner])[:, None] >> shift[owner] & 1 == 0
+
+
+def _all_subsets(lattice: Lattice) -> list[Layer]:
+    """All sets of removed features of every input, by size, without the empty ones."""
+    parts = []
+    total = int((2 ** lattice.present.sum(dim=1)).sum())
     with tqdm(total=total, unit="row", delay=3, leave=False) as bar:
-        for begin in range(0, total, _ROWS_A_CALL):
-            number = torch.arange(begin, min(begin + _ROWS_A_CALL, total), device=present.device)
-            owner = torch.searchsorted(starts, number, right=True) - 1
-            kept = (number - starts[owner])[:, None] >> shift[owner] & 1 == 0
+        for owner, kept in all_sets(lattice.present):
             values = lattice.score.keep_rows(owner, kept).double()
             removed, of = ~kept.cpu().numpy(), owner.cpu().numpy()
             bits = np.packbits(removed, axis=1)
             parts.append((of, lattice.keys(of, removed), bits, values.cpu().numpy(), removed.sum(axis=1)))
-            bar.update(len(number))
+            bar.update(len(owner))
     *columns, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     return [Layer(*(column[size == k] for column in columns)) for k in range(1, int(size.max()) + 1)]

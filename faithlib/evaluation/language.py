@@ -6,17 +6,11 @@ answer (`faithlib.backends.Continuation`). Shape letters: B inputs, F features, 
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
-from faithlib.attribution.perturbation import drawn
-from faithlib.errors import InputError, check_known
-from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
-from faithlib.metrics import language as formulas
-from faithlib.metrics import soft_nc, soft_ns
+from faithlib.metrics import language
+from faithlib.metrics.language import PI_SHARES as PI_SHARES
 from faithlib.perturb import Perturber, SetFunction
-
-PI_SHARES = tuple(step / 10 for step in range(1, 10))
 
 
 def distance_scores(
@@ -40,28 +34,10 @@ def distance_scores(
     Traceback (most recent call last):
     faithlib.errors.InputError: the output at input 0 is 0.6, and of a similarity 1: expected a Continuation ...
     """
-    check_known("variant", variant, ("paper", "released"))
-    far = (perturber.full - 1).abs() > 1e-3
-    if bool(far.any()):
-        b = int(far.nonzero()[0])
-        raise InputError(
-            f"the output at input {b} is {float(perturber.full[b]):.3g}, and of a similarity 1: expected a "
-            "Continuation with reading='similarity'"
-        )
-
-    def distance(similarity: Tensor) -> Tensor:
-        distances = (1 - similarity).clamp(min=0)
-        return distances if variant == "paper" else 2**0.5 * distances.square()
-
-    def of(verb: str) -> Tensor:
-        keep = soft_keep(scores, verb=verb, normaliser=normaliser, feature_mask=perturber.feature_mask)
-        return distance(perturber.soft(keep[:, None], draws=draws, seed=seed)[:, 0])
-
-    d_empty = distance(perturber.soft_empty)[:, None]
-    return {
-        "soft_ns": formulas.sufficiency_distance(of("sufficiency"), d_empty),
-        "soft_nc": formulas.comprehensiveness_distance(of("comprehensiveness"), d_empty),
-    }
+    values: dict[str, Tensor] = language.distances(
+        perturber, scores, normaliser=normaliser, variant=variant, draws=draws, seed=seed
+    )
+    return values
 
 
 def pi_soft_scores(
@@ -90,13 +66,9 @@ def pi_soft_scores(
     >>> found["pi_soft_ns"].shape, found["pi_soft_ns_area"].shape
     (torch.Size([1, 3]), torch.Size([1]))
     """
-    mask, values = perturber.feature_mask, {}
-    importance = normalise(scores, normaliser, mask)
-    full, floor = perturber.full[:, None, None], perturber.soft_empty[:, None, None]
-    for name, formula, kept in (("pi_soft_ns", soft_ns, importance), ("pi_soft_nc", soft_nc, 1 - importance)):
-        keep = torch.stack([formulas.equal_retention(kept, share, mask) for share in shares], dim=1)
-        values[name] = formula(full, perturber.soft(keep, draws=draws, seed=seed), floor).mean(dim=2)
-        values[f"{name}_area"] = formulas.area(values[name], torch.tensor(shares, dtype=torch.double))
+    values: dict[str, Tensor] = language.equal_shares(
+        perturber, scores, shares=shares, normaliser=normaliser, draws=draws, seed=seed
+    )
     return values
 
 
@@ -112,9 +84,8 @@ def top_k_drop_scores(
     >>> top_k_drop_scores(additive, torch.tensor([[0.2, 0.9]]), sizes=[1, 2]).tolist()
     [[1.0, 4.0]]
     """
-    place = position_in_rank(scores, perturber.feature_mask)
-    kept = place[:, None] >= torch.tensor(list(sizes), device=place.device)[:, None]
-    return perturber.full[:, None] - perturber.keep(kept)
+    drops: Tensor = language.top_k_drops(perturber, scores, sizes=sizes)
+    return drops
 
 
 def lds_scores(
@@ -129,10 +100,8 @@ def lds_scores(
     >>> lds_scores(additive, torch.tensor([[0.9, 0.2]])).item()
     1.0
     """
-    if not 0 < keep < 1:
-        raise InputError(f"keep {keep}: expected a probability between 0 and 1")
-    kept = _drawn(perturber, ablations, seed) < keep
-    return formulas.lds((kept * scores[:, None]).sum(dim=2), perturber.keep(kept))
+    values: Tensor = language.linear_datamodel(perturber, scores, ablations=ablations, keep=keep, seed=seed)
+    return values
 
 
 def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: int = 20) -> dict[str, Tensor]:
@@ -148,22 +117,8 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
     >>> {name: value.item() for name, value in rise_scores(additive, torch.tensor([[3.0, 1.0]])).items()}
     {'rise': 0.375, 'mas': 0.375}
     """
-    mask = perturber.feature_mask
-    n = mask.sum(dim=1, keepdim=True)
-    place, areas = position_in_rank(scores, mask), torch.full((2, len(mask)), torch.nan, dtype=torch.double)
-    for k in n.clamp(max=steps).unique().tolist():
-        index = (n.clamp(max=steps)[:, 0] == k).nonzero()[:, 0]
-        # The first n mod k steps take one feature more.
-        size, larger = n[index] // k, n[index] % k
-        edges = torch.arange(k + 1, device=n.device) * size + torch.arange(k + 1, device=n.device).minimum(larger)
-        kept = place[index][:, None] >= edges[..., None]
-        path = perturber.of(index.tolist()).keep(kept) if isinstance(perturber, Perturber) else perturber.keep(kept)
-        some_scores = scores[index].where(mask[index], 0).double()
-        whole = some_scores.sum(dim=1, keepdim=True)
-        left = (kept * some_scores[:, None]).sum(dim=2) / whole
-        left = torch.where(whole > 0, left, torch.linspace(1, 0, k + 1, dtype=torch.double, device=n.device))
-        areas[:, index.cpu()] = torch.stack([formulas.rise(path.double()), formulas.mas(path.double(), left)]).cpu()
-    return {"rise": areas[0], "mas": areas[1]}
+    values: dict[str, Tensor] = language.deletion(perturber, scores, steps=steps)
+    return values
 
 
 def win_rate_scores(
@@ -181,21 +136,5 @@ def win_rate_scores(
     >>> win_rate_scores(additive, torch.arange(9.0)[None])["sufficiency"].item() > 0.9
     True
     """
-    mask = perturber.feature_mask
-    rationale = top_ratio(scores, [share], mask)
-    orders = _drawn(perturber, matches, seed)
-    random = torch.stack([top_ratio(orders[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
-    both = torch.cat([rationale, random], dim=1)
-    outcomes = {"comprehensiveness": -perturber.keep(~both), "sufficiency": perturber.keep(both)}
-    values = {}
-    for name, value in outcomes.items():
-        values[name] = formulas.win_rate(value[:, 0], value[:, 1:])
-        values[f"{name}_p"] = formulas.randomisation_p(value[:, 0], value[:, 1:])
+    values: dict[str, Tensor] = language.win_rates(perturber, scores, share=share, matches=matches, seed=seed)
     return values
-
-
-def _drawn(perturber: Perturber | SetFunction, count: int, seed: int) -> Tensor:
-    """U(0, 1) numbers [B, M, F], of each input its own; 1 beyond its features."""
-    keys = perturber.inputs.keys() if isinstance(perturber, Perturber) else (0,)
-    mask = perturber.feature_mask
-    return drawn(keys, mask.sum(dim=1).tolist(), count, seed).to(mask.device)

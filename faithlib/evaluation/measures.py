@@ -1,257 +1,85 @@
-"""How each family of metrics is computed: what it asks of one perturber, and its formulas over the answers.
+"""Which metrics are computed, what they have to know of the model, and how many rows they will take.
 
-The families, their metrics and directions stand in `faithlib.catalogue`; importing this module fails where one of them
-has nothing here that computes it. Rows that `evaluate` will run are counted without the model: by its own scheduler,
-memo and keys, with answers made up.
-
-Shape letters: B inputs, F features, K steps.
+Shape letters: B inputs, F features.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from faithlib import metrics as formulas
-from faithlib.bounds import beam_bounds, exact_bounds, most_rows, naopc, random_order_aopc
-from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST
+from faithlib.attribution import Row
+from faithlib.attribution.perturbation import ErasingMethod, Explained, erased_inputs
+from faithlib.attribution.registry import method_of
+from faithlib.backends.door import unwrapped
+from faithlib.bounds import all_sets, beam_bounds, exact_bounds, most_rows, random_order_aopc, random_order_copies
+from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, METRICS, ON_REQUEST
+from faithlib.copies import Copies, ask
 from faithlib.errors import InputError, ModelError, check_counts, check_known
-from faithlib.evaluation import language
-from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_of_groups, saco_scores, soft_scores
 from faithlib.inputs import Inputs
-from faithlib.masks import checked_mask, top_ratio
-from faithlib.perturb import Perturber
+from faithlib.masks import checked_mask
+from faithlib.metric_names import MetricName
+from faithlib.metrics.curves import ALL_SHARES as ALL_SHARES
+from faithlib.metrics.curves import FAD_SHARES as FAD_SHARES
+from faithlib.metrics.registry import BUILT_IN, About, Chance, Family
+from faithlib.outputs import NEEDS_PROBABILITY, head_of, settled
+from faithlib.perturb import Eraser, Perturber
 from faithlib.perturbations import Perturbation, Rows
-from faithlib.scheduler import Pace, Scheduler
+from faithlib.scheduler import row_keys
 from faithlib.units import items_of
 
-FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 RANDOM_PAIRS = 32  # orders and their reverses, for what a random order gets of longer inputs
-ALL_SHARES = tuple(step / 10 for step in range(11))
-_TOP_SIZES = (1, 3, 5)
+EVERY: Mapping[str, Family] = {name: BUILT_IN[name] for name in (*FAMILIES, *LANGUAGE, *ON_REQUEST)}
 
 
-@dataclass(frozen=True)
-class Chance:
-    """The mean of AOPC over all orders of removal, and the two ends that it lies between, [B] each.
+# ------------------------------------------------------------------------------------------------- what is asked for
+def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> dict[str, Family]:
+    """The families to compute by name: those of the metrics, or all that can be. Errors as `evaluate`.
 
-    `standard_error` is 0 where all sets of features were answered, so that the mean is exact.
+    `metrics`: names, and metrics of the caller's own (`faithlib.metrics.metric`).
 
-    >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).of([0, 0]).random
-    tensor([0.3000, 0.3000])
-    """
-
-    random: Tensor
-    standard_error: Tensor
-    lower: Tensor
-    upper: Tensor
-
-    def of(self, index: list[int]) -> Chance:
-        """Of some of the inputs, of one also several times."""
-        return Chance(self.random[index], self.standard_error[index], self.lower[index], self.upper[index])
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Inputs that metrics ask about, each as often as it has attributions: what only depends on model and inputs.
-
-    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B]; `chance`: what a random order gets; the others are what
-    metrics leave open, as in `evaluate`. InputError for no group and for no feature of gold.
-
-    >>> from faithlib.inputs import WordInputs
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-
-    >>> asked = Asked(perturber)
-    >>> asked.still_predicted(torch.tensor([[2.0, 1.0]]), [0.0, 0.5])  # two words or one
-    tensor([[1., 0.]])
-    """
-
-    perturber: Perturber
-    gold: Tensor | None = None
-    bounds: tuple[Tensor, Tensor] | None = None
-    draws: int = 4
-    seed: int = 0
-    groups: int = 10
-    gold_size: int = 1
-    chance: Chance | None = None
-
-    @property
-    def present(self) -> Tensor:
-        return self.perturber.feature_mask
-
-    def of(self, index: list[int]) -> Asked:
-        """Some of the inputs, of one also several times."""
-        gold = None if self.gold is None else self.gold[index]
-        bounds = self.bounds and (self.bounds[0][index], self.bounds[1][index])
-        chance = None if self.chance is None else self.chance.of(index)
-        return replace(self, perturber=self.perturber.of(index), gold=gold, bounds=bounds, chance=chance)
-
-    def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
-        """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
-        kept = ~top_ratio(scores, shares, self.present)
-        return self.perturber.stays(kept).float()
-
-
-Values = dict[str, Tensor]
-Measure = Callable[[Asked, Tensor], Values]
-
-
-def _means(values: Values, prefix: str = "") -> Values:
-    """Means over lengths or draws, [B] of [B, S]."""
-    return {prefix + name: value.mean(dim=1) for name, value in values.items()}
-
-
-def _eraser(asked: Asked, scores: Tensor) -> Values:
-    rationales = formulas.erasure_rationales(scores, asked.present)
-    full = asked.perturber.full
-    removed, kept = asked.perturber.keep(torch.cat([~rationales, rationales], dim=1)).chunk(2, dim=1)
-    return {
-        "comprehensiveness_eraser": formulas.comprehensiveness_eraser(full, removed),
-        "sufficiency_eraser": formulas.sufficiency_eraser(full, kept),
-    }
-
-
-def _naopc(asked: Asked, scores: Tensor) -> Values:
-    assert asked.bounds is not None
-    values = aopc_scores(asked.perturber, scores)
-    return {f"n{name}": naopc(value, *asked.bounds) for name, value in values.items()}
-
-
-def _srg(asked: Asked, scores: Tensor) -> Values:
-    return {"srg": formulas.srg(**aopc_scores(asked.perturber, scores))}
-
-
-def _nsrg(asked: Asked, scores: Tensor) -> Values:
-    assert asked.bounds is not None
-    lower, upper = asked.bounds
-    return {"nsrg": formulas.nsrg(**aopc_scores(asked.perturber, scores), lower=lower, upper=upper)}
-
-
-def _adjusted(asked: Asked, scores: Tensor) -> Values:
-    assert asked.chance is not None
-    areas, chance = aopc_scores(asked.perturber, scores), asked.chance
-    ends = {"random": chance.random, "lower": chance.lower, "upper": chance.upper}
-    return {
-        "adjusted_naopc_morf": formulas.chance_adjusted(areas["aopc_morf"], chance.random, best=chance.upper),
-        "adjusted_naopc_lerf": formulas.chance_adjusted(areas["aopc_lerf"], chance.random, best=chance.lower),
-        "adjusted_srg": formulas.chance_adjusted_srg(**areas, **ends),
-    }
-
-
-def _by_size(asked: Asked, scores: Tensor, measure: Callable[[Perturber, Tensor, int], Values]) -> Values:
-    """Values of groups of features: an input with fewer features than `asked.groups` has as many groups as features."""
-    parts_of: dict[str, list[Tensor]] = defaultdict(list)
-    sizes = asked.present.sum(dim=1).clamp(max=asked.groups)
-    indices = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
-    for size, index in indices:
-        for name, value in measure(asked.perturber.of(index.tolist()), scores[index], size).items():
-            parts_of[name].append(value)
-    order = torch.cat([index for _, index in indices]).argsort()
-    return {name: torch.cat(parts)[order] for name, parts in parts_of.items()}
-
-
-def _groups(asked: Asked, scores: Tensor) -> Values:
-    def measure(perturber: Perturber, some: Tensor, size: int) -> Values:
-        values = saco_scores(perturber, some, k=size)
-        return {name: values[name] for name in ("saco", "auc", "log_odds") if name in values}
-
-    return _by_size(asked, scores, measure)
-
-
-def _saco_mean(asked: Asked, scores: Tensor) -> Values:
-    def measure(perturber: Perturber, some: Tensor, size: int) -> Values:
-        return {"saco_mean": saco_of_groups(perturber, some, k=size, reduce="mean")}
-
-    return _by_size(asked, scores, measure)
-
-
-def _plausibility(asked: Asked, scores: Tensor) -> Values:
-    assert asked.gold is not None
-    values: Values = {}
-    for name in FAMILIES["plausibility"].directions:
-        sized = {"k": asked.gold_size} if name in ("iou_f1", "token_f1") else {}
-        values[name] = getattr(formulas, name)(scores, asked.gold, asked.present, **sized)
-    return values
-
-
-def _pi_soft(asked: Asked, scores: Tensor) -> Values:
-    values = language.pi_soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
-    return {name.removesuffix("_area"): value for name, value in values.items() if value.ndim == 1}
-
-
-def _top_k(asked: Asked, scores: Tensor) -> Values:
-    drops = language.top_k_drop_scores(asked.perturber, scores, sizes=_TOP_SIZES).T
-    return {f"top_{k}_drop": drop for k, drop in zip(_TOP_SIZES, drops, strict=True)}
-
-
-def _win_rate(asked: Asked, scores: Tensor) -> Values:
-    values = language.win_rate_scores(asked.perturber, scores, seed=asked.seed)
-    return {f"win_rate_{name}": value for name, value in values.items() if not name.endswith("_p")}
-
-
-MEASURES: dict[str, Measure] = {
-    "hard": lambda asked, scores: _means(hard_scores(asked.perturber, scores)),
-    "soft": lambda asked, scores: _means(soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)),
-    "eraser": _eraser,
-    "aopc": lambda asked, scores: aopc_scores(asked.perturber, scores),
-    "naopc": _naopc,
-    "groups": _groups,
-    "curves": lambda asked, scores: {
-        "n_auc": formulas.n_auc(asked.still_predicted(scores, FAD_SHARES)),
-        "autpc": formulas.auc(asked.still_predicted(scores, ALL_SHARES)),
-    },
-    "simplicity": lambda asked, scores: {
-        "complexity": formulas.complexity(scores, asked.present),
-        "sparseness": formulas.sparseness(scores, asked.present),
-    },
-    "plausibility": _plausibility,
-    "hellinger": lambda asked, scores: _means(
-        language.distance_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed), "hellinger_"
-    ),
-    "pi_soft": _pi_soft,
-    "top_k": _top_k,
-    "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.seed)},
-    "deletion": lambda asked, scores: language.rise_scores(asked.perturber, scores),
-    "win_rate": _win_rate,
-    "srg": _srg,
-    "nsrg": _nsrg,
-    "adjusted": _adjusted,
-    "saco_mean": _saco_mean,
-}
-"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
-EVERY = {**FAMILIES, **LANGUAGE, **ON_REQUEST}
-if MEASURES.keys() != EVERY.keys():
-    raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ EVERY.keys())}")
-
-
-# ---------------------------------------------------------------------------------------------------- what is asked for
-def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
-    """The families to compute: those of the metrics, or all that can be. Errors as `evaluate`.
-
-    >>> families_of(["soft_ns", "nc"], has_gold=False)
+    >>> list(families_of(["soft_ns", "nc"], has_gold=False))
     ['hard', 'soft']
     """
     if metrics is None:
-        return [name for name, one in FAMILIES.items() if not one.needs_bounds and (has_gold or not one.needs_gold)]
+        return {name: one for name, one in EVERY.items() if one.by_default and (has_gold or not one.needs_gold)}
     metrics = items_of(metrics)
     if not isinstance(metrics, list) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
-    for name in metrics:
+    named = [one for one in metrics if not isinstance(one, Family)]
+    own = [one for one in metrics if isinstance(one, Family)]
+    for name in named:
         check_known("metric", name, DIRECTIONS)
-    chosen = [name for name, one in EVERY.items() if one.directions.keys() & set(metrics)]
-    if not has_gold and (needy := [EVERY[name] for name in chosen if EVERY[name].needs_gold]):
+    chosen = {name: one for name, one in EVERY.items() if one.directions.keys() & set(named)}
+    for family in own:
+        if family.name in EVERY or family.directions.keys() & DIRECTIONS.keys():
+            raise InputError(f"{family.name} is the name of a metric of this package: give yours another name")
+        chosen[family.name] = family
+    needy = [one for one in chosen.values() if one.needs_gold]
+    if needy and not has_gold:
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
     return chosen
+
+
+def names_of(metrics: Sequence[str | Family] | None) -> list[str]:
+    """The names of the metrics that are wanted; those of a family of one's own are all its metrics.
+
+    >>> names_of(["soft_ns", "nc"])
+    ['soft_ns', 'nc']
+    """
+    if metrics is None:
+        return list(METRICS)
+    names: list[str] = []
+    for one in metrics:
+        names += list(one.directions) if isinstance(one, Family) else [one]
+    return names
 
 
 def bounds_of(perturber: Perturber, *, beam: int) -> tuple[Tensor, Tensor]:
@@ -315,53 +143,90 @@ def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
     checked_mask(scores, mask.to(scores.device))
 
 
-class _Counting(Scheduler):
-    """A scheduler whose rows are put off for good: counted, by input."""
+# -------------------------------------------------------------------------------------------------- counted beforehand
+class _Uncounted:
+    """Where an answer would be."""
 
-    def __init__(self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, **given: Any) -> None:
-        super().__init__(device, same_as, pace, **given)
-        self.rows = np.zeros(len(same_as), dtype=np.int64)
-
-    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        self._made_up(slots)
-        self.rows += np.bincount(self._same_as[rows.index], minlength=len(self.rows))
+    def result(self) -> Tensor:
+        raise InputError("these rows are counted and not run: there is no answer")
 
 
-class RowCounter(Perturber):
-    """A `Perturber` that counts: every row has its slot in the memo, and an answer that no model was asked for.
+class RowCounter(Eraser):
+    """Counts rows where a `Perturber` would run them: it gets the first halves of metrics and methods, and has no
+    answers.
 
-    `rows` [B]: those that a `Perturber` would run, by input (of equal inputs, the first). The answers themselves, two
-    classes equally probable, say nothing.
+    `rows_run` [B]: those that a `Perturber` would run, by input (of equal inputs, the first).
 
     >>> from faithlib.inputs import WordInputs
 
     >>> counter = RowCounter(lambda texts: 1 / 0, WordInputs.from_texts(["good film"]))  # the model is never asked
-    >>> counter.keep(torch.tensor([[[True, False], [False, True]]]))
-    tensor([[0.5000, 0.5000]])
-    >>> counter.rows.tolist()
+    >>> _ = counter.later(torch.tensor([[[True, False], [False, True]]]))
+    >>> counter.rows_run.tolist()
     [3]
     """
 
-    _schedulers = _Counting
-    scheduler: _Counting
-
     def __init__(self, model: Any, inputs: Inputs, *, erase: str | None = None, output: str | None = None) -> None:
-        super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
-        self.rows = self.scheduler.rows
+        super().__init__(unwrapped(model), inputs, erase=erase, output=output)
+        self.head = head_of(settled(output, model, 2), model, 2)
+        self.rows_run = np.zeros(len(self._same_as), dtype=np.int64)
+        self._seen: set[bytes] = set()
+        self.later(self.feature_mask[:, None, :])  # the inputs themselves
+
+    def later(self, copies: Copies | Tensor) -> _Uncounted:
+        """Count the rows of copies that were not counted before; ModelError as from a `Perturber`."""
+        if isinstance(copies, Tensor):
+            copies = Copies(copies)
+        if copies.read == "stays" and self.head == "value":
+            raise ModelError(NEEDS_PROBABILITY)
+        asked = self if copies.inputs is None else self.of(copies.inputs.tolist())
+        self._count(*asked.rows(copies))
+        return _Uncounted()
+
+    def _count(self, perturbation: Perturbation, rows: Rows) -> None:
+        for input_, key in zip(rows.index.tolist(), row_keys(self._same_as, perturbation, rows), strict=True):
+            if key not in self._seen:
+                self._seen.add(key)
+                self.rows_run[self._same_as[input_]] += 1
 
     def count_bounds(self, *, beam: int) -> None:
-        """Count the rows of `bounds_of`. A beam goes where the answers lead, and these are made up: the most rows that
-        it can take are counted."""
+        """Count the rows of `bounds_of`. A beam goes where the answers lead: the most rows that it can take are
+        counted."""
         sizes = self.feature_mask.sum(dim=1).tolist()
         if short := [b for b, n in enumerate(sizes) if n <= EXACT_UP_TO]:
-            exact_bounds(self.of(short))
-        self.rows += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
+            some = self.of(short)
+            for owner, kept in all_sets(some.feature_mask):
+                self._count(*some._ragged(owner, kept))
+        self.rows_run += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
 
     def count_chance(self, *, seed: int) -> None:
         """Count the rows that `chance_of` takes beside those of the bounds."""
         sizes = self.feature_mask.sum(dim=1).tolist()
         if longer := [b for b, n in enumerate(sizes) if n > EXACT_UP_TO]:
-            random_order_aopc(self.of(longer), pairs=RANDOM_PAIRS, seed=seed)
+            some = self.of(longer)
+            ask(some, random_order_copies(some.feature_mask, some.keys, pairs=RANDOM_PAIRS, seed=seed))
+
+
+def count_explaining(
+    model: nn.Module | Callable[..., object], inputs: Inputs, rows: Sequence[Row], *, erase: str | None = None
+) -> int:
+    """The rows that explaining by methods which erase will run, the inputs themselves among them; other methods run
+    passes of their own, which are not counted.
+
+    >>> from faithlib.attribution import Row
+    >>> from faithlib.inputs import WordInputs
+    >>> count_explaining(lambda texts: 1 / 0, WordInputs.from_texts(["a good film"]), [Row("occlusion"), Row("random")])
+    4
+    """
+    counters: dict[tuple[Any, ...], RowCounter] = {}
+    for row in rows:
+        method = method_of(row.method, inputs).run
+        if isinstance(method, ErasingMethod):
+            cut, way = erased_inputs(inputs, row.options), row.options.get("erase") or erase
+            key = (row.options.get("unit"), way)
+            counter = counters.setdefault(key, RowCounter(model, cut, erase=way))
+            options = {name: value for name, value in row.options.items() if name not in ("erase", "unit")}
+            method.later(counter, Explained(counter.feature_mask, counter.keys), **options)
+    return sum(int(counter.rows_run.sum()) for counter in counters.values())
 
 
 @dataclass(frozen=True)
@@ -390,7 +255,7 @@ def count_rows(
     inputs: Inputs,
     *,
     methods: Mapping[str, Tensor],
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricName | Family] | None = None,
     gold: Tensor | None = None,
     erase: str | None = None,
     output: str | None = None,
@@ -418,22 +283,20 @@ def count_rows(
         check_scores(name, scores, inputs.feature_mask)
     check_counts(groups=groups)
 
-    def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
+    def rows_of(chosen: Sequence[Family]) -> tuple[int, ...]:
         counter = RowCounter(model, inputs, erase=erase, output=output)
-        if any(EVERY[name].needs_bounds for name in chosen):
+        if any(family.needs_bounds for family in chosen):
             counter.count_bounds(beam=beam)
-        if any(EVERY[name].needs_chance for name in chosen):
+        if any(family.needs_chance for family in chosen):
             counter.count_chance(seed=seed)
-        nothing = counter.full
-        chance = Chance(nothing, nothing, nothing, nothing)
-        asked = Asked(counter, None, (nothing, nothing), draws, seed, groups, chance=chance)
+        about = About(counter.feature_mask, tuple(counter.keys), draws=draws, seed=seed, groups=groups)
         for scores in methods.values():
-            for name in chosen:
-                if EVERY[name].asks_model:
-                    with suppress(ModelError):  # of metrics that are left out nothing is asked
-                        MEASURES[name](asked, scores.to(counter.device))
-        return tuple(counter.rows.tolist())
+            for family in chosen:
+                with suppress(ModelError):  # of metrics that are left out nothing is asked
+                    ask(counter, family.copies(scores.to(counter.device), about))
+        return tuple(counter.rows_run.tolist())
 
     longest = int(inputs.feature_mask.sum(dim=1).max())
-    searched = any(EVERY[name].needs_bounds for name in families) and longest > EXACT_UP_TO
-    return RowCount(rows_of(families), {name: sum(rows_of([name])) for name in families}, not searched)
+    searched = any(family.needs_bounds for family in families.values()) and longest > EXACT_UP_TO
+    each = rows_of(list(families.values()))
+    return RowCount(each, {name: sum(rows_of([family])) for name, family in families.items()}, not searched)

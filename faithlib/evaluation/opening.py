@@ -18,7 +18,9 @@ from torch import Tensor, nn
 
 from faithlib.attribution import Row
 from faithlib.attribution.many import PREDICTED, attributed
-from faithlib.attribution.registry import KIND_OF, method_of
+from faithlib.attribution.own import InsideMethod
+from faithlib.attribution.perturbation import ErasingMethod
+from faithlib.attribution.registry import KIND_OF, finite, method_of
 from faithlib.backends import Prompt
 from faithlib.backends.door import note_tokenizer, places_of, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
@@ -272,8 +274,14 @@ def _inputs_of_texts(
     return made
 
 
-def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole: Opened) -> dict[str, Row | Tensor]:
-    """Rows and scores by name.
+Explaining = Row | InsideMethod | Tensor
+"""What says how inputs are explained: a row of a method, a function that looks into the model, or scores [B, F]."""
+
+
+def named_methods(
+    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None, whole: Opened
+) -> dict[str, Explaining]:
+    """Rows, functions of one's own and scores by name.
 
     >>> sorted(named_methods(None, opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"])))
     ['lime', 'occlusion', 'random']
@@ -282,15 +290,20 @@ def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole
         methods = DEFAULT_METHODS[KIND_OF[type(whole.inputs)]]
     methods = items_of(methods)
     if not isinstance(methods, Mapping):
-        if not isinstance(methods, list) or not all(isinstance(what, str | Row) for what in methods):
+        known = (str, Row, ErasingMethod, InsideMethod)
+        if not isinstance(methods, list) or not all(isinstance(what, known) for what in methods):
             raise InputError(f"methods {methods!r}: expected names or Rows, as in ['saliency', 'lime']")
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
     if not methods:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
-    made: dict[str, Row | Tensor] = {}
+    made: dict[str, Explaining] = {}
     for name, what in methods.items():
-        row = Row(what) if isinstance(what, str) else what
-        made[str(name)] = row if isinstance(row, Row) else whole.of_rows(row, f"scores of {name!r}")
+        if isinstance(what, str | ErasingMethod):
+            made[str(name)] = Row(what)
+        elif isinstance(what, Row | InsideMethod):
+            made[str(name)] = what
+        else:
+            made[str(name)] = whole.of_rows(what, f"scores of {name!r}")
     return made
 
 
@@ -301,7 +314,7 @@ LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFinite
 def explain(
     model: Any,
     inputs: Any,
-    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
+    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
     *,
     tokenizer: Any = None,
     processor: Any = None,
@@ -333,7 +346,7 @@ def explain(
 
 
 def explained(
-    named: Mapping[str, Row | Tensor],
+    named: Mapping[str, Explaining],
     model: Any,
     perturber: Perturber,
     classes: Tensor | None,
@@ -357,11 +370,19 @@ def explained(
     noted: dict[str, Any] = {"left_out": left_out, "deltas": deltas, "passed": passed}
     asked: dict[str, Any] = {"perturber": perturber, "followed": perturber.output, "targets": targets}
     scores = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
-    scores |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    for name, what in named.items():
+        if isinstance(what, Tensor):
+            scores[name] = what.to(perturber.device)
+        elif isinstance(what, InsideMethod):
+            try:
+                own = what(model, perturber.inputs, perturber.target)
+                scores[name] = finite(name, own.to(perturber.device), perturber.inputs)
+            except passed as error:
+                left_out[name] = str(error)
     return {name: scores[name] for name in named if name in scores}
 
 
-def erases(row: Row | Tensor, inputs: Inputs) -> bool:
+def erases(row: Explaining, inputs: Inputs) -> bool:
     """Whether a method asks a perturber about such inputs.
 
     >>> from faithlib.inputs import WordInputs

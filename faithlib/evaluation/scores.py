@@ -1,28 +1,26 @@
-"""Attributions in, metric values out: which masks each metric needs, asked of one `Perturber`.
+"""Attributions in, metric values out: one metric of one `Perturber`, with all of its options.
 
-Thin glue between `masks`, `Perturber` and `metrics`. Metrics that need the same perturbed rows share them through the
-perturber.
+The two halves of each metric stand with its formula in `faithlib.metrics`. To ask about several attributions at once,
+take the halves apart: `hard.later(perturber, scores)` queues the rows, and what it returns makes the values.
 
 Shape letters: B inputs, S rationale lengths, F features, K groups.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from faithlib.attribution.perturbation import generator
-from faithlib.errors import InputError, check_known
+from faithlib.draws import generator
+from faithlib.errors import InputError
 from faithlib.inputs import Inputs
-from faithlib.masks import group_salience, position_in_rank, removal_path, salience_groups, soft_keep, top_ratio
-from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
-from faithlib.outputs import log_probability, predicted, stays
+from faithlib.metrics import curves, erasure
+from faithlib.metrics.erasure import PAPER_RATIOS as PAPER_RATIOS
+from faithlib.metrics.erasure import RELEASED_RATIOS as RELEASED_RATIOS
+from faithlib.metrics.saco import SacoSteps as SacoSteps
+from faithlib.metrics.saco import grouped_alone, grouped_five, grouped_steps
 from faithlib.perturb import Perturber, SetFunction
-
-PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
-RELEASED_RATIOS = (0.01, 0.02, 0.05, 0.10, 0.20, 0.50, 1.00)
 
 
 def hard_scores(
@@ -40,15 +38,8 @@ def hard_scores(
     >>> hard_scores(perturber, torch.tensor([[2.0, 1.0]]), ratios=[0.5])  # "good" alone does all
     {'ns': tensor([[1.]]), 'nc': tensor([[1.]])}
     """
-    rationale = top_ratio(scores, ratios, perturber.feature_mask)
-    nothing = torch.zeros_like(rationale[:, :1])
-    answers = perturber.keep(torch.cat([rationale, ~rationale, nothing], dim=1))
-    kept, removed, empty = answers.split([len(ratios), len(ratios), 1], dim=1)
-    full = perturber.full[:, None]
-    return {
-        "ns": sufficiency_ns(full, kept, empty, clip=clip),
-        "nc": comprehensiveness_nc(full, removed, empty, clip=clip),
-    }
+    values: dict[str, Tensor] = erasure.hard(perturber, scores, ratios=ratios, clip=clip)
+    return values
 
 
 def soft_scores(
@@ -81,16 +72,9 @@ def soft_scores(
     >>> {name: tuple(values.shape) for name, values in soft_scores(perturber, scores, draws=4).items()}
     {'soft_ns': (1, 4), 'soft_nc': (1, 4)}
     """
-    for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
-    mask = perturber.feature_mask
-    retained = soft_keep(scores, verb="sufficiency", normaliser=for_ns, variant=variant, feature_mask=mask)
-    removed = soft_keep(scores, verb="comprehensiveness", normaliser=for_nc, variant=variant, feature_mask=mask)
-    full = perturber.full[:, None]
-    floor = (perturber.soft_empty if empty is None else empty)[:, None]
-    return {
-        "soft_ns": soft_ns(full, perturber.soft(retained[:, None], draws=draws, seed=seed)[:, 0], floor, clip=clip),
-        "soft_nc": soft_nc(full, perturber.soft(removed[:, None], draws=draws, seed=seed)[:, 0], floor, clip=clip),
-    }
+    options = {"normaliser": normaliser, "variant": variant, "clip": clip, "empty": empty}
+    values: dict[str, Tensor] = erasure.soft(perturber, scores, draws=draws, seed=seed, **options)
+    return values
 
 
 def aopc_scores(perturber: Perturber | SetFunction, scores: Tensor) -> dict[str, Tensor]:
@@ -108,41 +92,8 @@ def aopc_scores(perturber: Perturber | SetFunction, scores: Tensor) -> dict[str,
     >>> {name: round(value.item(), 4) for name, value in found.items()}
     {'aopc_morf': 0.4, 'aopc_lerf': 0.2}
     """
-    mask = perturber.feature_mask
-    last_first = position_in_rank(scores, mask).float()
-    paths = torch.cat([removal_path(scores, mask), removal_path(last_first, mask)], dim=1)
-    morf, lerf = perturber.keep(paths).chunk(2, dim=1)
-    full, sizes = perturber.full, mask.sum(dim=1)
-    return {"aopc_morf": aopc(full, morf, sizes), "aopc_lerf": aopc(full, lerf, sizes)}
-
-
-@dataclass(frozen=True)
-class SacoSteps:
-    """What a model answers while groups of features go, alone and one after the other; from `saco_steps`.
-
-    - `salience` [B, K]: what the attribution gives to each group, most salient group first.
-    - `alone` [B, K]: what the output loses when this group alone is erased; negative where it gains.
-    - `morf`, `lerf` [B, K+1]: the output after 0..K groups, most (least) relevant first.
-    - `log_p` [B, K+1]: the logarithm of the target's probability along `morf`, whatever the output; NaN where it is a
-      predicted value.
-    - `correct` bool [B, K+1]: whether the predicted class along `morf` is the label; False for a predicted value.
-
-    The output is the perturber's: the target's probability, its logit or value (`faithlib.outputs`).
-
-    >>> from faithlib.inputs import WordInputs
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
-
-    >>> saco_steps(perturber, torch.tensor([[2.0, 1.0]]), k=2).morf.round(decimals=4)
-    tensor([[0.9000, 0.5000, 0.5000]])
-    """
-
-    salience: Tensor
-    alone: Tensor
-    morf: Tensor
-    lerf: Tensor
-    log_p: Tensor
-    correct: Tensor
+    values: dict[str, Tensor] = curves.aopc_paths(perturber, scores)
+    return values
 
 
 def saco_steps(
@@ -175,23 +126,9 @@ def saco_steps(
     >>> steps.salience, steps.alone.round(decimals=4), steps.lerf.round(decimals=4)
     (tensor([[2., 1.]]), tensor([[0.4000, 0.0000]]), tensor([[0.9000, 0.9000, 0.5000]]))
     """
-    scores = scores.to(perturber.device)
-    present = perturber.feature_mask
-    group = salience_groups(scores, k, present, remainder=remainder, ties=ties, seed=seed)
-    step = torch.arange(k, device=group.device)[:, None]
-    each = group[:, None]
-    kept = torch.cat([each != step, (each > step) | (each < 0), each < k - 1 - step], dim=1)
-    logits = torch.cat([perturber.logits_full[:, None], perturber.logits(kept)], dim=1)
-    full, alone, morf, lerf = perturber.read(logits).split([1, k, k, k], dim=1)
-    along = logits[:, [0, *range(k + 1, 2 * k + 1)]]
-    return SacoSteps(
-        salience=group_salience(scores, group, k, reduce=reduce),
-        alone=full - alone,
-        morf=torch.cat([full, morf], dim=1),
-        lerf=torch.cat([full, lerf], dim=1),
-        log_p=log_probability(along, perturber.target, perturber.head),
-        correct=_correct(perturber, along, labels),
-    )
+    grouping = {"k": k, "remainder": remainder, "ties": ties, "reduce": reduce, "seed": seed}
+    steps: SacoSteps = grouped_steps(perturber, scores, labels=labels, **grouping)
+    return steps
 
 
 def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", **options: Any) -> dict[str, Tensor]:
@@ -222,19 +159,8 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
     >>> {name: round(value.item(), 4) for name, value in found.items()}
     {'saco': 1.0, 'auc': 0.25, 'aopc_morf': 0.4, 'log_odds': -0.5878, 'aopc_lerf': 0.2}
     """
-    check_known("lodds", lodds, ("ratio", "odds"))
-    steps = saco_steps(perturber, scores, **options)
-    p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
-    log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)
-    values = {
-        "saco": _saco(perturber, scores, steps.salience, steps.alone),
-        "auc": auc(steps.correct.float()),
-        "aopc_morf": aopc(steps.morf[:, 0], steps.morf[:, 1:]),
-        "log_odds": log_ratio if lodds == "ratio" else log_odds(p_full, path),
-        "aopc_lerf": aopc(steps.lerf[:, 0], steps.lerf[:, 1:]),
-    }
-    of_classes = () if perturber.head != "value" else ("auc", "log_odds")
-    return {name: value for name, value in values.items() if name not in of_classes}
+    values: dict[str, Tensor] = grouped_five(perturber, scores, lodds=lodds, **options)
+    return values
 
 
 def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce: str = "sum", **options: Any) -> Tensor:
@@ -248,31 +174,8 @@ def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce:
     >>> saco_of_groups(perturber, torch.tensor([[1.0, 2.0]]), k=2)  # the wrong word first
     tensor([-1.])
     """
-    scores = scores.to(perturber.device)
-    group = salience_groups(scores, k, perturber.feature_mask, **options)
-    kept = group[:, None] != torch.arange(k, device=group.device)[:, None]
-    alone = perturber.full[:, None] - perturber.keep(kept)
-    return _saco(perturber, scores, group_salience(scores, group, k, reduce=reduce), alone)
-
-
-def _saco(perturber: Perturber, scores: Tensor, salience: Tensor, alone: Tensor) -> Tensor:
-    """The coefficient, NaN where all scores of an input are equal."""
-    scores, present = scores.to(perturber.device), perturber.feature_mask
-    low = torch.where(present, scores, torch.inf).amin(dim=1)
-    high = torch.where(present, scores, -torch.inf).amax(dim=1)
-    return torch.where(low < high, saco(salience, alone), torch.nan)
-
-
-def _correct(perturber: Perturber, logits: Tensor, labels: Tensor | None) -> Tensor:
-    """Where logits [B, S, C] predict the labels, or what the input's own do: bool [B, S]; nowhere for a value."""
-    if perturber.head == "value":
-        return torch.zeros(logits.shape[:2], dtype=torch.bool, device=logits.device)
-    if labels is None:
-        return stays(logits, perturber.logits_full, perturber.target, perturber.head)
-    if labels.shape != perturber.predicted.shape or labels.is_floating_point() or labels.dtype == torch.bool:
-        message = f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}"
-        raise InputError(f"{message}: expected integers [B] = [{len(perturber.predicted)}]")
-    return predicted(logits) == labels.to(logits.device)[:, None]
+    values: Tensor = grouped_alone(perturber, scores, k=k, reduce=reduce, **options)
+    return values
 
 
 def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:

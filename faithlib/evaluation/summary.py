@@ -52,8 +52,9 @@ class Table(pd.DataFrame):
     1.57
     """
 
-    _metadata = ["shown", "whole"]  # noqa: RUF012 - pandas reads a list
+    _metadata = ["shown", "whole", "meanings"]  # noqa: RUF012 - pandas reads a list
     shown: tuple[Shown, ...] = ()
+    meanings: Mapping[str, str] = MEANINGS  # of each metric, in a line; those of one's own among them
     whole: int = -1  # rows of the table that evaluate made
 
     @property
@@ -71,13 +72,15 @@ class Table(pd.DataFrame):
         if self.duplicated(["input", "method", "metric"]).any():
             raise InputError("some values are there twice: number the inputs of tables that are put together")
         rows = []
-        for metric in (name for name in DIRECTIONS if name in set(self["metric"])):
+        directions: dict[str, str] = dict(zip(self["metric"], self["direction"], strict=True))
+        # Metrics of this package in the order of the catalogue, then one's own as they come.
+        for metric in (name for name in dict.fromkeys([*DIRECTIONS, *directions]) if name in directions):
             wide = pd.DataFrame(self)[self["metric"] == metric].pivot(index="input", columns="method", values="value")
             for method in (name for name in dict.fromkeys(self["method"]) if name in wide):
                 mean, half, n = _interval(wide[method])
-                row = {"metric": metric, "direction": DIRECTIONS[metric], "method": method, "mean": mean}
+                row = {"metric": metric, "direction": directions[metric], "method": method, "mean": mean}
                 row |= {"low": mean - half, "high": mean + half, "n": n, "undefined": len(wide) - n}
-                rows.append(row | {"against_random": _against_random(wide, method, DIRECTIONS[metric])})
+                rows.append(row | {"against_random": _against_random(wide, method, directions[metric])})
         return pd.DataFrame(rows)
 
     def summary(self) -> Summary:
@@ -89,12 +92,13 @@ class Table(pd.DataFrame):
             cells = of_metric.set_index("method")
             halves = (cells["high"] - cells["mean"]).dropna()
             digits = _digits(float(halves.median()) if len(halves) else np.nan)
-            line = {"metric": f"{metric} {ARROWS[DIRECTIONS[str(metric)]]}", "n": int(cells["n"].min())}
+            line = {"metric": f"{metric} {ARROWS[cells['direction'].iloc[0]]}", "n": int(cells["n"].min())}
             lines.append(
                 line | {name: _cell(cells.loc[name], digits) if name in cells.index else "" for name in methods}
             )
         made = Summary(pd.DataFrame(lines).set_index("metric"))
         made.notes = (*LEGEND.split("\n"), *notes_of(self))
+        made.meanings = self.meanings
         return made
 
     def to_html(self, buf: Any = None, *args: Any, **options: Any) -> Any:
@@ -130,8 +134,9 @@ class Summary(pd.DataFrame):
     saco ↑  2  0.3 ± 1.3
     """
 
-    _metadata = ["notes"]  # noqa: RUF012 - pandas reads a list
+    _metadata = ["notes", "meanings"]  # noqa: RUF012 - pandas reads a list
     notes: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = MEANINGS
 
     @property
     def _constructor(self) -> Any:
@@ -224,7 +229,8 @@ def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[S
     >>> "<html" in made, "cost more when erased" in made
     (False, True)
     """
-    meanings = _table({name: escape(MEANINGS[name.split()[0]]) for name in summary.index})
+    says = getattr(summary, "meanings", MEANINGS)
+    meanings = _table({name: escape(says.get(name.split()[0], "")) for name in summary.index})
     parts = [f"<style>{_STYLE}</style>", summary_table(summary, notes)]
     parts.append(f"<details><summary>What the metrics mean</summary>{meanings}</details>")
     if shown:

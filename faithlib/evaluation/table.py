@@ -7,7 +7,7 @@ metrics are formulas over the answers. Shape letters: B inputs, F features, N at
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,20 +18,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
+from faithlib.attribution.own import InsideMethod
+from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.backends.door import label_names
-from faithlib.catalogue import DIRECTIONS, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
-from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, chance_of, check_scores, families_of
+from faithlib.evaluation.measures import EVERY, bounds_of, chance_of, check_scores, families_of, names_of
 from faithlib.evaluation.opening import LEFT_OUT, RAISE, Opened, explained, named_methods, opened, those_that_work
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
+from faithlib.metric_names import MetricName
+from faithlib.metrics.registry import About, Family
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.perturb import Perturber, costs
 from faithlib.units import some_rows
 
 _MOST_MASK_PLACES = 1 << 27
-_FAMILY_OF = {metric: family for family in EVERY.values() for metric in family.directions}
 
 
 def evaluate(
@@ -41,8 +43,8 @@ def evaluate(
     tokenizer: Any = None,
     processor: Any = None,
     target: Any = "predicted",
-    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
-    metrics: Sequence[str] | None = None,
+    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
+    metrics: Sequence[MetricName | Family] | None = None,
     gold: Any = None,
     erase: str | None = None,
     output: str | None = None,
@@ -69,12 +71,12 @@ def evaluate(
     - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
       name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,
       `n_auc`, `autpc`) is always about the predicted.
-    - `methods`: names of `attribution.methods`, `Row` objects for more than a method's defaults, or a mapping from
-      names of your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature.
-      Default: DEFAULT_METHODS.
-    - `metrics`: names of `catalogue.DIRECTIONS`. Default: all of `catalogue.METRICS` that can be computed, except
-      `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8
-      features).
+    - `methods`: names of `attribution.methods`, `Row` objects for more than a method's defaults, methods of your own
+      (`attribution.method`), or a mapping from names of your choice to these, or to scores from elsewhere: [B, F], or
+      lists with one score for each feature. Default: DEFAULT_METHODS.
+    - `metrics`: names of `catalogue.DIRECTIONS`, and metrics of your own (`metrics.metric`). Default: all of
+      `catalogue.METRICS` that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of
+      rows for a long input (`beam` wide; exact up to 8 features).
     - `gold`: what people marked, bool [B, F] or lists, for the metrics of plausibility. `token_f1` and `iou_f1` take
       `gold_size` features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
@@ -137,7 +139,7 @@ def evaluate(
     check_counts(groups=groups, gold_size=gold_size, draws=draws, beam=beam)
     if not hasattr(seed, "__index__"):
         raise InputError(f"seed {seed!r}: expected a whole number")
-    wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
+    wanted, classes = names_of(metrics), whole.classes(target)
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
 
@@ -153,35 +155,45 @@ def evaluate(
         about = None if classes is None else perturber.target
         scores = explained(given, model, perturber, about, left_out, deltas, passed)
         marked = None if gold is None else gold[places, :width].to(perturber.device)
-        needs_bounds = any(EVERY[name].needs_bounds for name in families)
-        bounds = bounds_of(perturber, beam=beam) if needs_bounds else None
-        needs_chance = any(EVERY[name].needs_chance for name in families)
-        chance = chance_of(perturber, bounds, seed=seed) if needs_chance and bounds is not None else None
-        asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size, chance)
-        questions = _questions(scores, asked)
-        values = asked_together(lambda: _values(families, questions, left_out), perturber)
+        bounds = bounds_of(perturber, beam=beam) if any(one.needs_bounds for one in families.values()) else None
+        chance = None
+        if bounds is not None and any(one.needs_chance for one in families.values()):
+            chance = chance_of(perturber, bounds, seed=seed)
+        known = About(
+            perturber.feature_mask,
+            keys=tuple(perturber.keys),
+            draws=draws,
+            seed=seed,
+            groups=groups,
+            gold=marked,
+            gold_size=gold_size,
+            bounds=bounds,
+            chance=chance,
+            perturber=perturber,
+        )
+        values = _values(list(families.values()), _questions(scores, known), left_out)
         if not values:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
         return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas)
 
     with gathered(notes):
         measured = those_that_work(measure, whole.rows, whole.skipped)
-    return finished(measured, whole, notes)
+    return finished(measured, whole, notes, families.values())
 
 
 @dataclass(frozen=True)
 class _Question:
-    """Attributions `scores` [N, F]: whose (number of the method) and of which input, with what is asked about them."""
+    """Attributions `scores` [N, F]: whose (number of the method) and of which input, with what is known about them."""
 
     method: NDArray[np.int64]
     input: NDArray[np.int64]
-    asked: Asked
+    about: About
     scores: Tensor
 
 
-def _questions(scores: Mapping[str, Tensor], asked: Asked) -> list[_Question]:
+def _questions(scores: Mapping[str, Tensor], about: About) -> list[_Question]:
     """All attributions of all inputs, one below the other, in as few parts as memory allows."""
-    n_inputs, n_features = asked.present.shape
+    n_inputs, n_features = about.feature_mask.shape
     size = max(1, _MOST_MASK_PLACES // n_features**2)
     questions = []
     for dtype in dict.fromkeys(one.dtype for one in scores.values()):
@@ -190,26 +202,37 @@ def _questions(scores: Mapping[str, Tensor], asked: Asked) -> list[_Question]:
         stacked = torch.cat([one for one in scores.values() if one.dtype == dtype])
         for start in range(0, len(of), size):
             some = slice(start, start + size)
-            questions.append(_Question(method[some], of[some], asked.of(of[some].tolist()), stacked[some]))
+            questions.append(_Question(method[some], of[some], about.of(of[some].tolist()), stacked[some]))
     return questions
 
 
 _Value = tuple[_Question, str, Tensor]  # what a metric says
 
 
-def _values(families: Sequence[str], questions: Sequence[_Question], left_out: dict[str, str]) -> list[_Value]:
+def _values(families: Sequence[Family], questions: Sequence[_Question], left_out: dict[str, str]) -> list[_Value]:
     """What each metric says of each question's attributions, [N]; nothing, and a note of why, where this kind of model
-    does not allow it."""
+    does not allow it.
+
+    First the rows of all metrics are queued, then the first values are made, for which all rows run.
+    """
+    queued: dict[str, list[Callable[[], Any]]] = {}
+    for family in families:
+        try:
+            queued[family.name] = [family.asked(question.scores, question.about) for question in questions]
+        except ModelError as error:
+            left_out |= dict.fromkeys(family.directions, str(error))
     answered = []
     for family in families:
         try:
-            answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
+            finishes = queued.pop(family.name, ())
+            values = [family.values(finish(), len(of.scores)) for of, finish in zip(questions, finishes, strict=False)]
         except ModelError as error:
-            left_out |= dict.fromkeys(EVERY[family].directions, str(error))
+            left_out |= dict.fromkeys(family.directions, str(error))
             continue
-        answered += [(question, metric, value) for question, values in answers for metric, value in values.items()]
-        for _, values in answers[:1]:
-            left_out |= {name: NEEDS_PROBABILITY for name in EVERY[family].directions if name not in values}
+        for question, by_name in zip(questions, values, strict=False):
+            answered += [(question, metric, value) for metric, value in by_name.items()]
+        for by_name in values[:1]:
+            left_out |= {name: NEEDS_PROBABILITY for name in family.directions if name not in by_name}
     return answered
 
 
@@ -255,9 +278,11 @@ class Measured(NamedTuple):
     deltas: Mapping[str, Tensor]
 
 
-def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Table:
+def finished(
+    measured: Measured, whole: Opened, notes: Mapping[str, str], families: Iterable[Family] = tuple(EVERY.values())
+) -> Table:
     """The table of values and of what has to be said about them. `whole`: what the caller gave, of which these inputs
-    are; `notes`: what was noted on the way.
+    are; `notes`: what was noted on the way; `families`: those whose metrics were measured.
 
     >>> from faithlib.evaluation.opening import opened
     >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
@@ -269,8 +294,10 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     values, scores, perturber, left_out, deltas = measured
     skipped = whole.skipped or {}
     rows = [row for row in whole.rows if row not in skipped]
-    table = Table(values.assign(direction=values["metric"].map(DIRECTIONS)))
-    undefined = _undefined(table, perturber.feature_mask.sum(dim=1).tolist(), rows)
+    family_of = {metric: family for family in families for metric in family.directions}
+    directions = {metric: family.directions[metric] for metric, family in family_of.items()}
+    table = Table(values.assign(direction=values["metric"].map(directions)))
+    undefined = _undefined(table, family_of, perturber.feature_mask.sum(dim=1).tolist(), rows)
     table["input"] = table["input"].map(dict(enumerate(rows)))
     table.attrs = {
         "costs": costs(perturber),
@@ -283,6 +310,7 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     }
     table.shown = shown_of(rows, scores, perturber, label_names(whole.model))
     table.whole = len(table)
+    table.meanings = {metric: family.meanings[metric] for metric, family in family_of.items()}
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
     if skipped:
@@ -291,14 +319,16 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     return table
 
 
-def _undefined(table: pd.DataFrame, sizes: Sequence[int], rows: Sequence[int]) -> list[dict[str, Any]]:
+def _undefined(
+    table: pd.DataFrame, family_of: Mapping[str, Family], sizes: Sequence[int], rows: Sequence[int]
+) -> list[dict[str, Any]]:
     """Makes values NaN that are infinite, or of an input with too few features; then all that are NaN, in groups of the
     same reason."""
-    least = table["metric"].map({metric: family.least_features for metric, family in _FAMILY_OF.items()})
+    least = table["metric"].map({metric: family.least_features for metric, family in family_of.items()})
     few = table["input"].map(dict(enumerate(sizes))) < least
     endless = np.isinf(table["value"])
     table.loc[few | endless, "value"] = float("nan")
-    reasons = table["metric"].map({metric: family.undefined for metric, family in _FAMILY_OF.items()})
+    reasons = table["metric"].map({metric: family.undefined for metric, family in family_of.items()})
     reasons = reasons.mask(endless, "infinite: a probability of 0 has no logarithm")
     reasons = reasons.mask(few, "fewer features than the " + least.astype(str) + " that the metric needs")
     return [

@@ -41,6 +41,7 @@ from faithlib.metrics.plausibility import iou as iou
 from faithlib.metrics.plausibility import iou_f1 as iou_f1
 from faithlib.metrics.plausibility import pointing_game as pointing_game
 from faithlib.metrics.plausibility import token_f1 as token_f1
+from faithlib.metrics.registry import metric as metric
 from faithlib.metrics.saco import saco as saco
 from faithlib.preferences import Diagnosticity as Diagnosticity
 from faithlib.preferences import diagnosticity as diagnosticity

@@ -1,4 +1,4 @@
-"""AOPC measured from chance: symmetric relevance gain, and AOPC on a scale where a random order gets 0.
+"""AOPC on scales that models share: between the worst and the best order (NAOPC), and measured from chance.
 
 AOPC alone has no zero that means anything, and NAOPC's zero is the worst order of removal. A random order gets an AOPC
 that depends on the model and the input, so neither can say whether an attribution is better than none. The scores here
@@ -11,8 +11,39 @@ and the mean over all orders (`Bounds.random`, `random_order_aopc`). Shape lette
 import torch
 from torch import Tensor
 
+from faithlib.metrics.curves import both_aopc, path_copies
+from faithlib.metrics.registry import HIGHER, LOWER, About, Chance, Values, metric, register
+
 # Differences of AOPC below this come from rounding: AOPC is at most a few units, in double precision.
 _ROUNDING = 1e-12
+_COST = "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of a beam beyond"
+
+
+def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """NAOPC = (AOPC - lower) / (upper - lower), in [0, 1] (Edin et al. 2025); 0 is the worst order, 1 the best.
+
+    Higher is better where AOPC is that of comprehensiveness, lower where it is the ascending sum. Zero is not what a
+    random order gets. Values outside the bounds (a beam's bounds can be beaten) are clipped; equal bounds give NaN;
+    `naopc_faults` counts both. Shapes broadcast.
+
+    >>> naopc(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4)).float()
+    tensor([0.5000, 1.0000])
+    """
+    spread = (upper - lower).double()
+    value = ((aopc - lower).double() / spread).clamp(0, 1)
+    return torch.where(spread > 0, value, torch.nan)
+
+
+def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float = 1e-6) -> dict[str, int]:
+    """How many values `naopc` had to clip by more than `tolerance` in units of AOPC, and how many are NaN because the
+    bounds are equal: {"clipped": …, "undefined": …}.
+
+    >>> naopc_faults(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4))
+    {'clipped': 1, 'undefined': 0}
+    """
+    aopc, lower, upper = torch.broadcast_tensors(aopc.double(), lower.double(), upper.double())
+    outside = (upper > lower) & ((aopc < lower - tolerance) | (aopc > upper + tolerance))
+    return {"clipped": int(outside.sum()), "undefined": int((~(upper > lower)).sum())}
 
 
 def srg(aopc_morf: Tensor, aopc_lerf: Tensor) -> Tensor:
@@ -144,3 +175,90 @@ def chance_adjusted_srg(aopc_morf: Tensor, aopc_lerf: Tensor, random: Tensor, lo
     most_relevant_first = chance_adjusted(aopc_morf, random, best=upper)
     least_relevant_first = chance_adjusted(aopc_lerf, random, best=lower)
     return (most_relevant_first + least_relevant_first) / 2
+
+
+# ------------------------------------------------------------------------------------------------------- as two halves
+def _bounds(about: About) -> tuple[Tensor, Tensor]:
+    assert about.bounds is not None, "a metric that needs bounds says so"
+    return about.bounds
+
+
+def _chance(about: About) -> Chance:
+    assert about.chance is not None, "a metric that needs to know what random orders get says so"
+    return about.chance
+
+
+@register
+@metric(
+    "naopc",
+    rows=path_copies,
+    metrics={
+        "naopc_morf": (HIGHER, "aopc_morf from the lowest (0) to the highest (1) value that any order reaches"),
+        "naopc_lerf": (LOWER, "aopc_lerf from the lowest (0) to the highest (1) value that any order reaches"),
+    },
+    cost=_COST,
+    source="Edin et al. 2025",
+    needs_bounds=True,
+    undefined="all orders are equal",
+    kind="common",
+)
+def naopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
+    """NAOPC in both orders, [B]."""
+    return {f"n{name}": naopc(value, *_bounds(about)) for name, value in both_aopc(answers, about).items()}
+
+
+@register
+@metric(
+    "srg",
+    rows=path_copies,
+    direction=HIGHER,
+    meaning="how much more the output falls when the most relevant features go first than when the least relevant do: "
+    "0 by chance",
+    cost="2 n - 1, those of aopc_morf and aopc_lerf",
+    source="Blücher et al. 2024",
+)
+def symmetric_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
+    """SRG, [B]."""
+    return srg(**both_aopc(answers, about))
+
+
+@register
+@metric(
+    "nsrg",
+    rows=path_copies,
+    direction=HIGHER,
+    meaning="srg in units of the range that any orders reach: 0 by chance",
+    cost=_COST,
+    source="Blücher et al. 2024 with the bounds of Edin et al. 2025",
+    needs_bounds=True,
+    undefined="all orders are equal",
+)
+def normalised_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
+    """NSRG, [B]."""
+    lower, upper = _bounds(about)
+    return nsrg(**both_aopc(answers, about), lower=lower, upper=upper)
+
+
+@register
+@metric(
+    "adjusted",
+    rows=path_copies,
+    metrics={
+        "adjusted_naopc_morf": (HIGHER, "aopc_morf from what random orders get (0) to the best that any reaches (1)"),
+        "adjusted_naopc_lerf": (HIGHER, "aopc_lerf from what random orders get (0) to the best that any reaches (1)"),
+        "adjusted_srg": (HIGHER, "the mean of adjusted_naopc_morf and adjusted_naopc_lerf: 0 by chance, 1 at best"),
+    },
+    cost=f"{_COST}, there with 64 (n - 1) of random orders",
+    source="Edin et al. 2025, adjusted for chance",
+    needs_bounds=True,
+    needs_chance=True,
+    undefined="no order is better than a random one",
+)
+def adjusted_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
+    """AOPC adjusted for chance in both orders, and their mean, [B]."""
+    areas, chance = both_aopc(answers, about), _chance(about)
+    return {
+        "adjusted_naopc_morf": chance_adjusted(areas["aopc_morf"], chance.random, best=chance.upper),
+        "adjusted_naopc_lerf": chance_adjusted(areas["aopc_lerf"], chance.random, best=chance.lower),
+        "adjusted_srg": chance_adjusted_srg(**areas, random=chance.random, lower=chance.lower, upper=chance.upper),
+    }

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from faithlib.masks import checked_mask
+from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
 
 
 def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
@@ -54,3 +55,25 @@ def _shares(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
 
 def _result_type(scores: Tensor) -> torch.dtype:
     return torch.promote_types(scores.dtype, torch.float32)
+
+
+@register
+@metric(
+    "simplicity",
+    rows=None,
+    metrics={
+        "complexity": (LOWER, "how widely the scores are spread over the features (entropy)"),
+        "sparseness": (HIGHER, "how far the scores concentrate on a few features (Gini index)"),
+    },
+    cost="none",
+    source="Bhatt et al. 2020; Chalasani et al. 2020",
+    by_default=True,
+    undefined="all scores are 0",
+    kind="common",
+)
+def simplicity(answers: None, scores: Tensor, about: About) -> Values:
+    """Both, [B]."""
+    return {
+        "complexity": complexity(scores, about.feature_mask),
+        "sparseness": sparseness(scores, about.feature_mask),
+    }

@@ -8,7 +8,13 @@ least-relevant-first (LeRF) every arrow turns round, and names at the call site 
 import torch
 from torch import Tensor
 
+from faithlib.copies import Copies
 from faithlib.errors import InputError
+from faithlib.masks import position_in_rank, removal_path, top_ratio
+from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
+
+FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
+ALL_SHARES = tuple(step / 10 for step in range(11))
 
 
 def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
@@ -77,3 +83,72 @@ def _used_steps(path: Tensor, n_steps: Tensor | None) -> Tensor:
     if (n_steps < 1).any() or (n_steps > path.shape[1]).any():
         raise InputError(f"n_steps {n_steps.tolist()}: expected between 1 and the {path.shape[1]} steps of the path")
     return torch.arange(path.shape[1], device=path.device) < n_steps[:, None]
+
+
+# ------------------------------------------------------------------------------------------------------- as two halves
+def path_copies(scores: Tensor, about: About) -> Tensor:
+    """Features removed one after the other down to the last, most relevant first, then least relevant first.
+
+    The second order is the first backwards, equal scores included.
+
+    >>> about = About(torch.tensor([[True, True]]), keys=[7])
+    >>> path_copies(torch.tensor([[0.9, 0.1]]), about).int().tolist()
+    [[[0, 1], [0, 0], [1, 0], [0, 0]]]
+    """
+    last_first = position_in_rank(scores, about.feature_mask).float()
+    paths = [removal_path(order, about.feature_mask) for order in (scores, last_first)]
+    return torch.cat(paths, dim=1)
+
+
+def both_aopc(answers: Tensor, about: About) -> Values:
+    """AOPC along the two paths of `path_copies`, [B] each.
+
+    >>> from faithlib.perturb import SetFunction
+    >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
+    >>> aopc_paths(line, torch.tensor([[0.9, 0.1]]))["aopc_morf"].item()
+    3.5
+    """
+    morf, lerf = answers.chunk(2, dim=1)
+    sizes = about.feature_mask.sum(dim=1)
+    return {"aopc_morf": aopc(about.full, morf, sizes), "aopc_lerf": aopc(about.full, lerf, sizes)}
+
+
+@register
+@metric(
+    "aopc",
+    rows=path_copies,
+    metrics={
+        "aopc_morf": (HIGHER, "how far the output falls on average while features go, most relevant first"),
+        "aopc_lerf": (LOWER, "how far the output falls on average while features go, least relevant first"),
+    },
+    cost="2 n - 1",
+    source="Samek et al. 2017; Edin et al. 2025",
+    by_default=True,
+    kind="common",
+)
+def aopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
+    """AOPC in both orders, [B]."""
+    return both_aopc(answers, about)
+
+
+def _class_copies(scores: Tensor, about: About) -> dict[str, Copies]:
+    shares = {"n_auc": FAD_SHARES, "autpc": ALL_SHARES}
+    return {name: Copies(~top_ratio(scores, some, about.feature_mask), read="stays") for name, some in shares.items()}
+
+
+@register
+@metric(
+    "curves",
+    rows=_class_copies,
+    metrics={
+        "n_auc": (LOWER, "how long the predicted class survives the removal of the top 20 % of the features"),
+        "autpc": (LOWER, "how long the predicted class survives the removal of all features, most relevant first"),
+    },
+    cost="at most 13",
+    source="Ngai & Rudzicz 2022; EvalxNLP (Dhaini et al. 2025)",
+    by_default=True,
+    kind="common",
+)
+def class_curves(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
+    """Areas under curves of 1 where the class is still the predicted one, [B]."""
+    return {"n_auc": n_auc(answers["n_auc"].float()), "autpc": auc(answers["autpc"].float())}

@@ -17,11 +17,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from faithlib.copies import Copies
 from faithlib.errors import check_known
-from faithlib.masks import checked_mask, position_in_rank, top_ratio
+from faithlib.masks import checked_mask, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics.curves import aopc
+from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
 
 ERASURE_BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
+PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
+RELEASED_RATIOS = (0.01, 0.02, 0.05, 0.10, 0.20, 0.50, 1.00)
+NO_LOSS = "the output does not fall when all features go"
 
 
 # --------------------------------------------------------------------------------------------------------- normalised
@@ -192,3 +197,113 @@ def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, divisor: str = "bins")
     0.4
     """
     return comprehensiveness_eraser(p_full, p_kept, divisor=divisor)
+
+
+# ------------------------------------------------------------------------------------------------------- as two halves
+def _hard_copies(scores: Tensor, about: About, *, ratios: Sequence[float] = PAPER_RATIOS) -> Tensor:
+    rationale = top_ratio(scores, ratios, about.feature_mask)
+    nothing = torch.zeros_like(rationale[:, :1])
+    return torch.cat([rationale, ~rationale, nothing], dim=1)
+
+
+@register
+@metric(
+    "hard",
+    rows=_hard_copies,
+    metrics={
+        "ns": (HIGHER, "how much of the output the most relevant features keep alone"),
+        "nc": (HIGHER, "how much of the output is lost without the most relevant features"),
+    },
+    cost="at most 10 and the empty input",
+    source="Carton et al. 2020; Zhao & Aletras 2023, Eq. 1-2",
+    by_default=True,
+    undefined=NO_LOSS,
+    kind="common",
+)
+def hard(answers: Tensor, scores: Tensor, about: About, *, clip: bool = False) -> Values:
+    """NS and NC at every rationale length, [B, S]."""
+    lengths = answers.shape[1] // 2
+    kept, removed, empty = answers.split([lengths, lengths, 1], dim=1)
+    full = about.full[:, None]
+    return {
+        "ns": sufficiency_ns(full, kept, empty, clip=clip),
+        "nc": comprehensiveness_nc(full, removed, empty, clip=clip),
+    }
+
+
+def nothing_kept(about: About) -> Copies:
+    """The input of which every element of every feature's embedding is dropped: what soft erasure falls to.
+
+    >>> nothing_kept(About(torch.tensor([[True, True]]), keys=[7])).keep
+    tensor([[[0., 0.]]])
+    """
+    return Copies(torch.zeros(about.feature_mask.shape, device=about.feature_mask.device)[:, None])
+
+
+def _soft_copies(
+    scores: Tensor,
+    about: About,
+    *,
+    normaliser: str | tuple[str, str] = "minmax",
+    variant: str = "paper",
+    empty: Tensor | None = None,
+) -> dict[str, Copies]:
+    for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
+    copies = {} if empty is not None else {"nothing": nothing_kept(about)}
+    for verb, name in (("sufficiency", for_ns), ("comprehensiveness", for_nc)):
+        keep = soft_keep(scores, verb=verb, normaliser=name, variant=variant, feature_mask=about.feature_mask)
+        copies[verb] = Copies(keep[:, None], draws=about.draws, seed=about.seed)
+    return copies
+
+
+@register
+@metric(
+    "soft",
+    rows=_soft_copies,
+    metrics={
+        "soft_ns": (HIGHER, "the same as ns, where each feature is kept in proportion to its score"),
+        "soft_nc": (HIGHER, "the same as nc, where each feature is dropped in proportion to its score"),
+    },
+    cost="2 for each draw and the empty input",
+    source="Zhao & Aletras 2023, Eq. 3-5",
+    by_default=True,
+    undefined=NO_LOSS,
+    kind="common",
+)
+def soft(
+    answers: dict[str, Tensor], scores: Tensor, about: About, *, clip: bool = False, empty: Tensor | None = None
+) -> Values:
+    """Soft-NS and Soft-NC of every draw, [B, draws]."""
+    full = about.full[:, None]
+    floor = answers["nothing"][:, 0] if empty is None else empty[:, None]
+    return {
+        "soft_ns": soft_ns(full, answers["sufficiency"][:, 0], floor, clip=clip),
+        "soft_nc": soft_nc(full, answers["comprehensiveness"][:, 0], floor, clip=clip),
+    }
+
+
+def _eraser_copies(scores: Tensor, about: About) -> Tensor:
+    rationales = erasure_rationales(scores, about.feature_mask)
+    return torch.cat([~rationales, rationales], dim=1)
+
+
+@register
+@metric(
+    "eraser",
+    rows=_eraser_copies,
+    metrics={
+        "comprehensiveness_eraser": (HIGHER, "how far the output falls without the top 1 to 50 % of the features"),
+        "sufficiency_eraser": (LOWER, "how far the output falls with the top 1 to 50 % of the features alone"),
+    },
+    cost="at most 10",
+    source="DeYoung et al. 2020",
+    by_default=True,
+    kind="common",
+)
+def eraser(answers: Tensor, scores: Tensor, about: About, *, divisor: str = "bins") -> Values:
+    """ERASER's two metrics, [B]."""
+    removed, kept = answers.chunk(2, dim=1)
+    return {
+        "comprehensiveness_eraser": comprehensiveness_eraser(about.full, removed, divisor=divisor),
+        "sufficiency_eraser": sufficiency_eraser(about.full, kept, divisor=divisor),
+    }

@@ -1,16 +1,29 @@
 """Measures that papers about language models use, as formulas over what a model answers.
 
 The answers are numbers of one output, a log-probability for example (`faithlib.backends.Continuation`); what is erased
-to get them is in `faithlib.evaluation.language`. Shape letters: B inputs, F features, K steps, M random sets, V words.
+to get them stands below the formulas, as two halves (`faithlib.metrics.registry`).
+
+Shape letters: B inputs, F features, K steps, M random sets, V words.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from faithlib.copies import Copies
+from faithlib.draws import drawn
 from faithlib.errors import InputError, check_known
-from faithlib.masks import checked_mask
+from faithlib.masks import checked_mask, normalise, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics.crosslingual import crosslingual_rho
 from faithlib.metrics.curves import auc
+from faithlib.metrics.erasure import NO_LOSS, nothing_kept, soft_nc, soft_ns
+from faithlib.metrics.registry import HIGHER, LOWER, About, Measure, Values, metric, register
+
+PI_SHARES = tuple(step / 10 for step in range(1, 10))
+TOP_SIZES = (1, 3, 5)
 
 
 # ------------------------------------------------------------------------------------------------------- distributions
@@ -176,3 +189,272 @@ def randomisation_p(value: Tensor, random: Tensor) -> Tensor:
     0.6
     """
     return (1 + (random >= value[:, None]).sum(dim=1).double()) / (random.shape[1] + 1)
+
+
+# ------------------------------------------------------------------------------------------------------- as two halves
+def _numbers(about: About, count: int) -> Tensor:
+    """U(0, 1) numbers [B, M, F], of each input its own, from (seed, content); 1 beyond its features."""
+    sizes = about.feature_mask.sum(dim=1).tolist()
+    return drawn(about.keys, sizes, count, about.seed).to(about.feature_mask.device)
+
+
+def _check_similarity(about: About) -> None:
+    far = (about.full - 1).abs() > 1e-3
+    if bool(far.any()):
+        b = int(far.nonzero()[0])
+        raise InputError(
+            f"the output at input {b} is {float(about.full[b]):.3g}, and of a similarity 1: expected a "
+            "Continuation with reading='similarity'"
+        )
+
+
+def _distance_copies(
+    scores: Tensor, about: About, *, normaliser: str = "minmax", variant: str = "paper"
+) -> dict[str, Copies]:
+    check_known("variant", variant, ("paper", "released"))
+    if about.perturber is not None:
+        _check_similarity(about)
+    copies = {"nothing": nothing_kept(about)}
+    for verb in ("sufficiency", "comprehensiveness"):
+        keep = soft_keep(scores, verb=verb, normaliser=normaliser, feature_mask=about.feature_mask)
+        copies[verb] = Copies(keep[:, None], draws=about.draws, seed=about.seed)
+    return copies
+
+
+def _distances(answers: dict[str, Tensor], scores: Tensor, about: About, *, variant: str = "paper") -> Values:
+    def distance(similarity: Tensor) -> Tensor:
+        distances = (1 - similarity).clamp(min=0)
+        return distances if variant == "paper" else 2**0.5 * distances.square()
+
+    kept, removed, empty = (distance(answers[name][:, 0]) for name in ("sufficiency", "comprehensiveness", "nothing"))
+    return {"soft_ns": sufficiency_distance(kept, empty), "soft_nc": comprehensiveness_distance(removed, empty)}
+
+
+distances = Measure(_distance_copies, _distances)
+
+
+@register
+@metric(
+    "hellinger",
+    rows=_distance_copies,
+    metrics={
+        "hellinger_soft_ns": (
+            HIGHER,
+            "how near the next token's distribution stays where each feature is kept in proportion to its score",
+        ),
+        "hellinger_soft_nc": (
+            HIGHER,
+            "how far the next token's distribution moves where each feature is dropped in proportion to its score",
+        ),
+    },
+    cost="2 for each draw and the empty input",
+    source="Zhao & Shan 2024",
+    undefined=NO_LOSS,
+    kind="language",
+)
+def hellinger_soft(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
+    """Soft-NS and Soft-NC over distributions, [B, draws]; of a `Continuation` with reading "similarity"."""
+    return {f"hellinger_{name}": value for name, value in _distances(answers, scores, about).items()}
+
+
+def _equal_copies(
+    scores: Tensor, about: About, *, shares: Sequence[float] = PI_SHARES, normaliser: str = "minmax"
+) -> dict[str, Copies]:
+    importance = normalise(scores, normaliser, about.feature_mask)
+    copies = {"nothing": nothing_kept(about)}
+    for name, kept in (("pi_soft_ns", importance), ("pi_soft_nc", 1 - importance)):
+        keep = torch.stack([equal_retention(kept, share, about.feature_mask) for share in shares], dim=1)
+        copies[name] = Copies(keep, draws=about.draws, seed=about.seed)
+    return copies
+
+
+def _equal(answers: dict[str, Tensor], scores: Tensor, about: About, *, shares: Sequence[float] = PI_SHARES) -> Values:
+    full, floor = about.full[:, None, None], answers["nothing"][:, 0, 0][:, None, None]
+    values = {}
+    for name, formula in (("pi_soft_ns", soft_ns), ("pi_soft_nc", soft_nc)):
+        values[name] = formula(full, answers[name], floor).mean(dim=2)
+        values[f"{name}_area"] = area(values[name], torch.tensor(shares, dtype=torch.double))
+    return values
+
+
+equal_shares = Measure(_equal_copies, _equal)
+
+
+@register
+@metric(
+    "pi_soft",
+    rows=_equal_copies,
+    metrics={
+        "pi_soft_ns": (HIGHER, "soft_ns where all methods keep the same share of an input, averaged over shares"),
+        "pi_soft_nc": (HIGHER, "soft_nc where all methods keep the same share of an input, averaged over shares"),
+    },
+    cost="18 for each draw and the empty input",
+    source="Huang & Chan 2026",
+    undefined=NO_LOSS,
+    kind="language",
+)
+def pi_soft(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
+    """Areas over the shares, [B]."""
+    values = _equal(answers, scores, about)
+    return {"pi_soft_ns": values["pi_soft_ns_area"], "pi_soft_nc": values["pi_soft_nc_area"]}
+
+
+def _top_copies(scores: Tensor, about: About, *, sizes: Sequence[int] = TOP_SIZES) -> Tensor:
+    place = position_in_rank(scores, about.feature_mask)
+    return place[:, None] >= torch.tensor(list(sizes), device=place.device)[:, None]
+
+
+def _top_drop(answers: Tensor, scores: Tensor, about: About) -> Tensor:
+    return about.full[:, None] - answers
+
+
+top_k_drops = Measure(_top_copies, _top_drop)
+
+
+@register
+@metric(
+    "top_k",
+    rows=_top_copies,
+    metrics={
+        "top_1_drop": (HIGHER, "how far the output falls without the most relevant feature"),
+        "top_3_drop": (HIGHER, "how far the output falls without the three most relevant features"),
+        "top_5_drop": (HIGHER, "how far the output falls without the five most relevant features"),
+    },
+    cost="3",
+    source="Cohen-Wang et al. 2024 (ContextCite)",
+    kind="language",
+)
+def top_k(answers: Tensor, scores: Tensor, about: About) -> Values:
+    """Each drop, [B]."""
+    drops = _top_drop(answers, scores, about)
+    return {f"top_{k}_drop": drops[:, place] for place, k in enumerate(TOP_SIZES)}
+
+
+def _ablations(about: About, ablations: int, keep: float) -> Tensor:
+    """Random sets of features, bool [B, M, F]: each feature stays with the same probability."""
+    if not 0 < keep < 1:
+        raise InputError(f"keep {keep}: expected a probability between 0 and 1")
+    return _numbers(about, ablations) < keep
+
+
+def _ablation_copies(scores: Tensor, about: About, *, ablations: int = 64, keep: float = 0.5) -> Tensor:
+    return _ablations(about, ablations, keep)
+
+
+@register
+@metric(
+    "lds",
+    rows=_ablation_copies,
+    direction=HIGHER,
+    meaning="whether sums of scores rank random sets of features as the output does: 1 always, 0 by chance",
+    cost="64",
+    source="Cohen-Wang et al. 2024 (ContextCite)",
+    undefined="all scores or all answers are equal",
+    kind="language",
+)
+def linear_datamodel(
+    answers: Tensor, scores: Tensor, about: About, *, ablations: int = 64, keep: float = 0.5
+) -> Tensor:
+    """LDS, [B]."""
+    kept = _ablations(about, ablations, keep)
+    return lds((kept * scores[:, None]).sum(dim=2), answers)
+
+
+def _step_counts(about: About, steps: int) -> dict[int, Tensor]:
+    """The inputs that take as many steps: `steps`, or one a feature where there are fewer features."""
+    counts = about.feature_mask.sum(dim=1).clamp(max=steps)
+    return {k: (counts == k).nonzero()[:, 0] for k in counts.unique().tolist()}
+
+
+def _deletion_path(scores: Tensor, about: About, k: int) -> Tensor:
+    """What is kept after 0..k steps, most relevant first: the first n mod k steps take one feature more."""
+    n = about.feature_mask.sum(dim=1, keepdim=True)
+    size, larger = n // k, n % k
+    step = torch.arange(k + 1, device=n.device)
+    edges = step * size + step.minimum(larger)
+    return position_in_rank(scores, about.feature_mask)[:, None] >= edges[..., None]
+
+
+def _deletion_copies(scores: Tensor, about: About, *, steps: int = 20) -> dict[int, Copies]:
+    copies = {}
+    for k, index in _step_counts(about, steps).items():
+        copies[k] = Copies(_deletion_path(scores[index], about.of(index.tolist()), k), inputs=index)
+    return copies
+
+
+@register
+@metric(
+    "deletion",
+    rows=_deletion_copies,
+    metrics={
+        "rise": (LOWER, "how long the output stays high while features go, most relevant first, between its two ends"),
+        "mas": (LOWER, "the same as rise, with a penalty where output and scores do not fall in step"),
+    },
+    cost="at most 20",
+    source="Petsiuk et al. 2018; Walker et al. 2024; as in Pan et al. 2026 (FlashTrace)",
+    undefined="both ends of the path are equal",
+    kind="language",
+)
+def deletion(answers: dict[int, Tensor], scores: Tensor, about: About, *, steps: int = 20) -> Values:
+    """RISE's deletion area and MAS, [B]."""
+    areas = torch.full((2, len(scores)), torch.nan, dtype=torch.double)
+    for k, index in _step_counts(about, steps).items():
+        some = about.of(index.tolist())
+        path, kept = answers[k].double(), _deletion_path(scores[index], some, k)
+        some_scores = scores[index].where(some.feature_mask, 0).double()
+        whole = some_scores.sum(dim=1, keepdim=True)
+        left = (kept * some_scores[:, None]).sum(dim=2) / whole
+        # Shares of a sum that is not positive say nothing: what is left then falls evenly, as in FlashTrace's code.
+        evenly = torch.linspace(1, 0, k + 1, dtype=torch.double, device=scores.device)
+        left = torch.where(whole > 0, left, evenly)
+        areas[:, index.cpu()] = torch.stack([rise(path), mas(path, left)]).cpu()
+    return {"rise": areas[0], "mas": areas[1]}
+
+
+def _contest(scores: Tensor, about: About, share: float, matches: int) -> Tensor:
+    """The top share of features and random ones of the same number, bool [B, 1 + M, F]."""
+    rationale = top_ratio(scores, [share], about.feature_mask)
+    orders = _numbers(about, matches)
+    random = [top_ratio(orders[:, m], [share], about.feature_mask)[:, 0] for m in range(matches)]
+    return torch.cat([rationale, torch.stack(random, dim=1)], dim=1)
+
+
+def _contest_copies(scores: Tensor, about: About, *, share: float = 0.2, matches: int = 50) -> Tensor:
+    both = _contest(scores, about, share, matches)
+    return torch.cat([~both, both], dim=1)
+
+
+def _contest_values(answers: Tensor, scores: Tensor, about: About) -> Values:
+    removed, kept = answers.chunk(2, dim=1)
+    values = {}
+    for name, value in (("comprehensiveness", -removed), ("sufficiency", kept)):
+        values[name] = win_rate(value[:, 0], value[:, 1:])
+        values[f"{name}_p"] = randomisation_p(value[:, 0], value[:, 1:])
+    return values
+
+
+win_rates = Measure(_contest_copies, _contest_values)
+
+
+@register
+@metric(
+    "win_rate",
+    rows=_contest_copies,
+    metrics={
+        "win_rate_comprehensiveness": (
+            HIGHER,
+            "how often the top 20 % of the features are missed more than random ones of the same number",
+        ),
+        "win_rate_sufficiency": (
+            HIGHER,
+            "how often the top 20 % of the features alone keep more of the output than random ones",
+        ),
+    },
+    cost="at most 102",
+    source="Basu & Chakraborty 2026 (ICE)",
+    kind="language",
+)
+def contest(answers: Tensor, scores: Tensor, about: About) -> Values:
+    """Win rates, [B]."""
+    values = _contest_values(answers, scores, about)
+    return {f"win_rate_{name}": values[name] for name in ("comprehensiveness", "sufficiency")}

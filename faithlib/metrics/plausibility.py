@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
+from faithlib.metrics.registry import HIGHER, About, Values, metric, register
 
 
 # ------------------------------------------------------------------------------------------------------- whole orders
@@ -158,3 +159,38 @@ def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = No
     present, gold = checked_gold(scores, gold, feature_mask)
     first = present & (position_in_rank(scores, feature_mask) == 0)
     return _where_marked((first & gold).any(dim=1).float(), gold)
+
+
+# ------------------------------------------------------------------------------------------------------- for `evaluate`
+@register
+@metric(
+    "plausibility",
+    rows=None,
+    metrics={
+        "iou_f1": (HIGHER, "the share of inputs whose top features overlap the marked ones by half"),
+        "token_f1": (HIGHER, "the overlap (F1) of the top features and the marked ones"),
+        "iou": (HIGHER, "the overlap of positive scores and marked features"),
+        "pointing_game": (HIGHER, "whether the highest score is on a marked feature"),
+        "auprc": (HIGHER, "how well scores rank marked features first (area under precision and recall)"),
+        "average_precision": (HIGHER, "how well scores rank marked features first (mean precision)"),
+    },
+    cost="none",
+    source="DeYoung et al. 2020; Zhang et al. 2018; EvalxNLP (Dhaini et al. 2025)",
+    by_default=True,
+    needs_gold=True,
+    least_features=1,
+    undefined="nothing is marked",
+    kind="common",
+)
+def agreement(answers: None, scores: Tensor, about: About) -> Values:
+    """All of them, [B]."""
+    assert about.gold is not None, "a metric that needs gold says so"
+    given = (scores, about.gold, about.feature_mask)
+    return {
+        "iou_f1": iou_f1(*given, k=about.gold_size),
+        "token_f1": token_f1(*given, k=about.gold_size),
+        "iou": iou(*given),
+        "pointing_game": pointing_game(*given),
+        "auprc": auprc(*given),
+        "average_precision": average_precision(*given),
+    }

@@ -27,8 +27,10 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.language import language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
-from faithlib.evaluation import explain, hard_scores, pi_soft_scores, soft_scores
+from faithlib.evaluation import explain
 from faithlib.masks import normalise
+from faithlib.metrics.erasure import hard, soft
+from faithlib.metrics.language import equal_shares
 from faithlib.perturb import Perturber, costs
 
 run = start_run("language_amounts", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
@@ -63,16 +65,26 @@ PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 
 # %%
 def amounts(asked, scores):
-    """Soft metrics of one method, and how much it marks."""
-    soft = {name: one.mean(dim=1) for name, one in soft_scores(asked, scores, draws=DRAWS, seed=SEED).items()}
-    importance = normalise(scores, "minmax", asked.feature_mask)
-    return soft | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
+    """What makes the soft metrics of one method, and how much it marks."""
+    queued = soft.later(asked, scores, draws=DRAWS, seed=SEED)
+
+    def values():
+        means = {name: one.mean(dim=1) for name, one in queued().items()}
+        importance = normalise(scores, "minmax", asked.feature_mask)
+        return means | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
+
+    return values
 
 
 def at_equal_retention(asked, scores):
-    """Soft metrics of one method at equal expected retention: areas over the shares."""
-    values = pi_soft_scores(asked, scores, shares=SHARES, seed=SEED)
-    return {name: values[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
+    """What makes the soft metrics of one method at equal expected retention: areas over the shares."""
+    queued = equal_shares.later(asked, scores, shares=SHARES, seed=SEED)
+
+    def values():
+        by_name = queued()
+        return {name: by_name[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
+
+    return values
 
 
 # %% [markdown]
@@ -93,9 +105,14 @@ def shares(whole):
 
 
 def faithfulness(asked, scores):
-    """Hard and soft metrics of one method."""
-    both = soft_scores(asked, scores, draws=DRAWS, seed=SEED) | hard_scores(asked, scores)
-    return {name: value.mean(dim=1) for name, value in both.items()}
+    """What makes the hard and soft metrics of one method."""
+    queued = soft.later(asked, scores, draws=DRAWS, seed=SEED), hard.later(asked, scores)
+
+    def values():
+        both = queued[0]() | queued[1]()
+        return {name: value.mean(dim=1) for name, value in both.items()}
+
+    return values
 
 
 # %%

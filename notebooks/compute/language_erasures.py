@@ -29,8 +29,9 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.language import filled_in, language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
-from faithlib.evaluation import explain, win_rate_scores
+from faithlib.evaluation import explain
 from faithlib.metrics import average_precision
+from faithlib.metrics import language as measures
 from faithlib.perturb import Perturber, costs
 
 run = start_run("language_erasures", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
@@ -55,7 +56,7 @@ METHODS = {
     "occlusion": Row("occlusion"),
     "random": Row("random", options={"seed": 1}),
 }
-win_rates = partial(win_rate_scores, share=settings["share"], matches=settings["matches"])
+win_rates = partial(measures.win_rates.later, share=settings["share"], matches=settings["matches"])
 KEYS = ["erasure"]
 
 # %%

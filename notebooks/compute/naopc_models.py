@@ -33,10 +33,11 @@ from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults
-from faithlib.evaluation import PAPER_RATIOS, aopc_scores
+from faithlib.evaluation import PAPER_RATIOS
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics.curves import aopc_paths
+from faithlib.perturb import Perturber, costs
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
 settings = run.settings | run.settings["of_dataset"].get(dataset, {})
@@ -162,15 +163,13 @@ def explained(chosen, inputs, score, limits, length):
     if classifier != "lstm":
         scored |= {name: attribute(name, model, inputs, output="probability") for name in ("attention", "deeplift")}
         scored["attin_grad"] = attin_grad(model, inputs)
-
-    def ask():
-        values = {method: aopc_scores(score, scores) for method, scores in scored.items()}
-        return values, {
-            method: score.full - score.keep(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask)).mean(dim=1)
-            for method, scores in scored.items()
-        }
-
-    values, at_lengths = asked_together(ask, score)
+    # The rows of all methods are queued before the first value is made, so that they share forward passes.
+    paths = {method: aopc_paths.later(score, scores) for method, scores in scored.items()}
+    rationales = {
+        method: score.later(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask)) for method, scores in scored.items()
+    }
+    values = {method: finish() for method, finish in paths.items()}
+    at_lengths = {method: score.full - kept.result().mean(dim=1) for method, kept in rationales.items()}
     rows, conventions = [], []
     for method, eraser in at_lengths.items():
         ascending = values[method]["aopc_lerf"]

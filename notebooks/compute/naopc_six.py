@@ -28,9 +28,9 @@ from faithbook.models.load import load_model
 from faithbook.papers.edin_methods import as_coded
 from faithbook.sources.edin_texts import LENGTHS, POSITIVE, edin_texts
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
-from faithlib.evaluation import aopc_scores
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics.curves import aopc_paths
+from faithlib.perturb import Perturber, costs
 
 run = start_run("naopc_six", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
 settings = run.settings
@@ -70,7 +70,8 @@ def scored(inputs, score, bounds):
     """AOPC and NAOPC of every method, both sums."""
     asked = {name: settings[name] for name in ("ig_steps", "samples_a_piece")}
     explained = as_coded(model, inputs, target=POSITIVE, **asked)
-    values = asked_together(lambda: {name: aopc_scores(score, scores) for name, scores in explained.items()}, score)
+    queued = {name: aopc_paths.later(score, scores) for name, scores in explained.items()}
+    values = {name: finish() for name, finish in queued.items()}
     everything = torch.stack([value for both in values.values() for value in both.values()], dim=1).double()
     widened = bounds.widened(everything)
     for method, both in values.items():

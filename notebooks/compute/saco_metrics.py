@@ -35,9 +35,10 @@ from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
-from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
+from faithlib.evaluation import saco_steps
 from faithlib.masks import salience_groups
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics.saco import grouped_alone, grouped_five
+from faithlib.perturb import Perturber, costs
 
 run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
@@ -168,14 +169,11 @@ def measured(asked, setting):
     explanations = asked.explanations(setting["unit"], setting["upsample"])
     if setting["scores"] == "ranks":
         explanations = {key: ranks(scores) for key, scores in explanations.items()}
-
-    def ask():
-        return {
-            key: saco_scores(perturber, scores, labels=asked.labels, **grouping) for key, scores in explanations.items()
-        }
-
-    answers = asked_together(ask, perturber)
-    return pd.concat([frame(asked, perturber, *key, values) for key, values in answers.items()], ignore_index=True)
+    queued = {
+        key: grouped_five.later(perturber, scores, labels=asked.labels, **grouping)
+        for key, scores in explanations.items()
+    }
+    return pd.concat([frame(asked, perturber, *key, values()) for key, values in queued.items()], ignore_index=True)
 
 
 def frame(asked, perturber, method, draw, values):
@@ -289,17 +287,14 @@ def save_groups(asked, model):
     """SaCo alone for each other number of groups."""
     perturber = asked.perturber("pixel", "mean")
     explanations = asked.explanations("pixel", "bilinear")
-
-    def ask():
-        return {
-            (k, key): saco_of_groups(perturber, scores, k=k, **GROUPING)
-            for k in settings["group_counts"]
-            for key, scores in explanations.items()
-        }
-
+    queued = {
+        (k, key): grouped_alone.later(perturber, scores, k=k, **GROUPING)
+        for k in settings["group_counts"]
+        for key, scores in explanations.items()
+    }
     frames = [
-        frame(asked, perturber, *key, {"saco": values}).assign(model=model, k=k)
-        for (k, key), values in asked_together(ask, perturber).items()
+        frame(asked, perturber, *key, {"saco": values()}).assign(model=model, k=k)
+        for (k, key), values in queued.items()
     ]
     groups = pd.concat(frames, ignore_index=True).assign(dataset=named)
     run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["dataset", "model", "draw", "k"]), "groups")

@@ -20,7 +20,6 @@ parts = 1
 
 # %%
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import torch
@@ -32,8 +31,8 @@ from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import seeded
 from faithlib.attribution import attribute
-from faithlib.evaluation import saco_of_groups
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics.saco import grouped_alone
+from faithlib.perturb import Perturber, costs
 
 run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
@@ -71,8 +70,9 @@ def maps(inputs):
 
 
 def both_sacos(asked, pairs):
-    """SaCo of each method's two maps."""
-    return [[saco_of_groups(asked, scores, **GROUPING) for scores in pair] for pair in pairs]
+    """SaCo of each method's two maps, [B] each."""
+    queued = [[grouped_alone.later(asked, scores, **GROUPING) for scores in pair] for pair in pairs]
+    return [[saco() for saco in pair] for pair in queued]
 
 
 # %% [markdown]
@@ -89,7 +89,7 @@ for rows in run.blocks(len(data), settings["block"]):
     asked, again = (Perturber(network, those, erase="mean") for those in (inputs, copies))
     maps_of = maps(inputs)
     pairs = list(zip(maps_of.values(), maps(copies).values(), strict=True))
-    scored = asked_together(partial(both_sacos, asked, pairs), asked)
+    scored = both_sacos(asked, pairs)
     rows_of_block = []
     for name, (still, moved), sacos in zip(maps_of, pairs, scored, strict=True):
         first, second = (one.cpu().double() for one in sacos)

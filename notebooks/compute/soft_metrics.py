@@ -26,8 +26,8 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.zhao_aletras_soft import Asked
-from faithlib.evaluation import hard_scores, soft_scores
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics.erasure import hard, soft
+from faithlib.perturb import Perturber, costs
 
 run = start_run(
     "soft_metrics", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
@@ -78,21 +78,22 @@ def facts_of(block, inputs, perturber):
     )
 
 
-def values_of(perturber, score):
-    """Hard values by length, soft ones by draw."""
-    hard = hard_scores(perturber, score, ratios=settings["ratios"])
-    return hard, soft_scores(perturber, score, draws=settings["draws"], seed=seed)
+def queued(perturber, score):
+    """What will make hard values by length, and what will make soft ones by draw."""
+    of_hard = hard.later(perturber, score, ratios=settings["ratios"])
+    return of_hard, soft.later(perturber, score, draws=settings["draws"], seed=seed)
 
 
 def measured(perturber, scores, facts):
     """Every value of every method: hard ones by length, soft ones over draws."""
     rows = []
-    every = asked_together(lambda: {method: values_of(perturber, score) for method, score in scores.items()}, perturber)
-    for method, (hard, soft) in every.items():
-        for metric, values in hard.items():
+    # The rows of all methods are queued before the first value is made, so that they share forward passes.
+    waiting = {method: queued(perturber, score) for method, score in scores.items()}
+    for method, (hard_values, soft_values) in waiting.items():
+        for metric, values in hard_values().items():
             for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
                 rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
-        for metric, values in soft.items():
+        for metric, values in soft_values().items():
             # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability
             # hardly falls when everything is erased have errors of any size.
             limited = values.clamp(0, 1)

@@ -27,7 +27,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.zhao_aletras import SQUARED
 from faithbook.papers.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.perturb import Perturber, costs
 
 run = start_run(
     "soft_replayed", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
@@ -49,17 +49,15 @@ def replayed(block, zeroed, padded):
     """One row per input, method, metric and subset of choices."""
     scores = task.explained(zeroed.inputs)
     scores[SQUARED] = task.attribute("scaled_attention", zeroed.inputs, variant="released")
-
-    def ask():
-        for method, score in scores.items():
-            for variant, values in replayed_hard(zeroed, padded, score):
-                yield method, variant, values
-            for variant, values in replayed_soft(zeroed, padded, score, draws=settings["draws"], seed=seed):
-                yield method, variant, values
-
+    queued = []
+    for method, score in scores.items():
+        for variant, values in replayed_hard(zeroed, padded, score):
+            queued.append((method, variant, values))
+        for variant, values in replayed_soft(zeroed, padded, score, draws=settings["draws"], seed=seed):
+            queued.append((method, variant, values))
     frames = []
-    for method, variant, values in asked_together(lambda: list(ask()), zeroed, padded):
-        for metric, value in values.items():
+    for method, variant, values in queued:
+        for metric, value in values().items():
             rows = pd.DataFrame({"input": block.ids, "value": value.float().mean(dim=1).cpu()})
             frames.append(rows.assign(method=method, metric=metric, variant=variant))
     return pd.concat(frames, ignore_index=True).assign(dataset=dataset, model_seed=seed)

@@ -23,10 +23,10 @@ from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
-from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import position_in_rank
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.metrics import erasure
+from faithlib.perturb import Perturber, costs
 
 run = start_run("soft_two_attributions", profile=profile)
 first_task = run.settings["shown"]
@@ -92,13 +92,14 @@ sizes = list(range(2, n_tokens + 1))
 
 
 def scored(given):
-    """Hard and soft values of scores."""
-    hard = hard_scores(perturber, given, ratios=[k / n_tokens for k in sizes])
-    return hard, soft_scores(perturber, given, draws=DRAWS, seed=0, normaliser="none")
+    """What will make hard and soft values of scores."""
+    hard = erasure.hard.later(perturber, given, ratios=[k / n_tokens for k in sizes])
+    return hard, erasure.soft.later(perturber, given, draws=DRAWS, seed=0, normaliser="none")
 
 
-both = asked_together(lambda: {name: scored(given) for name, given in attributions.items()}, perturber)
-hard, soft = ({name: values[i] for name, values in both.items()} for i in range(2))
+queued = {name: scored(given) for name, given in attributions.items()}
+hard = {name: values() for name, (values, _) in queued.items()}
+soft = {name: values() for name, (_, values) in queued.items()}
 run.save(
     pd.concat(
         pd.DataFrame({"metric": metric, "kept": sizes} | {name: hard[name][metric][0] for name in attributions})

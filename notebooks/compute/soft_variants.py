@@ -26,8 +26,9 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
-from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.evaluation import RELEASED_RATIOS, soft_scores
+from faithlib.metrics import erasure
+from faithlib.perturb import Perturber, costs
 
 run = start_run(
     "soft_variants", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
@@ -62,10 +63,6 @@ class Block:
         ]
         return pd.concat(parts).assign(dataset=dataset, model_seed=seed, method=method, **columns)
 
-    def together(self, ask):
-        """What `ask` returns, its rows asked together."""
-        return asked_together(ask, *self.perturbers())
-
     def costs(self):
         """Of all perturbers."""
         return costs(*self.perturbers())
@@ -80,31 +77,39 @@ class Block:
 
 
 # %%
+# Each function queues rows and returns what will make the values, so that the rows of all variants of all methods share
+# forward passes.
+def hard(perturber, score, **choice):
+    """Hard values, with one choice changed."""
+    return erasure.hard.later(perturber, score, **choice)
+
+
 def soft(perturber, score, **choice):
-    """Soft scores with the draws of this profile and one choice changed."""
-    return soft_scores(perturber, score, draws=draws, seed=seed, **choice)
+    """Soft values with the draws of this profile, with one choice changed."""
+    return erasure.soft.later(perturber, score, draws=draws, seed=seed, **choice)
 
 
 def variants_of(block, score):
-    """Hard and soft values by variant."""
+    """What makes the hard and soft values of each variant."""
     perturber, released = block.perturber, ("released_ns", "released_nc")
     as_written = soft(perturber, score)
+
+    def first_draw():
+        return {name: value[:, :1] for name, value in as_written().items()}
+
     return {
-        "paper": {**hard_scores(perturber, score), **as_written},
-        "draws=1": {name: value[:, :1] for name, value in as_written.items()},
-        "direction=released": soft(perturber, score, variant="released"),
-        "normaliser=rank": soft(perturber, score, normaliser="rank"),
-        "normaliser=sigmoid": soft(perturber, score, normaliser="sigmoid"),
-        "normaliser=released": soft(perturber, score, normaliser=released),
-        "direction=released, normaliser=released": soft(perturber, score, normaliser=released, variant="released"),
-        "baseline=pad": {
-            **hard_scores(block.padded, score),
-            **soft(perturber, score, empty=block.padded.empty),
-        },
-        "ratios=released": hard_scores(perturber, score, ratios=RELEASED_RATIOS),
-        "clip=released": {**hard_scores(perturber, score, clip=True), **soft(perturber, score, clip=True)},
-        "dtype=bfloat16": {**hard_scores(block.low, score), **soft(block.low, score)},
-        "dtype=float32": {**hard_scores(block.high, score), **soft(block.high, score)},
+        "paper": [hard(perturber, score), as_written],
+        "draws=1": [first_draw],
+        "direction=released": [soft(perturber, score, variant="released")],
+        "normaliser=rank": [soft(perturber, score, normaliser="rank")],
+        "normaliser=sigmoid": [soft(perturber, score, normaliser="sigmoid")],
+        "normaliser=released": [soft(perturber, score, normaliser=released)],
+        "direction=released, normaliser=released": [soft(perturber, score, normaliser=released, variant="released")],
+        "baseline=pad": [hard(block.padded, score), soft(perturber, score, empty=block.padded.empty)],
+        "ratios=released": [hard(perturber, score, ratios=RELEASED_RATIOS)],
+        "clip=released": [hard(perturber, score, clip=True), soft(perturber, score, clip=True)],
+        "dtype=bfloat16": [hard(block.low, score), soft(block.low, score)],
+        "dtype=float32": [hard(block.high, score), soft(block.high, score)],
     }
 
 
@@ -126,17 +131,18 @@ def all_variants(block):
     others = {
         variant: task.attribute(method, block.inputs, **options) for variant, (method, options) in OTHER_METHODS.items()
     }
-
-    def ask():
-        for method, score in block.scores.items():
-            for variant, values in variants_of(block, score).items():
-                yield method, variant, values
-        for variant, score in others.items():
-            values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
-            yield OTHER_METHODS[variant][0], variant, values
-
-    asked = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, of, variant=name) for of, name, values in asked], ignore_index=True)
+    queued = []
+    for method, score in block.scores.items():
+        for variant, parts in variants_of(block, score).items():
+            queued.append((method, variant, parts))
+    for variant, score in others.items():
+        queued.append(
+            (OTHER_METHODS[variant][0], variant, [hard(block.perturber, score), soft(block.perturber, score)])
+        )
+    frames = []
+    for method, variant, parts in queued:
+        frames += [block.frame(values(), method, variant=variant) for values in parts]
+    return pd.concat(frames, ignore_index=True)
 
 
 # %% [markdown]
@@ -146,19 +152,19 @@ def all_variants(block):
 # %%
 def all_perturbations(block):
     """Rows of every way to perturb, of every method."""
-
-    def ask():
-        for method, score in block.scores.items():
-            yield method, soft(block.perturber, score), {"perturbation": "dropout"}
-            yield method, attention_mask_scores(block.perturber, score), {"perturbation": "attention_mask"}
-            for equation in (7, 8):
-                for variance in settings["variances"]:
-                    noise = {"variance": variance, "equation": equation, "draws": settings["noise_draws"]}
-                    noisy = gaussian_scores(block.perturber, score, **noise, seed=seed)
-                    yield method, noisy, {"perturbation": f"gaussian_eq{equation}", "variance": variance}
-
-    asked = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, method, **named) for method, values, named in asked], ignore_index=True)
+    perturber = block.perturber
+    frames = []
+    for method, score in block.scores.items():
+        dropout = soft_scores(perturber, score, draws=draws, seed=seed)
+        frames.append(block.frame(dropout, method, perturbation="dropout"))
+        masked = attention_mask_scores(perturber, score)
+        frames.append(block.frame(masked, method, perturbation="attention_mask"))
+        for equation in (7, 8):
+            for variance in settings["variances"]:
+                noise = {"variance": variance, "equation": equation, "draws": settings["noise_draws"]}
+                noisy = gaussian_scores(perturber, score, **noise, seed=seed)
+                frames.append(block.frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
+    return pd.concat(frames, ignore_index=True)
 
 
 # %% [markdown]

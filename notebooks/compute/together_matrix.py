@@ -33,10 +33,11 @@ from faithbook.sources.object_scenes import mask_of
 from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import average_marked, evaluate, explain, shuffled, soft_scores
+from faithlib.evaluation import average_marked, evaluate, explain, shuffled
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
-from faithlib.perturb import Perturber, asked_together
+from faithlib.metrics.erasure import soft
+from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
 
 run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, parts=parts)
@@ -207,21 +208,21 @@ def controlled(rows):
     block = inputs[rows]
     perturber = Perturber(network, block)
     explained = explain(network, block, METHODS[modality])
-
-    def ask():
-        for method, scores in explained.items():
-            for control, given, normaliser in (
-                ("shuffled", shuffled(scores, block), "minmax"),
-                ("ranks", scores, "rank"),
-            ):
-                drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
-                yield method, control, drawn
-
+    queued = []
+    for method, scores in explained.items():
+        for control, given, normaliser in (
+            ("shuffled", shuffled(scores, block), "minmax"),
+            ("ranks", scores, "rank"),
+        ):
+            drawn = soft.later(perturber, given, normaliser=normaliser, draws=settings["draws"])
+            queued.append((method, control, drawn))
     controls = []
-    for method, control, drawn in asked_together(lambda: list(ask()), perturber):
+    for method, control, drawn in queued:
         density = normalise(explained[method], "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
         about = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
-        controls += [pd.DataFrame(about | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
+        controls += [
+            pd.DataFrame(about | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn().items()
+        ]
     save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
     controls = pd.concat(controls, ignore_index=True).assign(dataset=named, modality=kind)
     run.add(controls, "together_controls")

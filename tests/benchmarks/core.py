@@ -36,9 +36,11 @@ from torch import Tensor, nn
 from faithlib import evaluate
 from faithlib.backends import replica
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.evaluation import explain, hard_scores, saco_scores, soft_scores
+from faithlib.evaluation import explain
 from faithlib.inputs import ImageInputs, TextInputs
-from faithlib.perturb import Perturber, asked_together
+from faithlib.metrics.erasure import hard, soft
+from faithlib.metrics.saco import grouped_five
+from faithlib.perturb import Perturber
 from faithlib.scheduler import Scheduler
 
 METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "random")
@@ -253,9 +255,9 @@ class OfTexts:
         def run() -> None:
             perturber = Perturber(self.model, inputs)
             for one in [scores.values()] if together else [[each] for each in scores.values()]:
-                asked_together(
-                    lambda one=one: [(hard_scores(perturber, s), soft_scores(perturber, s)) for s in one], perturber
-                )
+                queued = [half.later(perturber, s) for s in one for half in (hard, soft)]
+                for values in queued:
+                    values()
 
         return self._row("hard and soft, six methods" + ("" if together else ", one by one"), n, run)
 
@@ -304,7 +306,9 @@ def saco_on_images() -> dict[str, Any]:
 
     def run() -> dict[str, float]:
         perturber = Perturber(model, inputs)
-        asked_together(lambda: [saco_scores(perturber, one, k=10) for one in scores.values()], perturber)
+        queued = [grouped_five.later(perturber, one, k=10) for one in scores.values()]
+        for values in queued:
+            values()
         return costs_of(perturber)
 
     return measured({"model": "ViT-S/16", "work": "SaCo of five methods, images", "inputs": n}, prices, run)

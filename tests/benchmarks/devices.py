@@ -16,8 +16,8 @@ import torch
 from faithbook.engine.profiles import settings_of
 from faithbook.papers.zhao_aletras_soft import Asked
 from faithbook.paths import reference_dir
-from faithlib.evaluation import hard_scores, soft_scores
-from faithlib.perturb import Perturber, asked_together
+from faithlib.metrics.erasure import hard, soft
+from faithlib.perturb import Perturber
 
 DATASET, CLASSIFIER, SEED = "sst", "mpnet", 0
 KEYS = ["id", "method", "metric", "ratio"]
@@ -31,20 +31,17 @@ def computed(inputs: int) -> pd.DataFrame:
     asked = task.inputs_of(texts)
     scores = task.explained(asked)
     perturber = Perturber(task.model, asked, dtype=torch.float32)  # as the reference's run, whatever is quick here
-    every = asked_together(
-        lambda: {
-            method: (
-                hard_scores(perturber, score, ratios=settings["ratios"]),
-                soft_scores(perturber, score, draws=settings["draws"], seed=SEED),
-            )
-            for method, score in scores.items()
-        },
-        perturber,
-    )
+    queued = {
+        method: (
+            hard.later(perturber, score, ratios=settings["ratios"]),
+            soft.later(perturber, score, draws=settings["draws"], seed=SEED),
+        )
+        for method, score in scores.items()
+    }
     rows = []
-    for method, (hard, soft) in every.items():
-        values = {(metric, 0.0): value.mean(dim=1) for metric, value in soft.items()}
-        for metric, by_ratio in hard.items():
+    for method, (hard_values, soft_values) in queued.items():
+        values = {(metric, 0.0): value.mean(dim=1) for metric, value in soft_values().items()}
+        for metric, by_ratio in hard_values().items():
             values |= {(metric, ratio): by_ratio[:, at] for at, ratio in enumerate(settings["ratios"])}
         for (metric, ratio), value in values.items():
             frame = pd.DataFrame({"id": texts.ids, "value": value.double().cpu()})

@@ -1,0 +1,40 @@
+"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`.
+
+To be run when a metric is added or what is said of it changes; a test fails where that was forgotten.
+"""
+
+from dataclasses import fields
+from pathlib import Path
+from pprint import pformat
+
+from faithlib import metric_names
+from faithlib.catalogue import Facts
+from faithlib.metrics.registry import BUILT_IN
+
+HEAD = '''"""The names of all metrics and what is said of them. Written by `python -m faithlib.metrics`: do not edit."""
+
+# ruff: noqa: E501
+
+from typing import Any, Literal
+
+'''
+
+
+def records() -> list[dict[str, object]]:
+    """What is said of every family, those that are known in the order in which they stand, new ones below.
+
+    >>> records()[0]["name"]
+    'hard'
+    """
+    known = [str(record["name"]) for record in metric_names.RECORDS]
+    order = [name for name in known if name in BUILT_IN] + [name for name in BUILT_IN if name not in known]
+    return [{one.name: getattr(BUILT_IN[name], one.name) for one in fields(Facts)} for name in order]
+
+
+if __name__ == "__main__":
+    found = records()
+    names = [metric for record in found for metric in BUILT_IN[str(record["name"])].directions]
+    text = f"{HEAD}MetricName = Literal[{', '.join(map(repr, names))}]\n\n"
+    text += f"RECORDS: tuple[dict[str, Any], ...] = {pformat(tuple(found), width=118, sort_dicts=False)}\n"
+    Path(metric_names.__file__).write_text(text, encoding="utf-8")
+    print(f"{len(names)} metrics in {metric_names.__file__}: format it with `ruff format`")

@@ -1,0 +1,286 @@
+"""A metric is two functions: which copies of an input it asks about, and what it makes of the answers.
+
+    def rows(scores, about):
+        return ~torch.eye(scores.shape[1], dtype=torch.bool).expand(len(scores), -1, -1)  # each feature erased alone
+
+    @metric("lone_loss", rows=rows, direction="higher", meaning="what losing one feature costs on average")
+    def lone_loss(answers, scores, about):
+        return (about.full[:, None] - answers).mean(dim=1)
+
+The first half never sees an answer. So `evaluate` puts the copies of all metrics and methods together, asks about each
+once, and hands the answers back; and how many rows there will be can be counted beforehand. A metric of yours is
+written like this in a file of its own, and handed over as `evaluate(..., metrics=[..., lone_loss])`.
+
+Shape letters: B attributions (of an input by a method), S copies, F features.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from faithlib.catalogue import HIGHER, LOWER, Direction, Facts
+from faithlib.copies import ask, results
+from faithlib.errors import InputError, ModelError, check_known
+
+Values = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The mean of AOPC over all orders of removal, and the two ends that it lies between, [B] each.
+
+    `standard_error` is 0 where all sets of features were answered, so that the mean is exact.
+
+    >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).of([0, 0]).random
+    tensor([0.3000, 0.3000])
+    """
+
+    random: Tensor
+    standard_error: Tensor
+    lower: Tensor
+    upper: Tensor
+
+    def of(self, index: Sequence[int]) -> Chance:
+        """Of some of the inputs, of one also several times."""
+        return Chance(*(getattr(self, entry.name)[index] for entry in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class About:
+    """What a metric knows beside the scores.
+
+    Of the inputs:
+
+    - `feature_mask` [B, F]: which features each input has. `keys`: a number for each input's content.
+    - `gold` [B, F]: what people marked; `gold_size`: how many features that is on average.
+    - `draws`, `seed`: of what is random. `groups`: into how many parts features are put.
+
+    Of the model, once it has been asked (not while rows are made or counted):
+
+    - `full` [B]: the output for the whole inputs, say the probability of the target.
+    - `bounds`: the smallest and the largest AOPC of all orders, [B] each; `chance`: what random orders get. Both are
+      there for metrics that say they need them.
+    - `perturber`: what answers.
+
+    >>> context = About(torch.tensor([[True, True], [True, False]]), keys=(7, 8))
+    >>> context.of([1]).feature_mask, context.of([1]).keys
+    (tensor([[ True, False]]), (8,))
+    """
+
+    feature_mask: Tensor
+    keys: Sequence[int]
+    draws: int = 1
+    seed: int = 0
+    groups: int = 10
+    gold: Tensor | None = None
+    gold_size: int = 1
+    bounds: tuple[Tensor, Tensor] | None = None
+    chance: Chance | None = None
+    perturber: Any = None
+
+    @property
+    def full(self) -> Tensor:
+        """The output for the whole inputs, [B]."""
+        if self.perturber is None:
+            raise InputError("rows are made before the model has answered: use `about.full` where values are made")
+        return self.perturber.full
+
+    def of(self, index: Sequence[int]) -> About:
+        """About some of the inputs, of one also several times."""
+        there = list(index)
+        whole = there == list(range(len(self.keys)))
+        return self if whole else replace(
+            self,
+            feature_mask=self.feature_mask[there],
+            keys=tuple(self.keys[b] for b in there),
+            gold=None if self.gold is None else self.gold[there],
+            bounds=None if self.bounds is None else (self.bounds[0][there], self.bounds[1][there]),
+            chance=None if self.chance is None else self.chance.of(there),
+            perturber=None if self.perturber is None else self.perturber.of(there),
+        )  # fmt: skip
+
+
+def about(perturber: Any, **known: Any) -> About:
+    """What there is to know about a perturber's inputs; `known`: other fields of `About`.
+
+    >>> from faithlib.perturb import SetFunction
+    >>> about(SetFunction(lambda keep: keep.double().sum(dim=1), 2), seed=3).full
+    tensor([2.], dtype=torch.float64)
+    """
+    return About(perturber.feature_mask, keys=tuple(perturber.keys), perturber=perturber, **known)
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """The two halves of some metrics, which share their rows.
+
+    - `rows(scores [B, F], about, **options)`: the copies to ask about, bool masks [B, S, F] of what is kept, `Copies`,
+      or several of them by name. None: no model is asked.
+    - `value(answers, scores, about, **options)`: values by name, [B] or [B, n]; the answers [B, S] come as the copies
+      were asked, several by the same names.
+
+    Each half gets the options that it names. Called with a perturber and scores, a measure asks and answers at once;
+    `later` asks now, and what it returns answers when it is called, so that several measures share forwards.
+
+    >>> from faithlib.perturb import SetFunction
+    >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
+    >>> def rows(scores, about):
+    ...     return ~torch.eye(2, dtype=torch.bool)[None]
+    >>> def value(answers, scores, about):
+    ...     return {"lone_loss": (about.full[:, None] - answers).mean(dim=1)}
+    >>> Measure(rows, value)(line, torch.tensor([[0.9, 0.1]]))["lone_loss"].item()
+    2.0
+    """
+
+    rows: Callable[..., Any] | None
+    value: Callable[..., Any]
+
+    def __call__(self, perturber: Any, scores: Tensor, **options: Any) -> Any:
+        return self.later(perturber, scores, **options)()
+
+    def later(self, perturber: Any, scores: Tensor, **options: Any) -> Callable[[], Any]:
+        """Queue the rows; the answer is a function that makes the values."""
+        known = {entry.name: options.pop(entry.name) for entry in fields(About) if entry.name in options}
+        return self.asked(scores.to(perturber.feature_mask.device), about(perturber, **known), **options)
+
+    def asked(self, scores: Tensor, about: About, **options: Any) -> Callable[[], Any]:
+        """`later` for what is known already."""
+        halves = [half for half in (self.rows, self.value) if half is not None]
+        taken = {name for half in halves for name in inspect.signature(half).parameters}
+        for option in options:
+            check_known("option", option, sorted(taken - {"answers", "scores", "about"}))
+        queued = ask(about.perturber, self.copies(scores, about, **options))
+        return lambda: self.value(results(queued), scores, about, **_named(self.value, options))
+
+    def copies(self, scores: Tensor, about: About, **options: Any) -> Any:
+        """What the first half asks about; no model is needed for it."""
+        return None if self.rows is None else self.rows(scores, about, **_named(self.rows, options))
+
+
+def _named(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a function takes."""
+    parameters = inspect.signature(function).parameters
+    return {name: value for name, value in options.items() if name in parameters}
+
+
+@dataclass(frozen=True, eq=False)
+class Family(Facts, Measure):
+    """Metrics that share their rows, with their two halves and all that is said of them; made by `metric`.
+
+    >>> BUILT_IN["aopc"].directions
+    {'aopc_morf': 'higher', 'aopc_lerf': 'lower'}
+    """
+
+    def values(self, answered: Any, count: int) -> Values:
+        """What the second half returned, by metric, as one number for each of `count` attributions: the mean over
+        lengths or draws where there are several. InputError where it is nothing of the kind.
+        """
+        by_name = answered if isinstance(answered, Mapping) else {next(iter(self.directions)): answered}
+        values = {}
+        for name, value in by_name.items():
+            if not isinstance(value, Tensor):
+                raise InputError(f"{name} answered a {type(value).__name__}: expected a torch tensor")
+            if value.dtype == torch.bool or value.is_complex():
+                raise InputError(f"{name} answered {value.dtype}: expected numbers")
+            if value.ndim not in (1, 2) or len(value) != count:
+                raise InputError(
+                    f"{name} answered shape {tuple(value.shape)}: expected [B] = [{count}], one value an input"
+                )
+            values[name] = value.mean(dim=1) if value.ndim == 2 else value
+        return values
+
+
+BUILT_IN: dict[str, Family] = {}
+"""Every family of this package by its name, in the order of tables."""
+
+
+def metric(
+    name: str,
+    *,
+    rows: Callable[..., Any] | None,
+    direction: Direction | None = None,
+    meaning: str = "",
+    metrics: Mapping[str, tuple[Direction, str]] | None = None,
+    cost: str = "",
+    source: str = "",
+    **known: Any,
+) -> Callable[[Callable[..., Any]], Family]:
+    """Make a metric of the function below it, which makes values of answers; `rows` makes the copies to ask about.
+
+    Parameters
+    ----------
+    name
+        Of the metric; of the family, where several `metrics` share their rows.
+    rows
+        The first half, `rows(scores, about) -> masks`; None where no model is asked.
+    direction, meaning
+        Whether "higher" or "lower" values are better, and what a value says, in a line.
+    metrics
+        Direction and meaning of each, where there are several; the function then returns values by these names.
+    cost, source
+        Rows for each attribution of an input with n features, in words; the paper.
+    known
+        Other fields of `catalogue.Facts`.
+
+    Returns
+    -------
+    Callable
+        The decorator: what it makes is handed to `evaluate(metrics=[...])`, and can be called with a perturber and
+        scores.
+
+    Raises
+    ------
+    UnknownNameError
+        For a direction that is none. InputError where there is no direction.
+
+    Examples
+    --------
+    >>> @metric("top_score", rows=None, direction="higher", meaning="the largest score")
+    ... def top_score(answers, scores, about):
+    ...     return scores.amax(dim=1)
+    >>> top_score.directions
+    {'top_score': 'higher'}
+    """
+    if metrics is None:
+        if direction is None:
+            raise InputError(f"{name} says no direction: expected 'higher' or 'lower', which values are better")
+        metrics = {name: (direction, meaning)}
+    for way, _ in metrics.values():
+        check_known("direction", way, (HIGHER, LOWER))
+
+    def made(value: Callable[..., Any]) -> Family:
+        family = Family(
+            rows=rows,
+            value=value,
+            name=name,
+            directions={one: way for one, (way, _) in metrics.items()},
+            meanings={one: says for one, (_, says) in metrics.items()},
+            cost=cost,
+            source=source,
+            asks_model=rows is not None,
+            **known,
+        )
+        object.__setattr__(family, "__doc__", value.__doc__)
+        return family
+
+    return made
+
+
+def register(family: Family) -> Family:
+    """Enter a family of this package, in which the name of each metric stands once.
+
+    >>> register(BUILT_IN["aopc"])
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: aopc is registered twice
+    """
+    taken = {name for other in BUILT_IN.values() for name in other.directions}
+    if family.name in BUILT_IN or taken & set(family.directions):
+        raise ModelError(f"{family.name} is registered twice")
+    BUILT_IN[family.name] = family
+    return family
