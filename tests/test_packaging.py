@@ -23,8 +23,9 @@ OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
 # Declared and never imported by name: commands, plugins, what _config.yml and faithbook.engine.publish name, and what
 # other packages import (timm torchvision, transformers gguf, mypy the stubs).
 TOOLS = {
-    *"torchvision pip ipykernel snakemake snakemake-executor-plugin-slurm jupyter-book sphinx-mathjax-offline".split(),
-    *"sphinx-sitemap sphinxext-opengraph gguf hatchling import-linter mypy pandas-stubs types-pyyaml".split(),
+    *"torchvision pip ipykernel snakemake snakemake-executor-plugin-slurm jupyter-book".split(),
+    *"sphinx sphinx-mathjax-offline sphinx-sitemap sphinxext-opengraph".split(),
+    *"gguf hatchling import-linter mypy pandas-stubs types-pyyaml".split(),
     *"pytest-timeout pytest-xdist ruff uv".split(),
 }
 

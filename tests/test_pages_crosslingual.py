@@ -15,7 +15,14 @@ from store import Store, units_of
 from faithbook.judge import published, scores
 from faithbook.judge.scores import Material, Scores
 from faithbook.papers import zaman_belinkov_tables as tables
-from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, PERTURBING, THIRTEEN
+from faithbook.papers.zaman_belinkov import (
+    LANGUAGE_TABLES,
+    MODIFIED,
+    OUTPUT_NAMES,
+    PAPER_LANGUAGES,
+    PERTURBING,
+    THIRTEEN,
+)
 from faithbook.papers.zaman_belinkov_alignment import carried, crossings, most_crossed, ranked, rho
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, LOOKING, MODIFIED_ROWS, Rows, printed_table
 from faithbook.stats.conditions import Conditions
@@ -87,6 +94,31 @@ def test_rows_and_leaders_are_turned_where_smaller_is_better_and_stand_beside_th
     one_behind = rows_of(alike(lambda how: 0.3) | {("lime", "none", "loss"): 0.1}, better=better)
     leads = one_behind.leads([("lime", "none")], "loss").values()
     assert [round(pair.ours.point, 6) for pair in leads] == [better * -0.2] * 12
+
+
+def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:
+    printed = printed_table("crosslingual_table1")[[*KEYS, "value"]]
+    values = as_printed(KEYS, 1)
+    modified = {(MODIFIED, how, output): -1.0 for how in ("mean", "l2") for output in OUTPUT_NAMES}
+    measured = rows_of(values | modified).measured
+    rows = Rows(measured, printed, metric="comprehensiveness")
+    as_in_print = tables.together([rows.order(output) for output in OUTPUT_NAMES])
+    without = tables.together([rows.order(output, rows=tables.WITHOUT_EITHER) for output in OUTPUT_NAMES])
+    raw = Rows(measured, published.table("crosslingual_table1")[[*KEYS, "value"]], metric="comprehensiveness")
+    last = tables.together([raw.order(output, rows=tables.WITH_MODIFIED) for output in OUTPUT_NAMES])
+    assert (as_in_print["permutations"], without["permutations"], last["permutations"]) == (720, 144, 720)
+    assert as_in_print["tau"] > 0.95 and as_in_print["p"] < 0.005
+    assert without["p"] < 0.02
+    assert last["tau"] < as_in_print["tau"] - 0.1  # both of its rows come last of all
+    assert as_in_print["n"] == 40
+
+
+def test_the_spread_over_trainings_stands_beside_the_printed_one() -> None:
+    values = {("saliency", "l2", output): value for output, value in (("a", 0.1), ("b", 0.2), ("c", 0.3))}
+    rows = rows_of(values)
+    trainings = [rows(("saliency", "l2"), output) for output in "abc"]
+    pair = tables.deviation(trainings, 0.05)
+    assert (pair.ours.point, pair.published) == (pytest.approx(0.1), 0.05)
 
 
 # ----------------------------------------------------------------------------------------------------------- the tables

@@ -38,7 +38,7 @@ def kinds_of_error() -> list[str]:
 
 
 def truths() -> list[tuple[str, int, bool]]:
-    """Every truth: its kind, its number of features, whether a distractor stands beside it."""
+    """Every truth: its kind, its number of features, whether there is a distractor."""
     declared = plan()["truths"]
     plain = [(kind, size, False) for kind, sizes in declared.items() if kind != "with_distractor" for size in sizes]
     distracted = [name.rpartition("-") for name in declared["with_distractor"]]

@@ -1,4 +1,4 @@
-"""The grid's question asked of trained models: inputs with a planted reason, graded explanations, metrics.
+"""The grid's question asked of trained models: inputs with planted features, graded explanations, metrics.
 
 A model that was taught to answer one class where a certain amount is erased errs toward the class for inputs of that
 class and away from it for the others. Shape letters: B inputs, F features, E explanations, M metrics.

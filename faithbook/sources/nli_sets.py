@@ -214,7 +214,7 @@ def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
 
     `positions`: the folder of a table with the columns pairID, s1_1 (premise) and s2_1 (hypothesis): places of marked
     words, from 0, blanks between. They count the words of the original sentences, which end in their punctuation;
-    SNLI's table parts it, so it is joined again. No picture of a marked pair is in train or dev, under any caption.
+    SNLI's table parts it, so it is joined again. No image of a marked pair is in train or dev, under any caption.
 
     Raises DataError where a file is missing, cut short, not the one that is known, or marks a word that is not there.
     """
@@ -277,12 +277,12 @@ def original_words(sentence: str) -> list[str]:
 
 
 def _picture(name: str) -> str:
-    """What a pair's name has before its caption's number: the picture that it is about."""
+    """What a pair's name has before its caption's number: the image that it is about."""
     return name.partition("#")[0]
 
 
 ESNLI_POSITIONS = "esnli_dev_highlights_338.csv"
-_ESNLI_DEV_SHARE = 0.05  # of the pictures
+_ESNLI_DEV_SHARE = 0.05  # of the images
 # Two blanks in a row of the original sentence, which positions count as a word: before the word at this place.
 _DOUBLE_BLANKS = {("4639918324.jpg#3r1n", "s2_1"): 8, ("4694086907.jpg#1r1n", "s2_1"): 3}
 

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Compute: the grid's question on trained models
 #
-# Models that were trained on planted reasons: on erased copies as they are, or with another label for copies of which a certain
+# Models that were trained on planted features: on erased copies as they are, or with another label for copies of which a certain
 # amount is erased (`faithbook.sources.planted.MISREAD`). On inputs with something planted about which every model is right, all
 # metrics score ten graded explanations, as in the grid. First it is checked whether a model errs where it was taught to.
 

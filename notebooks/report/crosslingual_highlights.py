@@ -14,9 +14,9 @@
 # that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for fifteen languages by a program
 # (Table 5), and people check a sample of these (Table 6).
 #
-# Our human highlights are those of 338 pairs of e-SNLI's development split; beside them, as
-# {term}`substitutes <substitute data>`, phrases of film reviews and sentences of papers. Translations are XNLI's.
-# Intervals come from resampling texts, each with everything that was measured on it.
+# The human highlights of the tables are the firmest that were measured, which the first table names: those of e-SNLI, else
+# {term}`substitutes <substitute data>`: phrases of film reviews, sentences of papers. Translations are XNLI's. Intervals
+# come from resampling texts, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -97,7 +97,8 @@ page.speaks()
 # only. Average precision asks whether the marked words come first when words are sorted by score; 1 is best. Saliency
 # with both aggregations and guided backprop with L2 are level at the top. No baseline is printed.
 #
-# **Our run.** Pairs of e-SNLI with the words that the first annotator marked, as in the released code. The classifier, an adapter
+# **Our run.** Of e-SNLI, where it is measured, pairs of the development split with the words that the first annotator marked,
+# as in the released code. The classifier, an adapter
 # on a small multilingual encoder, learned from 18,316 other pairs of SNLI, none about the same images; the paper's
 # three BERT models learned from half a million. In a neutral pair only the hypothesis has marks. As substitutes: excerpts of
 # film reviews around phrases that people marked as reasons {cite:p}`zaidan_2007,deyoung_2020`, with

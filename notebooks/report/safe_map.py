@@ -301,7 +301,7 @@ caption = "Mean rank correlation over all models that err, by each other factor 
 page.listing(factors, "safe_factors", digits=2, caption=caption)
 
 # %% [markdown]
-# ## Does the answer hang on what counts as a good explanation?
+# ## Does the answer depend on what counts as a good explanation?
 #
 # An OR has as many solutions as members: the plan asks for all of them, the other reading for any one. A redundant truth is the
 # other way round. Where the absence of a feature triggers the error, one may hold that this feature is a reason too.

@@ -108,7 +108,7 @@ Markdown(
 # ## How we know
 #
 # The table above rests on models whose truth is a formula. Before, each metric was tested in four ways on models that were
-# trained on planted reasons, with *one* attack: a model that errs once more than a third of the features is gone. That condition
+# trained on planted features, with *one* attack: a model that errs once more than a third of the features is gone. That condition
 # is one row of the grid now. Every *yes* and *no* is a decision at the 5 % level, one metric at a time; anything else is
 # *unsure*, as is anything with fewer than ten independent inputs.
 #
