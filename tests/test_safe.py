@@ -15,7 +15,7 @@ from faithbook.engine.run import load_units
 from faithbook.judge import published
 from faithbook.papers import edin
 from faithbook.paths import root
-from faithbook.safe import advice, choice, comparing, design, grid, outcomes
+from faithbook.safe import across_models, advice, choice, comparing, design, grid, outcomes
 from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, UnknownNameError
@@ -311,16 +311,16 @@ def _bits(n: int) -> torch.Tensor:
 
 def test_the_truth_reaches_the_limit_and_scores_over_a_range_do_not_ask_how_far_p_falls() -> None:
     found = comparing.closed_form(16)
-    truth = found[(found.method == comparing.PERFECT) & (found.family != "error")]
+    truth = found[(found.method == across_models.PERFECT) & (found.family != "error")]
     np.testing.assert_allclose(truth[["naopc", "chance-adjusted naopc"]], 1, atol=1e-6)
     assert (truth.quality == 1).all()
-    scale = found[found.family == "scale"].melt(["model", "id", "method"], comparing.SCORES, "metric", "value")
-    table = comparing.spread(scale, replicates=50).set_index(["metric", "method"])
+    scale = found[found.family == "scale"].melt(["model", "id", "method"], across_models.SCORES, "metric", "value")
+    table = across_models.spread(scale, replicates=50).set_index(["metric", "method"])
     for score in ("naopc", "chance-adjusted naopc", "srg over the range"):
         assert table.apart[score].max() == pytest.approx(0, abs=1e-6)
         assert set(table.answer[score]) == {"yes"}
-    assert table.answer["aopc", comparing.PERFECT] == "no"
-    noise = found[(found.method == comparing.RANDOM) & (found.family == "structure")]
+    assert table.answer["aopc", across_models.PERFECT] == "no"
+    noise = found[(found.method == across_models.RANDOM) & (found.family == "structure")]
     assert noise.groupby("id").quality.nunique().max() == 1  # equally good on every model of the family
 
 
@@ -332,7 +332,7 @@ def test_released_random_scores_are_compared_by_the_texts_that_have_a_value() ->
             for i, value in enumerate(of_model)
         ]
     )
-    (row,) = comparing.random_apart(values, replicates=50).to_dict("records")
+    (row,) = across_models.random_apart(values, replicates=50).to_dict("records")
     assert (row["lowest"], row["highest"], row["n"]) == (pytest.approx(0.2), pytest.approx(0.6), 2)
 
 

@@ -21,21 +21,21 @@ import pandas as pd
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.edin_released import MODELS, SHORT
-from faithbook.safe import comparing
+from faithbook.safe import across_models, comparing
 
 run = start_run("safe_compared", profile=profile)
 settings = run.settings
 
 # %%
 found = comparing.closed_form(settings["inputs"])
-scores = [*comparing.SCORES, "quality"]
+scores = [*across_models.SCORES, "quality"]
 run.save_units(as_units(found, seed=0, metrics=scores, keys=["family", "model"], name="id"), "closed")
 
 # %%
 tables = [comparing.released(model, dataset, most=settings["texts"]) for model in MODELS for dataset in SHORT]
 released = pd.concat(tables, ignore_index=True)
 run.save_units(
-    as_units(released, seed=0, metrics=list(comparing.SCORES), keys=["dataset", "model"], name="id"), "released"
+    as_units(released, seed=0, metrics=list(across_models.SCORES), keys=["dataset", "model"], name="id"), "released"
 )
 
 # %%

@@ -16,7 +16,7 @@ from IPython.display import Markdown
 
 from faithbook.judge import published, sentences
 from faithbook.judge.report import start_page
-from faithbook.safe import comparing, design
+from faithbook.safe import across_models, design
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import short
 
@@ -26,12 +26,12 @@ released = page.measure("safe_compared", over=["dataset", "metric"], parts=["rel
 plan = design.plan()
 REPLICATES = plan["intervals"]["replicates"]
 values = closed.frame[closed.frame.metric != "quality"]
-families = {name: values[values.family == name] for name in comparing.FAMILIES if (values.family == name).any()}
+families = {name: values[values.family == name] for name in across_models.FAMILIES if (values.family == name).any()}
 spreads = pd.concat(
-    [comparing.spread(part, replicates=REPLICATES).assign(family=name) for name, part in families.items()],
+    [across_models.spread(part, replicates=REPLICATES).assign(family=name) for name, part in families.items()],
     ignore_index=True,
 )
-apart = comparing.random_apart(released.frame, replicates=REPLICATES)
+apart = across_models.random_apart(released.frame, replicates=REPLICATES)
 FAMILIES = {
     "scale": "how far p falls",
     "size": "how many features are the truth",
