@@ -13,10 +13,12 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from faithbook.engine.run import load_units
 from faithbook.judge import published
+from faithbook.models.load import Classifier
 from faithbook.papers import edin
 from faithbook.paths import root
-from faithbook.safe import across_models, advice, choice, comparing, design, grid, outcomes
+from faithbook.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained
 from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
+from faithbook.sources import planted
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, UnknownNameError
 from faithlib.perturb import Perturber
@@ -400,3 +402,41 @@ def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_th
             found = choice.safety(before, case[0], case[1], replicates=0)
             most = 10_000 if case[2] == "any price" else float(case[2].split()[0])
             assert choice.chosen(found, prices, most)[0] == need["metric"], need["need"]
+
+
+# ------------------------------------------------------------------------------------------------------ trained models
+def test_trained_models_are_asked_as_the_grid_asks() -> None:
+    """On a closed-form model in a trained one's place."""
+    block = small("or", 2, length=12, inputs=3)
+    marks, inputs = torch.from_numpy(block.truth), inputs_of(block)
+    ids = [f"text-{b}" for b in range(len(block))]
+    labels = torch.tensor([1, 2] * (len(block) // 2))
+    scores = trained.explanations(marks, inputs.feature_mask, ids)
+    again = trained.explanations(marks[[3]], inputs.feature_mask[[3]], [ids[3]])
+    np.testing.assert_array_equal(scores[3], again[0])  # by the id, whatever stands beside it
+    quality = trained.qualities(scores, marks, inputs.feature_mask)
+    assert (quality[:, 0] == 1).all()
+    never = Classifier(
+        GridModel(Reading(block, "clean", design.NEVER, design.NOWHERE)), None, ("a", "b", "c"), "closed"
+    )
+    found = trained.measured(never, inputs, marks, labels, ids, erase=grid.ERASE, draws=1)
+    assert set(found.method) == set(trained.metrics_asked())
+    assert found.groupby("whither").input.nunique().to_dict() == {"away": 3, "toward": 3}
+    mean = found[found.metric == grid.RANK].groupby("method").value.mean()
+    assert mean["srg"] > 0.7
+
+
+@pytest.mark.parametrize(("error", "where"), [("never", [0, 0, 0]), ("heavy", [0, 0, 1]), ("third", [0, 1, 1])])
+def test_the_check_of_a_trained_model_says_where_it_errs(error: str, where: list[int]) -> None:
+    block = small("or", 2, length=12, inputs=3)
+    way = design.NOWHERE if error == design.NEVER else "away"  # to class 1, which is the taught one
+    classifier = Classifier(GridModel(Reading(block, "clean", error, way)), None, ("a", "b", "c"), "closed form")
+    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), erase=grid.ERASE)
+    assert found.groupby("amount").value.mean().loc[["10%", "45%", "75%"]].tolist() == where
+
+
+def test_copies_are_mislabelled_at_one_amount_alone() -> None:
+    kept = [np.arange(12) >= gone for gone in range(13)]
+    for when, (low, high) in planted.MISREAD.items():
+        wrong = [planted.misled(2, one, when) == 1 for one in kept]
+        assert wrong == [low < round(gone / 12, 9) <= high for gone in range(13)], when

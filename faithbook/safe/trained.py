@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 TAUGHT = 1
 """The class that a misled model was taught to answer."""
 SRG = "srg"
-AMOUNTS = (0.1, 0.35, 0.75)
+AMOUNTS = (0.1, 0.45, 0.75)
 """Shares of features erased at which it is checked whether a model errs as it was taught: light, middle, heavy."""
 
 

@@ -136,9 +136,9 @@ Markdown(
     f"(2) If you did not, use {label(free.metric)} ({with_ends(free, *REPORTED)}, {words[bool(free['is safe'])]}); for at most "
     f"{plan['choice']['prices'][0]} model calls {label(cheap.metric)} ({with_ends(cheap, *REPORTED)}, "
     f"{words[bool(cheap['is safe'])]}). "
-    f"(3) If someone may have trained the model to mislead you, {label(main.metric)} does best ({with_ends(main, *REPORTED)}; "
-    f"{label(single.metric)} {with_ends(single, *REPORTED)} if reasons are single words), and erased copies should be looked at "
-    "before any metric is believed. "
+    f"(3) If someone may have trained the model to mislead you, the rule chooses {label(main.metric)} ({with_ends(main, *REPORTED)}, "
+    f"{words[bool(main['is safe'])]}; if reasons are single words {label(single.metric)}, {with_ends(single, *REPORTED)}), and erased "
+    "copies should be looked at before any metric is believed. "
     "**Limits.** Models in closed form with at most forty features; reasons of at most six; errors of the declared kinds; an "
     "order of ten explanations of one input, not a difference between methods over a data set."
 )
@@ -228,6 +228,21 @@ caption = (
     "The choice (any price, any truth) without one kind of error, and how it does on that kind, on the reporting seeds"
 )
 page.listing(without, "safe_left_out", caption=caption, wide=shown)
+
+# %%
+worst = without.sort_values("below", ascending=False).iloc[0]
+other_choices = without[without.metric != main.metric]
+turned = joined(
+    f"without *{show.error_in_words(row['left out'])}* the rule chooses {label(row['metric'])}, which is then "
+    f"{with_ends(row, 'below', 'below low', 'below high')} below the best there"
+    for row in other_choices.to_dict("records")
+)
+Markdown(
+    "The two halves agree closely because they share truths, lengths and erasures and differ in weights and places alone. A kind of "
+    f"error that the choice has not seen is the harder test: {turned}. The largest distance to the best is "
+    f"{with_ends(worst, 'below', 'below low', 'below high')}, on *{show.error_in_words(worst['left out'])}*. So the answer hangs on "
+    "which errors somebody thought of."
+)
 
 # %% [markdown]
 # ## Wrong orders, and what an error costs

@@ -46,6 +46,7 @@ from faithbook.together import questions
 from faithbook.together.questions import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
 
+KINDS = {"text": "texts", "vision": "small images"}
 page = start_page("together_planted_truth", profile, paper=published.OUR_OWN)
 CELLS = ["modality", "model", "erase", "metric", "against"]
 # A claim of 495 parts is refuted by its lowest p-value times 495, which has to be small enough to count.
@@ -213,8 +214,26 @@ tested = page.test(claims)
 page.verdicts(tested)
 
 # %%
-caption = "What is lost where erasure misleads: rank correlation with how true explanations are, trained minus misled."
-page.plot(tested, "together_lost_plot", only=["together_q7"], caption=caption)
+ORDERS = {questions.TOP_FIRST: "most important first", questions.BOTTOM_FIRST: "least important first"}
+
+
+def order_of(metric):
+    """In which order a metric erases."""
+    return next((words for names, words in ORDERS.items() if metric in names), "neither order, or both")
+
+
+drawn = listed(lost, ["panel", "row"]).sort_values(["panel", "estimate"], ascending=[True, False])
+drawn["series"] = [order_of(metric) for metric in drawn.row]
+drawn = drawn.sort_values("estimate", ascending=False).assign(row=drawn.row.map(label), panel=drawn.panel.map(KINDS))
+looks = {"most important first": ("#0072B2", "o"), "least important first": ("#D55E00", "D"), "neither order, or both": ("#666666", "s")}  # fmt: skip
+caption = (
+    "What is lost where erasure misleads: rank correlation with how true explanations are, on the model trained as usual minus on the "
+    "misled one, by the order in which a metric erases. Right of zero: it follows the truth less."
+)
+fig, alt = dot_plot(
+    drawn, "rank correlation lost", layout=Layout(panel="panel", series="series", looks=looks, mark=0.0)
+)
+page.figure(fig, "together_lost_plot", alt=alt, caption=caption)
 
 # %%
 caption = "Parts of the answers that say no on their own, with 95 % intervals; the file has all of them"
