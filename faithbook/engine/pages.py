@@ -16,6 +16,7 @@ from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import configuration, repository
+from faithbook.engine.slides import write_slides
 from faithbook.paths import results_dir, root
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
@@ -209,6 +210,7 @@ def _pages(source: Path) -> None:
     toc.write_text(contents(source), encoding="utf-8")
     options = ["--toc", str(toc), "--all", "-n", "-W", "--keep-going"]
     made = _sphinx(source, config, new, log, *options) / "html"
+    write_slides(source, made)
     shutil.rmtree(html, ignore_errors=True)
     made.rename(html)
     shutil.rmtree(new)
