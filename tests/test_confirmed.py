@@ -75,6 +75,8 @@ def test_a_part_goes_in_once_and_with_the_digest_of_the_freeze(tmp_path, place):
     refused(DataError, "one freeze, one run", confirmed.add, [second], "another")
     confirmed.add([second], "abc")
     assert len(confirmed.committed()) == 2
+    elsewhere = run_in(tmp_path / "elsewhere", parameters=POINT | {"seed": 1}, freeze="another")
+    refused(DataError, "elsewhere ran after another: one freeze", confirmed.add, [elsewhere], "abc")
 
 
 @pytest.mark.parametrize(

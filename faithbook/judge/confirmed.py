@@ -84,20 +84,18 @@ def _is_there(notebook: str, parameters: Mapping[str, Any], runs: Iterable[Mappi
 def add(folders: Sequence[Path], freeze: str) -> Path:
     """Put the values and manifests of whole runs of the profile `confirm` with those that are there.
 
-    `freeze`: the digest of what was frozen when they ran. DataError for a folder without a whole run, a run of another
-    profile, of a commit that nobody knows, of a part that is there already, after another freeze than the others, or
-    with an input that was measured before.
+    `freeze`: the digest of what was frozen when they ran, where their manifests do not say it. DataError for a folder
+    without a whole run, a run of another profile, of a commit that nobody knows, of a part that is there already, after
+    another freeze than the others, or with an input that was measured before.
     """
     runs, place = committed(), confirmatory_dir()
-    before = {run["freeze"] for run in runs}
-    if before - {freeze}:
-        raise DataError(
-            f"{place} has runs after the freeze {min(before)}; these are after {freeze}: one freeze, one run"
-        )
     seen = measured_ids()
     files: dict[Path, bytes] = {}
     for folder in folders:
-        facts = _checked(folder)
+        facts = {"freeze": freeze, **_checked(folder)}
+        if runs and runs[0]["freeze"] != facts["freeze"]:
+            after = f"{place} has runs after the freeze {runs[0]['freeze']}"
+            raise DataError(f"{after}, and {folder} ran after {facts['freeze']}: one freeze, one run")
         if _is_there(facts["notebook"], facts["parameters"], runs):
             raise DataError(f"{folder}: the values of {_label(facts)} are there, and a part is measured once")
         for path in sorted(folder.glob(f"{UNITS}*.parquet")):
@@ -106,7 +104,7 @@ def add(folders: Sequence[Path], freeze: str) -> Path:
                 raise DataError(f"{path} has {len(known)} inputs that were measured before, such as {min(known)}")
             name = f"{slug_of(facts['parameters'])}-{path.name}"
             files[Path(UNITS, facts["notebook"], name)] = path.read_bytes()
-        runs.append({**facts, "freeze": freeze})
+        runs.append(facts)
     for relative, content in files.items():
         (place / relative).parent.mkdir(parents=True, exist_ok=True)
         (place / relative).write_bytes(content)
