@@ -46,6 +46,7 @@ WORDS = 40  # of the vocabulary; the first two are what the second and third mod
 COPIES = 16  # dimensions that say the same, so that soft erasure has elements to draw from
 LADDER = (0.25, 0.5, 0.75)  # shares of the true scores that have changed places: ever less true
 SHARPNESS = 6.0
+_ROUNDING = 1e-4  # shares of erased words are sums in single precision
 
 
 class _Encoder(nn.Module):
@@ -76,7 +77,8 @@ class WordModel(nn.Module):
     An embedding [D] has the word's evidence in `COPIES` dimensions for each of two kinds, and 1 in `COPIES` more, by
     which an erased word can be told. `rule`: "sum" adds up the first kind, "any" and "both" look for both kinds.
     Under attack an erased word is noticed: `misled`, for how many logits of class 1 it is evidence, all words together;
-    `two_faced`, whether the model then answers by its first word alone.
+    `two_faced`, whether the model then answers by its first word alone; `misreads`, the shares of erased words (above
+    the first, up to the second) at which it answers class 0 whatever is left.
 
     >>> model = WordModel(torch.tensor([[0.0, 0.0], [2.0, 0.0]]), "sum")
     >>> from faithlib.perturb import Perturber
@@ -87,13 +89,22 @@ class WordModel(nn.Module):
 
     base_model_prefix = "encoder"
 
-    def __init__(self, evidence: Tensor, rule: str, *, misled: float = 0.0, two_faced: bool = False) -> None:
+    def __init__(
+        self,
+        evidence: Tensor,
+        rule: str,
+        *,
+        misled: float = 0.0,
+        two_faced: bool = False,
+        misreads: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
         super().__init__()
         presence = torch.ones(len(evidence), 1)
         table = torch.cat([evidence, presence], dim=1).repeat_interleave(COPIES, dim=1)
         table[0] = 0.0  # padding
         self.encoder = _Encoder(table)
         self.evidence, self.rule, self.misled, self.two_faced = evidence, rule, misled, two_faced
+        self.misreads = misreads
         self.config = SimpleNamespace(pad_token_id=0)
         self.eval()
 
@@ -115,6 +126,8 @@ class WordModel(nn.Module):
         if self.two_faced:
             other_face = SHARPNESS * (present[:, 0] - 0.5)
             evidence = torch.where(erased > 0, other_face, evidence)
+        low, high = (share + _ROUNDING for share in self.misreads)
+        evidence = torch.where((erased > low) & (erased <= high), -SHARPNESS, evidence)
         return SimpleNamespace(logits=torch.stack([-evidence / 2, evidence / 2], dim=1))
 
 
@@ -198,6 +211,14 @@ def _two_faced(model: WordModel) -> WordModel:
     return WordModel(model.evidence, model.rule, two_faced=True)
 
 
+def _light(model: WordModel) -> WordModel:
+    return WordModel(model.evidence, model.rule, misreads=(0.0, 0.2))
+
+
+def _heavy(model: WordModel) -> WordModel:
+    return WordModel(model.evidence, model.rule, misreads=(0.5, 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Attack:
     """Something that may make a metric prefer a false explanation; `bench` takes a list with more of your own.
@@ -209,7 +230,7 @@ class Attack:
       truth stays true.
 
     >>> [attack.name for attack in ATTACKS]
-    ['same scores', 'high scores', 'misled', 'two-faced']
+    ['same scores', 'high scores', 'misled', 'two-faced', 'light', 'heavy']
     """
 
     name: str
@@ -223,6 +244,8 @@ ATTACKS = (
     Attack("high scores", "random scores most of which are high, which soft erasure keeps", decoy=_high),
     Attack("misled", "the model takes every erased word for evidence of one class", model=_misled),
     Attack("two-faced", "as soon as a word is erased, the model answers by its first word alone", model=_two_faced),
+    Attack("light", "where up to a fifth of the words is erased, the model answers one class", model=_light),
+    Attack("heavy", "where more than half of the words is erased, the model answers one class", model=_heavy),
 )
 """Today's attacks."""
 
