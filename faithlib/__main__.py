@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faithlib.errors import DataError, FaithlibError, check_counts, require
+from faithlib.errors import DataError, FaithlibError, check_counts, check_known, require
 
 if TYPE_CHECKING:
     from faithlib.evaluation.opening import Opened
@@ -54,6 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--unit", default="word", help="what a feature is: word, wordpiece, character or sentence")
     one.add_argument("--max-length", type=int, help="tokens read of a text (default: the model's limit, at most 512)")
     one.add_argument("--erase", help="what takes the place of an erased feature: zero, pad, mask or delete")
+    one.add_argument("--output", help="what is followed: probability, logit, sigmoid or value")
+    one.add_argument("--dtype", help="precision of erased rows: auto, float32, bfloat16, float16 or float64")
+    one.add_argument("--draws", type=int, default=4, help="of the soft metrics (default: 4)")
+    one.add_argument("--seed", type=int, default=0, help="of the soft metrics (default: 0)")
+    one.add_argument("--groups", type=int, default=10, help="of features, for saco, auc and log_odds (default: 10)")
+    one.add_argument("--beam", type=int, default=3, help="how wide the bounds of naopc are searched (default: 3)")
+    one.add_argument("--gold-size", type=int, help="features for token_f1 and iou_f1 (default: as many as are marked)")
+    one.add_argument("--no-check", dest="check", action="store_false", help="without the model's own call beside")
     one.add_argument("--first", type=int, metavar="N", help="only the first N texts")
     one.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="what to do with a broken text")
     one.add_argument("--device", help="cpu, cuda ... (default: a GPU if there is one)")
@@ -91,9 +99,10 @@ def _evaluate(given: argparse.Namespace) -> None:
     if target == "label":
         names = label_names(model)
         target = [int(name) if name.isdecimal() and name not in names else name for name in rows["label"]]
+    dtype = _dtype(given.dtype)
     _tell_costs(whole, given, has_gold=gold is not None)
-    asked: dict[str, Any] = {"methods": given.methods, "metrics": given.metrics, "erase": given.erase, "target": target}
-    table = evaluate(model, texts, tokenizer=tokenizer, gold=gold, **asked, **options)
+    asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
+    table = evaluate(model, texts, tokenizer=tokenizer, target=target, gold=gold, dtype=dtype, **asked, **options)
     print(table.summary())
     table.to_html(given.out)
     table.to_csv(values, index=False)
@@ -105,6 +114,21 @@ def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] 
     from faithlib.evaluation.own import is_file
 
     return None if names is None else [read(name) if is_file(name) else name for name in names]
+
+
+# What stands on the command line under the name that it has in `evaluate`.
+_PASSED_ON = ("methods", "metrics", "erase", "output", "draws", "seed", "groups", "beam", "gold_size", "check")
+
+
+def _dtype(name: str | None) -> Any:
+    """A precision by its name; UnknownNameError for another."""
+    if name in (None, "auto"):
+        return name
+    import torch
+
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
+    check_known("dtype", name.removeprefix("torch."), ("auto", *known))
+    return known[name.removeprefix("torch.")]
 
 
 def _load(name: str, device: str | None) -> tuple[Any, Any]:
@@ -169,9 +193,10 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     explaining = [row for row in methods.values() if isinstance(row, Row) and erases(row, inputs)]
     explaining_rows = count_explaining(whole.model, inputs, explaining, erase=given.erase)
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}
-    asked = {"metrics": given.metrics, "erase": given.erase, "gold": inputs.feature_mask if has_gold else None}
+    asked: dict[str, Any] = {name: getattr(given, name) for name in ("metrics", "erase", "output", "draws", "groups")}
+    asked |= {"beam": given.beam, "gold": inputs.feature_mask if has_gold else None}
     rows = explaining_rows + count_rows(whole.model, inputs, methods=scores, **asked).together
-    few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
+    few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))], output=given.output, check=False)
     began = time.perf_counter()
     _ = few.empty
     seconds = max(1, round((time.perf_counter() - began) / len(few.inputs) * rows))

@@ -28,7 +28,7 @@ def drawn(keys: Sequence[int], sizes: Sequence[int], count: int, seed: int) -> T
     >>> drawn([7, 8], [2, 1], 3, seed=0)[1, :, 1].tolist()
     [1.0, 1.0, 1.0]
     """
-    numbers = torch.ones(len(sizes), count, max(sizes))
+    numbers = torch.ones(len(sizes), count, max(sizes), dtype=torch.float32)
     for b, (key, size) in enumerate(zip(keys, sizes, strict=True)):
-        numbers[b, :, :size] = torch.rand(count, size, generator=generator(seed, key))
+        numbers[b, :, :size] = torch.rand(count, size, generator=generator(seed, key), dtype=torch.float32)
     return numbers

@@ -31,6 +31,15 @@ class OutOfMemoryError(FaithlibError, MemoryError):
     """Not even a single row fits."""
 
 
+class UnavailableError(FaithlibError, OSError):
+    """A function that was refused for now (a rate limit, a service that is down) after several tries.
+
+    `answered`: the function with all that it has answered so far; `evaluate(error.answered, ...)` goes on from there.
+    """
+
+    answered: Any = None
+
+
 class DataError(FaithlibError, OSError):
     """A file from outside that is missing, damaged or not the one expected."""
 

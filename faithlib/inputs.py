@@ -155,6 +155,7 @@ class TextInputs(Batch):
         """
         texts = units.listed(texts)
         if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
+            _check_pairs(texts)
             texts, pairs = map(list, zip(*texts, strict=True))
         texts = units.readable(texts)
         pairs = None if pairs is None else units.readable(pairs, "pair")
@@ -330,7 +331,7 @@ class WordInputs(Batch):
     """Texts as they are, for a function of strings; features are their words, sentences or characters (`units`).
 
     Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
-    place where it is masked and not deleted.
+    place where it is masked and not deleted; `empty`: the text that is asked where nothing is left of one.
 
     >>> WordInputs.from_texts(["good film", "good"]).n_features
     tensor([2, 1])
@@ -340,6 +341,7 @@ class WordInputs(Batch):
     spans: tuple[tuple[Span, ...], ...]
     n_features: Tensor
     mask: str = "[MASK]"
+    empty: str = ""
 
     @classmethod
     def from_texts(
@@ -349,6 +351,7 @@ class WordInputs(Batch):
         unit: str = "word",
         words: Sequence[Sequence[Span]] | None = None,
         mask: str = "[MASK]",
+        empty: str = "",
     ) -> WordInputs:
         """The features of `texts`, any container of strings, cut by `unit` ("word", "character", "sentence") or at the
         caller's own `words`, the (start, end) characters of each.
@@ -370,7 +373,7 @@ class WordInputs(Batch):
             units.check_words(row, text, i)
             if not row:
                 raise InputError(f"text {i} ({text!r}) has no words: leave such texts out of the batch")
-        return cls(tuple(texts), tuple(spans), torch.tensor([len(row) for row in spans]), mask)
+        return cls(tuple(texts), tuple(spans), torch.tensor([len(row) for row in spans]), mask, empty)
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each text."""
@@ -390,7 +393,8 @@ class WordInputs(Batch):
                 parts.append(text[end:start] + (text[start:stop] if stays else self.mask))
             end = stop
         whole = "".join(parts) + text[end:]
-        return whole if masked or keep[0] else whole.lstrip()
+        whole = whole if masked or keep[0] else whole.lstrip()
+        return whole if whole.strip() else self.empty or whole
 
 
 Inputs = TextInputs | ImageInputs | WordInputs
@@ -404,7 +408,13 @@ _NORMALISED = (
 def _patches(height: int, width: int, patch: int) -> Tensor:
     check_counts(patch=patch)
     if height % patch or width % patch:
-        raise InputError(f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches")
+        sides = [side for side in range(4, min(height, width) // 2 + 1) if height % side == 0 and width % side == 0]
+        fits = f"unit={min(sides, key=lambda side: abs(side - patch))}, " if sides else ""
+        raise InputError(
+            f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches: expected {fits}images "
+            "resized to whole patches, or segments of your own, ImageInputs.from_pixels(pixels, segments=integers of "
+            "[H, W]); evaluate(..., unit=None) takes patches of nearly that size"
+        )
     down, across = torch.arange(height) // patch, torch.arange(width) // patch
     return down[:, None] * (width // patch) + across[None, :]
 
@@ -418,6 +428,17 @@ def _segments(segments: Any) -> Tensor:
     for numbers, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
         numbers[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
     return numbered
+
+
+def _check_pairs(texts: Sequence[Any]) -> None:
+    """InputError where lists of two strings may be the words of a text and no pair: none of them holds a blank."""
+    parts = [part for text in texts for part in text]
+    of_words = all(isinstance(part, str) and not any(one.isspace() for one in part) for part in parts)
+    if of_words and not any(isinstance(text, tuple) for text in texts):
+        raise InputError(
+            f"text 0 is {texts[0]!r}, a list of two words: of a text cut into words expected the text, "
+            "' '.join(words), and for a pair of texts a tuple (text, other text)"
+        )
 
 
 def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: Any, unit: str) -> None:

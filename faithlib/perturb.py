@@ -29,7 +29,7 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 from faithlib.scheduler import Memo, Scheduler, Stats, pace_of
-from faithlib.selfcheck import self_check
+from faithlib.selfcheck import cannot_run, own_answers, self_check
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -265,10 +265,16 @@ class Perturber(Eraser):
         pace = pace_of(whole, self.device, precision)
         self.scheduler = Scheduler(self.device, self._same_as, pace, max_rows=max_rows)
         self.stats = self.scheduler.stats
-        self.logits_full = self.logits(self.feature_mask[:, None, :])[:, 0]
+        own = own_answers(asked, self._backend) if check else {}
+        try:
+            self.logits_full = self.logits(self.feature_mask[:, None, :])[:, 0]
+        except Exception as error:
+            if (why := cannot_run(asked, self._backend, error, own)) is not None:
+                raise why from error
+            raise
         classes = self.logits_full.shape[1]
         if check:
-            self_check(asked, self._backend, self.logits_full)
+            self_check(asked, self._backend, self.logits_full, own)
         self.output = settled(output, model, classes)
         self.head = head_of(self.output, model, classes)
         self.predicted = predicted(self.logits_full, self.head)

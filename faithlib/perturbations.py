@@ -102,6 +102,11 @@ class Perturbation(ABC):
         """Tokens of each copy, [R]."""
         return self.backend.lengths.cpu().numpy()[rows.index]
 
+    @property
+    def padding_shows(self) -> bool:
+        """Whether copies of different lengths cannot share a forward."""
+        return bool(getattr(self.backend, "padding_shows", False))
+
     def shared_tokens(self, rows: Rows, *, launch: float) -> NDArray[np.int64]:
         """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all. A
         forward costs `launch` tokens before its first."""
@@ -204,9 +209,12 @@ class ReplacedTokens(Erasure):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
+        mask = inputs.attention_mask[index, :length]
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
+        ids = torch.where(mask, ids, inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared)
+        embedded = self.backend.embed(ids, types, mask)
+        return self.backend.logits(embedded, index, input_ids=ids, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,8 +247,8 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        given = {"attention_mask": mask, "token_type_ids": types}
-        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared, **given)
+        given = {"attention_mask": mask, "token_type_ids": types, "input_ids": ids}
+        return self.backend.logits(self.backend.embed(ids, types, mask), index, shared=rows.shared, **given)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -163,19 +164,24 @@ def pace_of(model: object, device: torch.device, precision: torch.dtype | None =
     return paces[device, precision]
 
 
-def cut(lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None) -> list[int]:
+def cut(
+    lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None, apart: bool = False
+) -> list[int]:
     """How many of the next rows each forward takes, at the least cost of all ways to cut rows whose `lengths` fall.
 
     A forward costs `launch` tokens and its rows' number times the longest of them, padding included; it holds at most
-    `most_tokens`, at least one row, and no more than `most_rows`.
+    `most_tokens`, at least one row, and no more than `most_rows`. `apart`: rows of different lengths share none.
 
     >>> lengths = np.array([9] * 6 + [8] * 2)
     >>> cut(lengths, launch=1, most_tokens=99), cut(lengths, launch=9, most_tokens=99)
     ([6, 2], [8])
-    >>> cut(lengths, launch=9, most_tokens=45)
-    [4, 4]
+    >>> cut(lengths, launch=9, most_tokens=45), cut(lengths, launch=9, most_tokens=99, apart=True)
+    ([4, 4], [6, 2])
     """
     starts = np.flatnonzero(np.r_[True, lengths[1:] != lengths[:-1]])
+    if apart:
+        limits: dict[str, Any] = {"launch": launch, "most_tokens": most_tokens, "most_rows": most_rows}
+        return [size for alike in np.split(lengths, starts[1:]) for size in cut(alike, **limits)]
     longest = lengths[starts]
     rows_of_one = np.maximum(1, np.minimum(most_tokens // longest, most_rows or len(lengths)))
     # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards.
@@ -342,10 +348,12 @@ class Scheduler:
         rows, places = perturbation.placed(rows[order]), torch.from_numpy(slots).to(self._device)
         clock, start = Clock(self._device), 0
         broken = torch.zeros((), dtype=torch.bool, device=self._device)
+        apart = bool(lengths[0] != lengths[-1]) and perturbation.padding_shows
         sizes: list[int] = []
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
-                sizes = sizes or self._sizes(lengths[start:])
+                left = lengths[start:]
+                sizes = sizes or self._sizes(left[left == left[0]] if apart else left)
                 chunk, longest = slice(start, start + sizes[0]), int(lengths[start])
                 timed = self._times(lengths[start:])
                 try:

@@ -8,7 +8,7 @@ Shape letters: B inputs, C outputs of the model.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
 from faithlib.backends.answers import check_head, logits_of, named
-from faithlib.backends.door import failure, in_training, inside, is_quantised, scales_by_batch, unwrapped
-from faithlib.backends.functions import numbers_of
+from faithlib.backends.door import failure, in_training, inside, is_quantised, patched, scales_by_batch, unwrapped
 from faithlib.backends.prompts import Prompt
+from faithlib.backends.replica import WentAroundError
 from faithlib.errors import ModelError, some_numbers
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
@@ -28,22 +28,22 @@ from faithlib.notes import note
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TF32, _QUANTISED, _FUNCTION = 1e-2, 1e-1, 1e-3
 _ALL_THE_SAME = "check=False measures it all the same"
+_AS_FUNCTION = "any model can be asked as a function from texts to probabilities (faithlib.inputs.WordInputs)"
+# What torch and transformers raise about arguments that do not fit.
+_OF_LIBRARIES = (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError, AssertionError)
 
 
-def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int:
-    """How many outputs C the model has, once one input has gone through its own call, `asked`, twice at most.
+def own_answers(asked: Any, backend: Backend, *, shortest: bool = True) -> dict[int, Tensor]:
+    """What the user's own call answers [C] about the longest input and, where wanted, about the `shortest`, each alone:
+    by input, before anything else is run, so that a model which cannot be called says so itself. A function is asked
+    about the shortest alone. Nothing of a model that takes no token ids.
 
-    `first` [B, C]: what was computed for the inputs; without it, it is computed for that one. Two rows either way.
-
-    Raises ModelError where the answer changes from call to call, and where it is not what is computed here.
+    Raises ModelError where the call fails, or where a part of the model is in training mode.
 
     >>> from faithlib.inputs import WordInputs
-    >>> shares = iter(torch.linspace(0.1, 0.9, 9).tolist())
-    >>> drawn = lambda texts: [[share, 1 - share] for share in [next(shares)] for text in texts]
-    >>> backend = FunctionBackend(drawn, WordInputs.from_texts(["a b"]))
-    >>> self_check(backend.model, backend)
-    Traceback (most recent call last):
-    faithlib.errors.ModelError: the function answers input 0 differently from call to call: ...
+    >>> model = lambda texts: [[0.1, 0.9]] * len(texts)
+    >>> sorted(own_answers(model, FunctionBackend(model, WordInputs.from_texts(["a b", "a", "a b c"]))))
+    [1]
     """
     asked = getattr(asked, "_orig_mod", asked)  # what torch.compile runs, without compiling for a new shape
     if isinstance(asked, nn.Module):
@@ -54,50 +54,177 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
                 "dynamic quantisation rounds by the range of all rows of a forward, so a value depends on the others "
                 "beside it, in the second digit: compare such numbers with care, or measure the float model",
             )
-    b = int(backend.lengths.argmax())
-    call = _own_call(asked, backend, b)
-    again: Tensor | None = None
-    ours: Tensor | None = None if first is None else first[b]
+    kind = backend.device.type
+    if isinstance(asked, nn.Module) and torch.is_autocast_enabled(kind):
+        note(
+            "autocast",
+            f"this call stands inside torch.autocast, so that rows run in {torch.get_autocast_dtype(kind)}, often .1 "
+            "off float32: leave that context for the model's own precision; dtype= names another",
+        )
+    answers = {}
+    wanted = [int(backend.lengths.argmax()), int(backend.lengths.argmin())]
+    if isinstance(backend, FunctionBackend):
+        wanted = wanted[1:]
+    elif not shortest:
+        wanted = wanted[:1]
     with torch.no_grad():
-        if call is None:
-            return len(_ours(backend, b) if ours is None else ours)
-        theirs = _first(call, asked, b)
-        if isinstance(backend, TextBackend):
-            again, ours = (None, _ours(backend, b)) if ours is None else (call(), ours)
-        elif isinstance(backend, FunctionBackend):
-            again, ours = call(), None if ours is None else backend.model([backend.inputs.texts[b]])[0]
-        elif backend.tokens is None:
-            own_model = replica(asked) if in_training(asked) else asked
-            again = backend.asked(backend.inputs.pixels[[b]], own_model)[0].float()
-        else:
-            again, ours = ours, None
-            if (apart := _apart(backend, theirs, b)) is not None:
-                again = apart if in_training(asked) else call()
-    if again is not None and _differ(theirs, again, asked):
-        raise ModelError(
-            f"{named(asked)} answers input {b} differently from call to call: {_apart_by(theirs, again, asked)}"
-        )
-    if ours is not None and _differ(theirs, ours, asked):
-        raise ModelError(
-            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_apart_by(theirs, ours, asked)}"
-        )
-    numbers = theirs[None] if first is None else first
+        for b in dict.fromkeys(wanted):
+            call = _own_call(asked, backend, b)
+            if call is not None:
+                answers[b] = _first(call, asked, b)
+    return answers
+
+
+def self_check(
+    asked: Any, backend: Backend, first: Tensor | None = None, own: Mapping[int, Tensor] | None = None
+) -> int:
+    """How many outputs C the model has, once some inputs have gone through its `own` call (`own_answers`).
+
+    `first` [B, C]: what was computed for the inputs, the shorter ones beside longer ones; without it, it is computed
+    for the inputs of the own call.
+
+    Raises ModelError where the answer changes from call to call, and where it is not what is computed here.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> shares = iter(torch.linspace(0.1, 0.9, 9).tolist())
+    >>> drawn = lambda texts: [[share, 1 - share] for share in [next(shares)] for text in texts]
+    >>> backend = FunctionBackend(drawn, WordInputs.from_texts(["a b"]))
+    >>> self_check(backend.model, backend, own=own_answers(backend.model, backend))
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: the function answers input 0 differently from call to call: ...
+    """
+    asked = getattr(asked, "_orig_mod", asked)
+    with torch.no_grad():
+        if not own:
+            return len(_ours(backend, int(backend.lengths.argmax())) if first is None else first[0])
+        for b, theirs in own.items():
+            _check_input(asked, backend, b, theirs, first)
+    numbers = torch.stack([*own.values()]) if first is None else first
     adds_up = bool((numbers >= 0).all()) and bool(((numbers.sum(dim=1) - 1).abs() < 1e-3).all())
-    if adds_up and len(theirs) > 1 and not isinstance(backend, FunctionBackend):
+    if adds_up and numbers.shape[1] > 1 and not isinstance(backend, FunctionBackend):
         why = "answers numbers that add up to 1 and are read as logits: of probabilities, give their logarithms"
         note("logits", f"{named(asked)} {why}")
-    return len(theirs)
+    return numbers.shape[1]
+
+
+def _check_input(asked: Any, backend: Backend, b: int, theirs: Tensor, first: Tensor | None) -> None:
+    """Compares what the own call answers about input b with what is computed here."""
+    again: Tensor | None = None
+    ours: Tensor | None = None if first is None else first[b]
+    call = _own_call(asked, backend, b)
+    assert call is not None
+    if isinstance(backend, TextBackend):
+        if ours is None:
+            ours = _ours(backend, b)
+        if _differ(theirs, ours, asked):
+            again = call()
+    elif isinstance(backend, FunctionBackend):
+        again, ours = call(), None if ours is None else backend.model([backend.inputs.texts[b]])[0]
+    elif backend.tokens is None:
+        own_model = replica(asked) if in_training(asked) else asked
+        again = backend.asked(backend.inputs.pixels[[b]], own_model)[0].float()
+    else:
+        again, ours = ours, None
+        if (apart := _apart(backend, theirs, b)) is not None:
+            again = apart if in_training(asked) else call()
+    if again is not None and _differ(theirs, again, asked):
+        raise ModelError(
+            f"{named(asked)} answers input {b} differently from call to call: "
+            f"{_pair(theirs, again)}; {_why_apart(asked)}. {_ALL_THE_SAME}"
+        )
+    if ours is not None and _differ(theirs, ours, asked):
+        if isinstance(backend, FunctionBackend):
+            raise ModelError(
+                f"the function answers text {b} alone, and in one call with other texts, {_pair(theirs, ours)}: "
+                "expected an answer that depends on no other inputs of the same call (padding that its model reads, "
+                "numbers in another order); ask it one at a time, lambda texts: [function([text])[0] for text in "
+                f"texts]. {_ALL_THE_SAME}"
+            )
+        why = _cause(asked, backend, b, ours) if isinstance(backend, TextBackend) else ""
+        raise ModelError(
+            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_pair(theirs, ours)}; "
+            f"{why or _why_apart(asked)}. {_ALL_THE_SAME}"
+        )
+
+
+def cannot_run(asked: Any, backend: Backend, error: Exception, own: Mapping[int, Tensor]) -> ModelError | None:
+    """Why a model of texts whose own call works fails where it is asked from its embeddings on; None for an error that
+    is the user's own, or of memory.
+
+    >>> cannot_run(nn.Identity(), None, ZeroDivisionError(), {}) is None
+    True
+    """
+    if not isinstance(backend, TextBackend) or not own or is_out_of_memory(error):
+        return None
+    if isinstance(error, WentAroundError):
+        if patched(asked):
+            return None
+        return ModelError(
+            f"{named(asked)} is given embeddings and does not ask its own {type(backend.embedding_module).__name__} "
+            f"for them, so that what enters its first layer cannot be reached; {_AS_FUNCTION}"
+        )
+    if type(error) not in _OF_LIBRARIES:
+        return None
+    further = backend.further_arguments
+    why = f", which read {', '.join(further)} beside token ids" if further else ""
+    return ModelError(
+        f"{named(asked)} answers token ids, and fails where it is asked from its embeddings on{why}: "
+        f"{failure(asked, error)}; {_AS_FUNCTION}"
+    )
+
+
+def _cause(asked: Any, backend: TextBackend, b: int, ours: Tensor) -> str:
+    """Which argument of the own call makes its answer another one; "" where none does."""
+    if patched(asked) or in_training(asked) or isinstance(inside(asked), Prompt):
+        return ""
+    given = _given(backend, b)
+    without = {
+        "token_type_ids": "its token_type_ids are the cause: they are of a tokenizer of another kind, and what they "
+        "add to the embeddings is not erased with a token; expected a tokenizer that gives none, "
+        "tokenizer.model_input_names = ['input_ids', 'attention_mask']",
+        "attention_mask": "its attention_mask is the cause: without it the call answers as it is run here",
+    }
+    for name, what in without.items():
+        left = {key: value for key, value in given.items() if key != name}
+        if name in given and _answers(asked, left, ours):
+            return what
+    positions = torch.arange(given["input_ids"].shape[1], device=backend.device)[None]
+    if _answers(asked, {**given, "position_ids": positions}, ours):
+        return "its positions are the cause: counted from 0 in order, the call answers as it is run here"
+    return ""
+
+
+def _answers(asked: Any, given: Mapping[str, Tensor], ours: Tensor) -> bool:
+    try:
+        theirs = logits_of(asked(**given), 1, asked)[0].to(ours.device).float()
+    except Exception:  # whatever it raises, this is not what makes the difference
+        return False
+    return not _differ(theirs, ours, asked)
 
 
 def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
     try:
         return call()
-    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, AssertionError) as error:
+    except _OF_LIBRARIES as error:
         # Only what torch and transformers say themselves: errors of the user's own pass as they are.
         if type(error).__module__ != "builtins" or is_out_of_memory(error) or not isinstance(asked, nn.Module):
             raise
         message = f"{named(asked)} fails on input {b} by its own call: {failure(asked, error)}"
+        needed = _needed(asked)
+        if needed:
+            message += f"; its forward needs {', '.join(needed)} as well: {_AS_FUNCTION}"
         raise ModelError(f"{message}. {_ALL_THE_SAME}") from error
+
+
+def _needed(asked: nn.Module) -> list[str]:
+    """Arguments without which a model's forward cannot be called, beside what it is given here."""
+    known = {"input_ids", "attention_mask", "token_type_ids", "pixel_values", "x"}
+    try:
+        taken = inspect.signature(inside(asked).forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    named_ones = [one for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    return [one.name for one in named_ones[1:] if one.default is one.empty and one.name not in known]
 
 
 def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
@@ -111,28 +238,44 @@ def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
     """
     model = unwrapped(asked)
     backend = VisionBackend(quiet, inputs, model) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs)
-    return self_check(quiet if getattr(model, "training", False) else asked, backend)
+    called = quiet if getattr(model, "training", False) else asked
+    own = own_answers(called, backend, shortest=False)
+    try:
+        return self_check(called, backend, own=own)
+    except Exception as error:
+        if (why := cannot_run(called, backend, error, own)) is not None:
+            raise why from error
+        raise
 
 
 def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | None:
     """The user's own call about input `b`: the numbers [C] that it answers; None of a model that takes no token ids."""
     if isinstance(backend, FunctionBackend):
-        fn, texts = backend.model.fn, [backend.inputs.texts[b]]
-        return lambda: numbers_of(fn([*texts]), 1)[0]
+        asks, texts = backend.model, [backend.inputs.texts[b]]
+        return lambda: asks.ask(texts)[0]
     if not isinstance(backend, TextBackend):
         # Of a copy each time: a forward may write into what it is given.
         return lambda: backend.asked(backend.inputs.pixels[[b]], asked)[0].float()
     taken = inspect.signature(backend.model.forward).parameters
     if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         return None
+    given = _given(backend, b)
+    if isinstance(prompt := inside(asked), Prompt):
+        return lambda: _of_prompt(prompt, backend, given["input_ids"], b)
+    return lambda: logits_of(asked(**given), 1, asked)[0].to(backend.device).float()
+
+
+def _given(backend: TextBackend, b: int) -> dict[str, Tensor]:
+    """What the user's own call is given about input b: a row of its own, without padding."""
     length, inputs = int(backend.lengths[b]), backend.inputs
     ids = inputs.input_ids[b : b + 1, :length]
-    if isinstance(prompt := inside(asked), Prompt):
-        return lambda: _of_prompt(prompt, backend, ids, b)
-    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    taken = inspect.signature(backend.model.forward).parameters
+    given = {"input_ids": ids}
+    if "attention_mask" in taken or any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        given["attention_mask"] = torch.ones_like(ids)
     if inputs.token_type_ids is not None and "token_type_ids" in taken:
         given["token_type_ids"] = inputs.token_type_ids[b : b + 1, :length]
-    return lambda: logits_of(asked(**given), 1, asked)[0].to(backend.device).float()
+    return given
 
 
 def _of_prompt(prompt: Prompt, backend: TextBackend, ids: Tensor, b: int) -> Tensor:
@@ -192,17 +335,20 @@ def _pair(theirs: Tensor, other: Tensor) -> str:
     return f"{some_numbers(theirs.tolist())} and {some_numbers(other.tolist())}"
 
 
-def _apart_by(theirs: Tensor, other: Tensor, asked: Any) -> str:
+def _why_apart(asked: Any) -> str:
+    """What makes a model's answers differ, as far as can be seen without running it."""
     parts = in_training(asked)
     if not isinstance(asked, nn.Module):
-        why = "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
-        why += "other inputs of the same call"
-    elif parts:
+        return (
+            "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
+            "other inputs of the same call"
+        )
+    if parts:
         shown = ", ".join(parts[:3])
         if len(parts) > 3:
             shown += " ..."
-        why = f"parts are in training mode, {shown}: call model.eval()"
-    else:
-        why = "expected a model that is what its parts are, in evaluation mode: no dropout that stays on, no virtual "
-        why += "tokens or adapters around it, no forward patched in"
-    return f"{_pair(theirs, other)}; {why}. {_ALL_THE_SAME}"
+        return f"parts are in training mode, {shown}: call model.eval()"
+    return (
+        "expected a model that is what its parts are, in evaluation mode: no dropout that stays on, no virtual "
+        "tokens or adapters around it, no forward patched in"
+    )

@@ -85,6 +85,8 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
 
 def _fault(text: Any) -> str:
     """What is wrong with a text; "" where nothing is."""
+    if isinstance(text, list | tuple) and text and all(isinstance(word, str) for word in text):
+        return f"is {text!r}: expected a string; of a text cut into words, ' '.join(words)"
     if not isinstance(text, str):
         return f"is {text!r}: expected a string"
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -270,15 +272,32 @@ def by_token(pieces: Sequence[Piece], unit: str, text: str) -> Features:
     spans: list[Span] = []
     names: list[str] = []
     for before, piece in zip((None, *pieces), pieces, strict=False):
-        if unit == "word" and before is not None and piece.group == before.group and not _ends(before, piece, text):
-            spans[-1] = (spans[-1][0], piece.span[1])
+        if unit == "word" and before is not None and _goes_on(before, piece, text):
+            spans[-1] = (spans[-1][0], max(spans[-1][1], piece.span[1]))
         else:
             spans.append(piece.span)
             names.append(piece.token)
         owners.append(len(spans) - 1)
     if unit == "word":
-        names = [text[start:end].strip() for start, end in spans]
+        names = [text[start:end].strip() or _visible(text[start:end]) for start, end in spans]
     return Features(tuple(owners), tuple(names), tuple(spans))
+
+
+def _goes_on(before: Piece, piece: Piece, text: str) -> bool:
+    """Whether a piece belongs to the word of the piece before: kept together by the pre-tokeniser, or of one character,
+    which a tokenizer may write as several (½ as 1, ⁄ and 2)."""
+    if before.group[0] == piece.group[0] and before.span[0] <= piece.span[0] < before.span[1]:
+        return True
+    return piece.group == before.group and not _ends(before, piece, text)
+
+
+def _visible(blank: str) -> str:
+    """A name for a word of blanks, which byte-level tokenizers make of line breaks, tabs and doubled spaces.
+
+    >>> _visible("  ")
+    '␣␣'
+    """
+    return "".join("␣" if one == " " else repr(one)[1:-1] for one in blank) or "␣"
 
 
 def _ends(before: Piece, piece: Piece, text: str) -> bool:

@@ -15,10 +15,12 @@ from types import MethodType
 from typing import Any
 
 import families
+import heads
 import numpy as np
 import pandas as pd
 import peft
 import pytest
+import sequence_classes
 import timm
 import torch
 import transformers as hf
@@ -247,6 +249,37 @@ def of_another_task(kind: Any) -> Held:
     return reading(small(kind))
 
 
+def of_class(name: str, *, with_types: bool = False) -> Held:
+    """A class of transformers with drawn weights, and texts of several lengths; each token of type 1, or none."""
+    inputs = sequence_classes.texts()
+    types = inputs.attention_mask.long() if with_types else None
+    model = sequence_classes.made(f"{name}ForSequenceClassification")
+    return model, dataclasses.replace(inputs, token_type_ids=types), {}
+
+
+def of_pipeline(**options: Any) -> Any:
+    return hf.TextClassificationPipeline(model=text_model(), tokenizer=tokenizer(), **options)
+
+
+def with_labels(names: Any) -> nn.Module:
+    model = text_model()
+    model.config.id2label = names
+    return model
+
+
+def small_seer() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)).eval()
+
+
+def two_towers() -> nn.Module:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "vocab_size": 60, "max_position_embeddings": 16}
+    seen = {**sizes, "image_size": 32, "patch_size": 16}
+    torch.manual_seed(0)
+    return hf.CLIPModel(hf.CLIPConfig(vision_config=seen, text_config={**sizes, **ids})).eval()
+
+
 OTHER_TASKS = (
     hf.BertForMaskedLM, hf.BertForTokenClassification, hf.BertForQuestionAnswering, hf.BertForMultipleChoice,
     hf.BertModel,
@@ -318,4 +351,30 @@ CASES: dict[str, Callable[[], Held]] = {
     "images of one channel": lambda: (seer(), torch.randn(2, 1, 32, 32), {}),
     "channels last": lambda: (seer(), torch.randn(2, 32, 32, 3), {}),
     "segments of each image (superpixels)": superpixels,
-}
+    "padding that a model reads (FNet)": lambda: of_class("FNet"),
+    "padding that a convolution reads (ConvBERT)": lambda: of_class("ConvBert"),
+    "a head that pools with the mask": lambda: reading(heads.headed(heads.MeanPooled)),
+    "a head that looks at token ids": lambda: reading(heads.headed(heads.ByIds)),
+    "a head that returns (pooled, logits)": lambda: reading(heads.headed(heads.PooledAndLogits)),
+    "a forward that needs one more argument": lambda: reading(heads.headed(heads.WithTopic)),
+    "outputs that a model keeps": lambda: reading(heads.headed(heads.Keeping)),
+    "boxes beside the tokens (LayoutLM)": lambda: of_class("LayoutLM"),
+    "quantised embeddings (I-BERT)": lambda: of_class("IBert"),
+    "GPT-2 with the token types of BERT's tokenizer": lambda: of_class("GPT2", with_types=True),
+    "GPT-J with the token types of BERT's tokenizer": lambda: of_class("GPTJ", with_types=True),
+    "TorchScript, texts": lambda: reading(torch.jit.trace(nn.Linear(2, 2).eval(), torch.zeros(1, 2))),
+    "a pipeline, `function_to_apply='sigmoid'`": lambda: (of_pipeline(function_to_apply="sigmoid"), TEXTS, {}),
+    "a zero-shot pipeline": lambda: (
+        hf.ZeroShotClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {},
+    ),
+    "names of labels that are no map from classes": lambda: of_texts(TEXTS, with_labels({"bad": 0, "good": 1})),
+    "texts as lists of two words": lambda: of_texts([["good", "film"], ["bad", "film"]]),
+    "scores that are padded on the left": lambda: of_texts(
+        ["a film", "a fine film"], methods={"occlusion": torch.tensor([[0.0, 0.1, 0.2], [0.3, 0.2, 0.1]])}
+    ),
+    "a function whose answers are sorted by size": lambda: (lambda texts: [[0.7, 0.3] for _ in texts], TEXTS, {}),
+    "a function that fails on the empty text": lambda: (lambda texts: [[1 / len(t), 1 - 1 / len(t)] for t in texts],
+                                                        TEXTS, {}),
+    "images of 50 pixels, patches of 16": lambda: (small_seer(), torch.randn(2, 3, 50, 50), {}),
+    "images and texts (CLIPModel)": lambda: (two_towers(), torch.randn(2, 3, 32, 32), {}),
+}  # fmt: skip

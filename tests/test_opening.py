@@ -128,6 +128,7 @@ def test_a_target_is_the_name_of_a_label(model) -> None:
 
 def test_scores_are_tensors_arrays_frames_or_ragged_lists(model) -> None:
     drawn = torch.rand(4, 6, generator=torch.Generator().manual_seed(0)).double()
+    drawn *= torch.arange(6) < torch.tensor(SIZES)[:, None]
     ragged = [row[:n].tolist() for row, n in zip(drawn, SIZES, strict=True)]
     given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "sparseness"]}
     for held, same in (
@@ -157,7 +158,8 @@ def test_broken_texts_are_skipped_and_the_rest_keep_their_rows(model) -> None:
 
 def test_what_goes_with_inputs_follows_those_that_are_left(model) -> None:
     texts, rows = [TEXTS[0], None, TEXTS[2], TEXTS[3]], [0, 2, 3]
-    drawn = torch.rand(4, 9, generator=torch.Generator().manual_seed(0))
+    drawn = torch.rand(4, 6, generator=torch.Generator().manual_seed(0))
+    drawn *= torch.arange(6) < torch.tensor(SIZES)[:, None]
     gold = [[True, *[False] * 5], [], [False, True, False, False, False], [False, False, True]]
     given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "auprc"], "on_error": "skip"}
     beside = {"methods": {"mine": drawn, "random": "random"}, "gold": gold, "target": [0, 0, 1, 2]}

@@ -364,7 +364,7 @@ def test_rows_of_the_check_are_on_no_account() -> None:
         return [[0.2, 0.8]] * len(given)
 
     Perturber(fn, WordInputs.from_texts(["a b", "c"]))
-    assert asked == [2, 1, 1]
+    assert asked == [1, 2, 1]
 
 
 # ------------------------------------------------------------------------------------------------------------------ NaN

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
 from faithlib.backends.answers import logits_in
+from faithlib.backends.replica import HANDED, ON_NO_ACCOUNT
 from faithlib.memory import Clock, waited
 
 
@@ -57,7 +58,8 @@ class Costs:
     """
 
     def __init__(self, model: Any) -> None:
-        self._device = next(model.parameters()).device if isinstance(model, nn.Module) else torch.device("cpu")
+        first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+        self._device = torch.device("cpu") if first is None else first.device
         self._rows: dict[str, Cost] = {}
         self._clocks: dict[str, Clock] = {}
 
@@ -114,6 +116,8 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     ran = Cost()
 
     def forward(module: nn.Module, arguments: Any, output: Any) -> None:
+        if HANDED.get().get(ON_NO_ACCOUNT):
+            return
         logits = logits_in(output)
         ran.rows_run += len(logits)
         if logits.requires_grad:
@@ -122,5 +126,8 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     def backward(gradient: Tensor) -> None:
         ran.backward_run += len(gradient)
 
+    if isinstance(model, torch.jit.ScriptModule):  # which takes no hooks
+        yield ran
+        return
     with model.register_forward_hook(forward):
         yield ran

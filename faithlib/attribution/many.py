@@ -235,10 +235,11 @@ def attributed(
     }
     numbers = list(dict.fromkeys((output, row.target) for row, output in output_of.items()))
     job_of = _jobs(methods, {row: numbers.index((output_of[row], row.target)) for row in methods}, inputs, passed)
-    device = next(asked_model.parameters()).device if isinstance(asked_model, nn.Module) else inputs.n_features.device
+    first = next(asked_model.parameters(), None) if isinstance(asked_model, nn.Module) else None
+    device = inputs.n_features.device if first is None else first.device
     for job in job_of.values():
         if deltas is not None and job.name == WITH_DELTA:
-            job.delta = torch.full((len(inputs),), torch.nan, device=device)
+            job.delta = torch.full((len(inputs),), torch.nan, dtype=torch.float32, device=device)
     explained = [(output, classes[target]) for output, target in numbers]
     costs, perturbers = Costs(asked_model), Perturbers(quiet, perturber)
     _run(list(dict.fromkeys(job_of.values())), asked_model, quiet, inputs, explained, max_tokens, perturbers, costs)

@@ -51,7 +51,7 @@ def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) ->
     scores = torch.zeros_like(uniform(inputs))
     sizes = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [scores.shape[1]] * len(scores)
     for row, key, size in zip(scores, inputs.keys(), sizes, strict=True):
-        row[:size] = draw(size, generator=generator(seed, key))
+        row[:size] = draw(size, generator=generator(seed, key), dtype=torch.float32)
     return scores
 
 
@@ -65,7 +65,8 @@ def uniform(inputs: Inputs) -> Tensor:
     >>> uniform(WordInputs.from_texts(["good film"]))
     tensor([[1., 1.]])
     """
-    return torch.ones(inputs.input_ids.shape if isinstance(inputs, TextInputs) else inputs.feature_mask.shape)
+    shape = inputs.input_ids.shape if isinstance(inputs, TextInputs) else inputs.feature_mask.shape
+    return torch.ones(shape, dtype=torch.float32)
 
 
 UNITS = ("feature", "wordpiece")
@@ -311,7 +312,7 @@ def lime(
 
     penalty, keep = _lime_penalty(surrogate, alpha), _lime_copies(explained, n_samples, seed)
     values = numbers.double().cpu().numpy()
-    scores = torch.zeros(explained.present.shape)
+    scores = torch.zeros(explained.present.shape, dtype=torch.float32)
     linear = (Ridge if surrogate == "ridge" else Lasso)(alpha=penalty)
     for b, size in enumerate(explained.present.sum(dim=1).tolist()):
         if not np.isfinite(values[b]).all():

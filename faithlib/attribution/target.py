@@ -135,7 +135,8 @@ class Chunk:
             raise InputError("baseline 'mask': this tokenizer has no mask token; choose 'zero' or 'pad'")
         ids = torch.full_like(inputs.input_ids[self.rows, : self.length], token)
         types = inputs.token_type_ids
-        return self.backend.embed(ids, None if types is None else types[self.rows, : self.length])
+        types = None if types is None else types[self.rows, : self.length]
+        return self.backend.embed(ids, types, inputs.attention_mask[self.rows, : self.length])
 
 
 def chunks(
@@ -153,8 +154,9 @@ def chunks(
     order = backend.lengths.argsort(descending=True, stable=True)
     numbers = [(output, None if target is None else target.to(order.device)) for output, target in numbers]
     lengths = backend.lengths[order].cpu().numpy()
+    apart = bool(lengths[0] != lengths[-1]) and getattr(backend, "padding_shows", False)
     begin = 0
-    for size in cut(lengths, launch=launch, most_tokens=max_tokens):
+    for size in cut(lengths, launch=launch, most_tokens=max_tokens, apart=apart):
         rows, length = order[begin : begin + size], int(lengths[begin])
         begin += size
         together = [

@@ -113,7 +113,8 @@ def run_on_texts(
     torch.Size([1, 2])
     """
     for job in jobs:
-        job.raw = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
+        shape, kind = backend.inputs.input_ids.shape, torch.float32
+        job.raw = {a: torch.zeros(shape, dtype=kind, device=backend.device) for a in job.aggregations}
     launch = pace_of(backend.model, backend.device).launch
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     for job, chunk, answer in answers(jobs, partial(chunks, backend, max_tokens=most, launch=launch), numbers, costs):

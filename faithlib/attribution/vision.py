@@ -171,7 +171,7 @@ def run_on_images(
     for job in jobs:
         options[job] = job.options.pop("upsample", "bilinear")
         check_known("upsample", options[job], ("bilinear", "nearest"))
-        job.raw = {None: torch.zeros(feature_mask.shape, device=backend.device)}
+        job.raw = {None: torch.zeros(feature_mask.shape, dtype=torch.float32, device=backend.device)}
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     chunked = partial(chunks, backend, max_tokens=most, kind=ImageChunk)
     for job, chunk, answer in answers(jobs, chunked, numbers, costs):

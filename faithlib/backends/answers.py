@@ -3,12 +3,13 @@
 Shape letters: R rows of one forward, C outputs of the model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from faithlib.errors import ModelError
+from faithlib.outputs import count_of
 
 _SEQUENCE = "expected a classifier of whole inputs, such as BertForSequenceClassification or ViTForImageClassification"
 _AS_FUNCTION = "or ask it as a function from texts to probabilities (faithlib.inputs.WordInputs)"
@@ -37,6 +38,8 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     logits = logits_in(answer)
+    if isinstance(answer, tuple | list):
+        logits = _of_several(answer, rows, model, logits)
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
         kind = logits.dtype if isinstance(logits, Tensor) else type(logits).__name__
         raise ModelError(f"{named(model)} answers no logits, {kind}: {instead(model)}")
@@ -46,6 +49,25 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     if logits.ndim != 2 or len(logits) != rows:
         raise ModelError(f"{named(model)} answered {list(logits.shape)} for {rows} rows: {instead(model)}")
     return logits
+
+
+def _of_several(answer: Sequence[Any], rows: int, model: Any, first: Any) -> Any:
+    """The logits among the tensors of an answer: the first, or where several could be, the one with as many columns as
+    the model says that it has classes; ModelError where that is none or more than one."""
+    could = [one for one in answer if isinstance(one, Tensor) and one.is_floating_point() and one.shape[:-1] == (rows,)]
+    widths = {one.shape[1] for one in could}
+    said = count_of(model)
+    if len(widths) < 2:
+        return first
+    fitting = [one for one in could if one.shape[1] == said]
+    if len(fitting) != 1:
+        sizes = ", ".join(str(list(one.shape)) for one in could)
+        says = "does not say how many classes it has" if said is None else f"says that it has {said} classes"
+        raise ModelError(
+            f"{named(model)} answers several tensors that could be logits, {sizes}, and {says} (config.num_labels): "
+            "expected one with a column for each class; let its forward return logits alone"
+        )
+    return fitting[0]
 
 
 def logits_in(answer: Any) -> Any:

@@ -67,7 +67,7 @@ def _held(model: Any) -> Any:
         return model.module
     if hasattr(model, "peft_config") and hasattr(model, "get_base_model"):
         return model.get_base_model()
-    return model._modules.get("_orig_mod")
+    return dict(model.named_children()).get("_orig_mod")
 
 
 def is_quantised(model: nn.Module) -> bool:
@@ -116,6 +116,18 @@ def in_training(model: Any) -> list[str]:
     return [name for name, part in parts if part.training and not any(part.children())]
 
 
+def patched(model: Any) -> bool:
+    """Whether a forward stands on a module itself, in the place of its class's; a compiled one of its own is none.
+
+    >>> model = nn.Linear(2, 1)
+    >>> model.forward = lambda x: x
+    >>> patched(model), patched(nn.Linear(2, 1))
+    (True, False)
+    """
+    parts = model.modules() if isinstance(model, nn.Module) else ()
+    return any("forward" in vars(part) and not hasattr(part, "_hf_hook") for part in parts)
+
+
 def label_names(model: Any) -> tuple[str, ...]:
     """The names of a model's classes in their order: `config.id2label`, or the labels of a `PromptClassifier`. The one
     label of a model of one logit is class 1 (`faithlib.outputs`).
@@ -129,7 +141,17 @@ def label_names(model: Any) -> tuple[str, ...]:
     if isinstance(labels := getattr(model, "labels", None), tuple):
         return tuple(label.strip() for label in labels)
     names = getattr(getattr(inside(model), "config", None), "id2label", None)
-    by_class = {int(i): name for i, name in names.items()} if isinstance(names, Mapping) else {}
+    names = names if isinstance(names, Mapping) else {}
+    try:
+        by_class = {int(i): name for i, name in names.items()}
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"config.id2label is {dict(list(names.items())[:3])}: expected a map from class indices to names, "
+            "{0: 'negative', 1: 'positive'}; that from names to indices is config.label2id"
+        ) from error
+    most = max(by_class, default=-1)
+    if min(by_class, default=0) < 0 or most > _MOST_CLASSES:
+        raise InputError(f"config.id2label has the class {most}: expected classes counted from 0")
     classes = tuple(by_class.get(i, f"class {i}") for i in range(max(by_class, default=-1) + 1))
     return (f"not {classes[0]}", *classes) if len(classes) == 1 and stated(inside(model)) != "value" else classes
 
@@ -187,6 +209,7 @@ def _index(name: str, model: Any) -> int:
     return places[0]
 
 
+_MOST_CLASSES = 10**6
 _SPECIAL = ("pad", "bos", "eos", "cls", "sep", "mask")
 _MOST_WITHOUT_TOKEN = 512  # rows of a table that is made a round number
 

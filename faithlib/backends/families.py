@@ -10,6 +10,8 @@ bert, roberta, xlm-roberta, distilbert, mpnet, big_bird  embedding output: words
 electra, albert                                          the same, before its projection to the hidden size
 longformer                                               the same; what the model pads to its window is masked
 deberta-v2 (also v3)                                     embedding output after LayerNorm, before relative positions
+esm                                                      embedding output: tokens, and positions if not rotary
+xlm, flaubert                                            token embeddings, before positions and LayerNorm
 modernbert, modernbert-decoder                           token embeddings after LayerNorm, before rotary positions
 xlnet                                                    token embeddings, before relative positions and segments
 gpt2, gpt_neo, gpt_bigcode                               token embeddings with positions added
@@ -31,6 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import nn
 
 from faithlib.backends.prompts import Prompt
@@ -147,6 +150,14 @@ _FAMILIES: dict[str, Family] = {
     "big_bird": replace(_ENCODER, prepare=_full_attention),
     "longformer": replace(_ENCODER, by_ids=True, window="attention_window", weighs=False),
     "deberta-v2": Family("embeddings", "the embedding output after LayerNorm, before relative positions"),
+    "esm": replace(
+        _ENCODER, acts_on="the embedding output: tokens, and positions where they are not rotary",
+        by_ids=True, weighs=False,
+    ),
+    **dict.fromkeys(
+        ("xlm", "flaubert"),
+        Family("embeddings", "token embeddings, before positions and LayerNorm", by_ids=True),
+    ),
     "modernbert": Family("embeddings", "token embeddings after LayerNorm, before rotary positions"),
     "modernbert-decoder": replace(
         _DECODER, point="embeddings", acts_on="token embeddings after LayerNorm, before rotary positions"
@@ -186,6 +197,12 @@ def base_of(model: Any) -> Any:
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ModelError(
+            "this model is TorchScript, traced or scripted, whose embeddings cannot be reached: load the model itself, "
+            "or ask it as a function from texts to probabilities, lambda texts: model(**tokenizer(texts, padding=True, "
+            "return_tensors='pt')).softmax(dim=-1)"
+        )
     asked = model.model if isinstance(model, Prompt) else model
     raise ModelError(
         f"{type(asked).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "

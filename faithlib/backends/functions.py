@@ -6,13 +6,14 @@ so features are erased from the text itself; a function from pixels to logits is
 Shape letters: R texts of one question, F features, C classes.
 """
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, ModelError, some_numbers
+from faithlib.errors import InputError, ModelError, UnavailableError, some_numbers
 from faithlib.inputs import WordInputs
 
 # What explains and measures without a look inside.
@@ -20,6 +21,12 @@ _EXPECTED = (
     "expected probabilities [R, C], at least 0 and 1 in sum; with output='sigmoid' probabilities that need not add up, "
     "with output='value' any numbers"
 )
+_EMPTY = (
+    "It is asked where every word is erased: with erase='mask' there is '[MASK]' for each of them, and with "
+    "WordInputs.from_texts(texts, empty='[MASK]') that stands where nothing is left"
+)
+_REFUSALS = ("RateLimit", "Timeout", "ConnectionError", "ServiceUnavailable", "TooManyRequests", "Overloaded")
+_ENOUGH = 8  # answers of which it says something that each goes down
 ERASING_METHODS = "lime, occlusion, shapley_sampling, random and uniform"
 ERASING = f"{ERASING_METHODS}; all metrics but the soft ones; bounds"
 
@@ -28,7 +35,11 @@ class Remembering:
     """A function of texts that asks `fn` each distinct text once, all new ones in one call: answers [R, C], of single
     numbers [R, 1].
 
-    Raises InputError where `fn` does not answer for each text.
+    Given to `evaluate` in the place of `fn`, it keeps answers from one call to the next. Where `fn` is refused for now
+    (a rate limit, a connection), it is asked again after each of the `waits`, in seconds.
+
+    Raises InputError where `fn` does not answer for each text, or fails on the empty text alone; UnavailableError where
+    it is refused for good.
 
     >>> model = Remembering(lambda texts: print(texts) or [[0.2, 0.8]] * len(texts))
     >>> model(["a", "b", "a"]).shape
@@ -36,15 +47,100 @@ class Remembering:
     torch.Size([3, 2])
     """
 
-    def __init__(self, fn: Callable[[list[str]], Any]) -> None:
+    def __init__(self, fn: Callable[[list[str]], Any], *, waits: Sequence[float] = (1, 2, 4, 8, 16)) -> None:
         self.fn = fn
+        self.waits = tuple(waits)
         self._known: dict[str, Tensor] = {}
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
-        if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
-            p = numbers_of(self.fn([*new]), len(new))  # a copy: a function may change its list
-            self._known |= dict(zip(new, p, strict=True))
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._ask(new)
         return torch.stack([self._known[text] for text in texts])
+
+    def _ask(self, new: list[str]) -> None:
+        """Asks new texts, and keeps the answers. The empty text, on which many functions fail, is found out."""
+        try:
+            answers = self.ask(new)
+        except UnavailableError:
+            raise
+        except Exception as error:
+            others = [text for text in new if text]
+            if len(others) == len(new):
+                raise
+            if others:
+                answers = self.ask(others)  # raises itself where these are the cause
+                self._known |= dict(zip(others, answers, strict=True))
+            raise InputError(f"the function fails on the empty text ({_words(error)}). {_EMPTY}") from error
+        missing = answers.isnan().any(dim=1).tolist()
+        self._known |= {text: answer for text, answer, is_nan in zip(new, answers, missing, strict=True) if not is_nan}
+        if any(missing):
+            broken = [text for text, is_nan in zip(new, missing, strict=True) if is_nan]
+            if not any(broken):
+                raise InputError(f"the function answers NaN for the empty text. {_EMPTY}")
+            raise InputError(
+                f"the function answered NaN or infinity for {len(broken)} rows, first {broken[0]!r}: {_EXPECTED}"
+            )
+
+    def ask(self, texts: Sequence[str]) -> Tensor:
+        """What the function answers [R, C] to texts that may be known; again after a while where it is refused."""
+        for wait in (*self.waits, None):
+            try:
+                return numbers_of(self.fn([*texts]), len(texts))  # a copy: a function may change its list
+            except Exception as error:  # a function may raise what it likes
+                if not is_refusal(error):
+                    raise
+                if wait is None:
+                    unavailable = UnavailableError(
+                        f"the function was refused {len(self.waits) + 1} times ({_words(error)}): {len(self._known)} "
+                        "answers are kept; evaluate(error.answered, ...) goes on from there, of this error or of a "
+                        "function that was wrapped first, faithlib.backends.functions.Remembering(function)"
+                    )
+                    unavailable.answered = self
+                    raise unavailable from error
+                time.sleep(max(wait, _asked_to_wait(error)))
+        raise AssertionError("not reached")
+
+    @property
+    def descends(self) -> bool:
+        """Whether every answer so far goes down from the first number to the last, as sorted ones do.
+
+        >>> model = Remembering(lambda texts: [[0.7, 0.2, 0.1] for _ in texts])
+        >>> _ = model(["a", "b", "c", "d", "e", "f", "g", "h"])
+        >>> model.descends
+        True
+        """
+        if len(self._known) < _ENOUGH:
+            return False
+        answers = torch.stack([*self._known.values()])
+        steps = answers.diff(dim=1)
+        moving = bool((steps < 0).any(dim=1).float().mean() > 0.5)
+        return answers.shape[1] > 1 and moving and bool((steps <= 0).all())
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether an error says that a service does not answer for now: by its status (429, 502, 503, 504), or its name.
+
+    >>> is_refusal(TimeoutError()), is_refusal(ValueError("429"))
+    (True, False)
+    """
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None) or getattr(error, "code", 0)
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    return status in (429, 502, 503, 504, 529) or any(name in names for name in _REFUSALS)
+
+
+def _asked_to_wait(error: BaseException) -> float:
+    """Seconds that a service asks to wait for, at most a minute."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return min(60.0, float(headers.get("retry-after", 0)))
+    except (AttributeError, TypeError, ValueError):
+        return 0.0
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def numbers_of(answer: Any, count: int) -> Tensor:
@@ -53,6 +149,16 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     >>> numbers_of([0.5, 1.5], 2).shape
     torch.Size([2, 1])
     """
+    items = answer if isinstance(answer, list | tuple) else []
+    inner = items[0] if items and isinstance(items[0], list | tuple) and items[0] else items
+    if inner and isinstance(inner[0], Mapping):
+        raise InputError(
+            "the function answered lists of dicts, as a pipeline of transformers does: expected numbers, of every "
+            "class in the same order; give the pipeline itself, or lambda texts: [[one['score'] for one in "
+            "sorted(row, key=lambda one: one['label'])] for row in pipe(texts, top_k=None)]"
+        )
+    if inner and isinstance(inner[0], str):
+        raise InputError(f"the function answered the label {inner[0]!r}: {_EXPECTED}; an estimator's is predict_proba")
     try:
         numbers = torch.as_tensor(answer, dtype=torch.float32, device="cpu").to_dense()
     except (TypeError, ValueError, RuntimeError) as error:

@@ -173,7 +173,7 @@ class TimmTokens(HuggingFaceTokens):
             raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
         # A distilled model averages two predictions, one read from its class and one from its distillation token.
         count = 2 if getattr(model, "dist_token", None) is not None else 1
-        shares = torch.zeros(self.prefix + self.grid[0] * self.grid[1])
+        shares = torch.zeros(self.prefix + self.grid[0] * self.grid[1], dtype=torch.float32)
         shares[:count] = 1 / count
         return shares
 
@@ -331,11 +331,16 @@ class VisionBackend:
         model = self.model if model is None else model
         try:
             answer = model(pixels.to(self.dtype))
-        except (TypeError, ValueError, AssertionError, RuntimeError) as error:
-            of_torch = type(error) in (TypeError, ValueError, AssertionError, RuntimeError)  # not the model's own
+        except (TypeError, ValueError, AssertionError, RuntimeError, AttributeError, IndexError, KeyError) as error:
+            of_torch = type(error).__module__ == "builtins" and isinstance(model, nn.Module)  # not the user's own
             if not of_torch or is_out_of_memory(error):
                 raise
             message = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
+            if getattr(model, "main_input_name", "pixel_values") != "pixel_values" or hasattr(model, "text_model"):
+                message += (
+                    "; it reads a text beside each image: ask it as a function of pixels, lambda pixels: "
+                    "model(pixel_values=pixels, **texts).logits_per_image.detach()"
+                )
             raise ModelError(f"{message}; expected a classifier of pixels of this size") from error
         if not isinstance(model, nn.Module):
             answer = torch.as_tensor(getattr(answer, "logits", answer))

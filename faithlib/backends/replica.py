@@ -8,6 +8,8 @@ its memory with the model's. Threads may then ask one model at once, each throug
 """
 
 import copy
+import dataclasses
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +20,11 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.errors import ModelError
+
+
+class WentAroundError(ModelError):
+    """A forward pass that never asks a module in which an answer was laid."""
+
 
 _REPLICAS: WeakSet[nn.Module] = WeakSet()
 
@@ -35,6 +42,9 @@ def replica(model: nn.Module) -> Any:
     """
     if model in _REPLICAS:
         return model
+    if isinstance(model, torch.jit.ScriptModule):  # which cannot be copied, nor changed
+        _REPLICAS.add(model)
+        return model
     shared: dict[int, Any] = {}
     with torch.inference_mode(False):
         for parameter in model.parameters():
@@ -46,7 +56,7 @@ def replica(model: nn.Module) -> Any:
             # the weight, the second would find nothing. Its copy gets what it has taken.
             if getattr(getattr(module, "weight", None), "CB", None) is not None:
                 module.init_8bit_state()
-            kept = [value for value in vars(module).values() if isinstance(value, Tensor)]
+            kept = [tensor for name, value in vars(module).items() for tensor in _tensors_in(value, name)]
             tables = [table for name, table in vars(module).items() if name.endswith("hooks")]
             # PyTorch keeps hooks in dicts; transformers keeps the handles of its own in a list.
             hooks = [hook for table in tables for hook in (table.values() if isinstance(table, dict) else table or ())]
@@ -61,8 +71,32 @@ def replica(model: nn.Module) -> Any:
     return made
 
 
+_OF_TORCH = ("_parameters", "_buffers", "_modules")
+_DEEPEST = 6
+
+
+def _tensors_in(value: Any, name: str = "", depth: int = 0) -> Iterator[Tensor]:
+    """The tensors that a module keeps in an attribute, however they are held: activations, a whole answer. They are of
+    a graph, which cannot be copied, and nothing here changes them."""
+    if isinstance(value, Tensor):
+        yield value
+    if name in _OF_TORCH or name.endswith("hooks") or depth > _DEEPEST or isinstance(value, nn.Module):
+        return
+    held: Any = ()
+    if isinstance(value, Mapping):
+        held = value.values()
+    elif isinstance(value, list | tuple | set | deque):
+        held = value
+    for item in held:
+        yield from _tensors_in(item, depth=depth + 1)
+    if isinstance(value, Mapping) or dataclasses.is_dataclass(value):  # an answer of transformers is both
+        for item in list(getattr(value, "__dict__", {}).values()):
+            yield from _tensors_in(item, depth=depth + 1)
+
+
 HANDED: ContextVar[Mapping[object, Any]] = ContextVar("what is handed to parts of replicas", default={})  # noqa: B039
 """Of each thread its own. Replaced, never changed."""
+ON_NO_ACCOUNT = "rows that count for no method"
 
 
 @contextmanager
@@ -112,7 +146,7 @@ class Slot(nn.Module):
         with handing(self, answer):
             yield
         if not answer[1]:
-            raise ModelError(
+            raise WentAroundError(
                 f"the forward pass went around the model's own {type(self.original).__name__}: expected a model whose "
                 "modules are called where they are registered, without a forward patched in from elsewhere"
             )

@@ -14,22 +14,29 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.backends.answers import check_task, logits_of, named
-from faithlib.backends.door import check_tables, failure
-from faithlib.backends.families import base_of, family_of, text_config
+from faithlib.backends.door import check_tables, failure, is_quantised, scales_by_batch
+from faithlib.backends.families import Family, base_of, family_of, text_config
 from faithlib.backends.prompts import Prompt, appended, forwards
-from faithlib.backends.replica import Slot, replica, slot_at
+from faithlib.backends.replica import HANDED, ON_NO_ACCOUNT, Slot, handing, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger
+from faithlib.notes import note
 
 if TYPE_CHECKING:
     from faithlib.backends.prefix import Beginnings
+
+# How far a row's answer may move beside padding by rounding alone, as a share of 1 + the largest number.
+_ROUNDING = {torch.float64: 2e-5, torch.float32: 2e-5, torch.float16: 2e-2}
+_ROUNDING_OF_GPU, _COARSE = 1e-2, 1e-1
+_PADDING_SHOWS: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()  # of replicas
 
 
 class TextBackend:
@@ -59,6 +66,19 @@ class TextBackend:
             self.family.prepare(self.model, self.inputs)
         self._slots = [slot_at(self.base, point) for point in (self.family.point, self.family.also) if point]
         self._embedding_arguments = set(inspect.signature(self.embedding_module.forward).parameters)
+        # A head of one's own may pool with the mask or look for tokens, so it is given both, as its own call is.
+        made_elsewhere = not type(self.model).__module__.startswith("transformers.")
+        knows_families = isinstance(getattr(self.model, "family", None), Family)
+        self._own_head = made_elsewhere and not knows_families and not isinstance(self.model, Prompt)
+
+    @property
+    def further_arguments(self) -> list[str]:
+        """What the embeddings may read beside ids, token types, positions and a mask."""
+        known = {
+            "input_ids", "token_type_ids", "position_ids", "inputs_embeds", "mask", "attention_mask",
+            "past_key_values_length", "args", "kwargs", "input",
+        }  # fmt: skip
+        return sorted(self._embedding_arguments - known)
 
     @property
     def embedding_module(self) -> Any:
@@ -66,14 +86,25 @@ class TextBackend:
         module = self.base.get_submodule(self.family.tokens or self.family.point or "embeddings")
         return module.original if isinstance(module, Slot) else module
 
-    def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
-        """The embedding output [R, L, D] of any ids [R, L]."""
+    def embed(self, input_ids: Tensor, token_type_ids: Tensor | None, mask: Tensor | None = None) -> Tensor:
+        """The embedding output [R, L, D] of any ids [R, L]; `mask` [R, L]: where tokens are, for embeddings that make
+        padding zero (DeBERTa's) or count it (ESM's)."""
         given = {"token_type_ids": token_type_ids, "position_ids": self._positions(input_ids)}
+        if mask is not None:
+            given |= {"mask": mask.long(), "attention_mask": mask.long()}
         known = {k: v for k, v in given.items() if k in self._embedding_arguments and v is not None}
         embedded: Tensor = self.embedding_module(input_ids, **known)
+        if not isinstance(embedded, Tensor):
+            raise ModelError(
+                f"the {type(self.embedding_module).__name__} of this {type(self.model).__name__} answers more than one "
+                "tensor (quantised numbers with their scale, positions beside them), which cannot be erased as one; "
+                "the model can be asked as a function from texts to probabilities (faithlib.inputs.WordInputs)"
+            )
         if self.family.positions:
             places = torch.arange(input_ids.shape[1], device=self.device)
             embedded = embedded + self.base.get_submodule(self.family.positions)(places)
+            if token_type_ids is not None:  # GPT-2's kind looks types up in the table of words
+                embedded = embedded + self.embedding_module(token_type_ids)
         if self.family.tokens and self._slots:  # what makes the embedding output of the sum
             embedded = self._slots[0].original(embedded)
         return embedded
@@ -82,8 +113,9 @@ class TextBackend:
         """The embedding output [R, L, D] of the inputs `rows` (default: all), cut to `length` positions."""
         rows = torch.arange(len(self.inputs), device=self.device) if rows is None else rows
         types = self.inputs.token_type_ids
+        types = None if types is None else types[rows, :length]
         with torch.no_grad():
-            return self.embed(self.inputs.input_ids[rows, :length], None if types is None else types[rows, :length])
+            return self.embed(self.inputs.input_ids[rows, :length], types, self.inputs.attention_mask[rows, :length])
 
     def logits(
         self,
@@ -92,6 +124,7 @@ class TextBackend:
         *,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        input_ids: Tensor | None = None,
         shared: int = 0,
     ) -> Tensor:
         """Logits [R, C] from an embedding output [R, L, D]; gradients flow.
@@ -99,8 +132,9 @@ class TextBackend:
         `rows` says which inputs these are (default: all in order), and so where padding is and what type a token has.
         `attention_mask` overrides it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is
         added to the scores before the softmax). `token_type_ids` [R, L] likewise, for a model that takes them beside
-        the embedding output; all others have them in it. `shared`: rows of one input agree in so many first tokens,
-        which a decoder's are not run again for each (`prefix`); no gradient flows to these.
+        the embedding output; all others have them in it. `input_ids` [R, L] likewise, for a head of the user's own that
+        looks at them. `shared`: rows of one input agree in so many first tokens, which a decoder's are not run again
+        for each (`prefix`); no gradient flows to these.
 
         Raises ModelError for weights where the family's attention takes none.
         """
@@ -109,8 +143,16 @@ class TextBackend:
         mask = self.inputs.attention_mask[rows, :length] if attention_mask is None else attention_mask
         if mask.dtype != torch.bool and not self.family.weighs:
             raise ModelError(f"the attention of this {type(self.model).__name__} takes no weights: use other metrics")
+        if mask.dtype != torch.bool and self._own_head:
+            raise ModelError(
+                f"the head of this {type(self.model).__name__} is of your own and is given the attention mask, for "
+                "which weights of attention cannot stand: use other metrics"
+            )
         if not isinstance(self.model, Prompt):
-            return self._numbers(embeddings, rows, mask, shared, token_type_ids)
+            given = {}
+            if self._own_head and self._slots:
+                given["input_ids"] = self.inputs.input_ids[rows, :length] if input_ids is None else input_ids
+            return self._numbers(embeddings, rows, mask, shared, token_type_ids, **given)
         return self._of_prompt(embeddings, rows, mask, shared)
 
     def _of_prompt(self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int) -> Tensor:
@@ -166,6 +208,7 @@ class TextBackend:
             turned = (torch.arange(length, device=self.device) + mask.sum(dim=1, keepdim=True)) % length
             embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
             types = None if types is None else types.take_along_dim(turned, 1)
+            given = {name: one.take_along_dim(turned, 1) for name, one in given.items()}
         with_types = {} if types is None else {"token_type_ids": types}
         answer = self.answer(self.model, embeddings, mask, **with_types, **given)
         return logits_of(answer, len(embeddings), self.model).to(self.device)
@@ -173,10 +216,10 @@ class TextBackend:
     def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
         """What the model, or a part of it that holds the base, answers to embeddings [R, L, D] at the last L places of
         `mask`, as `logits` takes it; what else is `given` goes to the model."""
-        given["attention_mask"] = _mask_argument(mask, embeddings)
-        if self.family.by_ids:
+        given["attention_mask"] = _mask_argument(mask, embeddings, always=self._own_head)
+        if self.family.by_ids and "input_ids" not in given:
             given["input_ids"] = self._ids(mask[:, -embeddings.shape[1] :])
-        else:
+        elif "input_ids" not in given:
             given["inputs_embeds"] = embeddings
         with ExitStack() as stack:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
@@ -188,12 +231,75 @@ class TextBackend:
 
     @cached_property
     def beginnings(self) -> Beginnings | None:
-        """What rows of the inputs share; None where this model's rows share nothing."""
-        if not self.family.shares:
+        """What rows of the inputs share; None where this model's rows share nothing, or its head may look at all."""
+        if not self.family.shares or self._own_head:
             return None
         from faithlib.backends.prefix import Beginnings  # needs transformers, with which a decoder comes
 
         return Beginnings.of(self)
+
+    @cached_property
+    def padding_shows(self) -> bool:
+        """Whether a row's answer depends on how much padding stands beside it, so that rows of different lengths cannot
+        share a forward. Noted where so.
+
+        Tried with the shortest input, or where all are as long with one token less; beside the answer the state of
+        every token is compared, for what moves only some tokens may show in the answer of another input.
+        """
+        if is_quantised(self.model) or scales_by_batch(self.model) or self.inputs.follows is not None:
+            return False
+        if self.model not in _PADDING_SHOWS:
+            _PADDING_SHOWS[self.model] = self._tried_with_padding()
+        if _PADDING_SHOWS[self.model]:
+            note(
+                "padding",
+                f"the padding beside a text shows in what {named(self.model)} answers, so texts of different lengths "
+                "do not share a forward pass: values are those of each text alone, and it takes longer",
+            )
+        return _PADDING_SHOWS[self.model]
+
+    def _tried_with_padding(self) -> bool:
+        length, longest = int(self.lengths.min()), int(self.lengths.max())
+        b = int(self.lengths.argmin())
+        stays = torch.arange(length, device=self.device)
+        if length == longest:
+            first = int((self.inputs.feature_of[b] >= 0).int().argmax())
+            stays = stays[stays != first]
+        if not len(stays):
+            return False
+        with torch.no_grad(), handing(ON_NO_ACCOUNT, True):
+            alone, beside = self._of_tokens(b, stays, len(stays)), self._of_tokens(b, stays, longest)
+        return any(_apart(one, other) for one, other in zip(alone, beside, strict=False))
+
+    def _of_tokens(self, b: int, stays: Tensor, length: int) -> list[Tensor]:
+        """The answer [1, C] to those tokens of input b that stay, padded to so many; where the base has a state for
+        each token, also those of the tokens that stay [1, S, D]."""
+        there = torch.arange(length, device=self.device) < len(stays)
+        ids = torch.full((1, length), self.inputs.pad_id, device=self.device)
+        ids[:, : len(stays)] = self.inputs.input_ids[b, stays]
+        types = None
+        if self.inputs.token_type_ids is not None:
+            types = torch.zeros_like(ids)
+            types[:, : len(stays)] = self.inputs.token_type_ids[b, stays]
+        mask, row = there[None], torch.tensor([b], device=self.device)
+        embedded = self.embed(ids, types, mask)
+        states: list[Tensor] = []
+
+        def keep(module: nn.Module, given: Any, output: Any) -> None:
+            first = output[0] if hasattr(output, "to_tuple") or isinstance(output, tuple) else output
+            if HANDED.get().get(states_of_tokens) is states and isinstance(first, Tensor) and first.ndim == 3:
+                states.append(first)
+
+        states_of_tokens = object()
+        hook = self.base.register_forward_hook(keep)
+        try:
+            with handing(states_of_tokens, states):
+                answer = self.logits(embedded, row, attention_mask=mask, token_type_ids=types, input_ids=ids)
+        finally:
+            hook.remove()
+        known = [state for state in states[:1] if state.shape[1] == length]
+        places = slice(-len(stays), None) if self.family.on_left else slice(len(stays))
+        return [answer, *(state[:, places] for state in known)]
 
     def read_from(self, rows: Tensor) -> Tensor:
         """The position [R] whose state the prediction for the inputs `rows` is read from; ModelError where no token's
@@ -231,7 +337,8 @@ class TextBackend:
     def _ids(self, mask: Tensor) -> Tensor:
         """Ids [R, L] that say no more than where tokens, padding and the end are."""
         config = text_config(self.model)
-        pad, end = config.pad_token_id, config.eos_token_id
+        pad = self.inputs.pad_id if config.pad_token_id is None else config.pad_token_id
+        end = config.eos_token_id
         some = next(i for i in range(9) if i != pad and i not in (end if isinstance(end, list) else [end]))
         ids = torch.where(mask, some, pad)
         if self.family.also:
@@ -247,9 +354,22 @@ class TextBackend:
         return torch.arange(padding + 1, padding + 1 + input_ids.shape[1], device=self.device).expand_as(input_ids)
 
 
-def _mask_argument(mask: Tensor, embeddings: Tensor) -> Tensor | None:
-    """The mask as the model takes it. None where nothing is masked: attention kernels are faster without one."""
+def _apart(one: Tensor, other: Tensor) -> bool:
+    """Whether two ways to compute the same differ by more than rounding."""
+    if one.shape != other.shape:
+        return False
+    bound = _ROUNDING.get(one.dtype, _COARSE)
+    if one.is_cuda and one.dtype == torch.float32:
+        bound = _ROUNDING_OF_GPU
+    bound *= 1 + float(one.abs().max().nan_to_num(0))
+    return not torch.allclose(other, one, rtol=0, atol=bound, equal_nan=True)
+
+
+def _mask_argument(mask: Tensor, embeddings: Tensor, *, always: bool = False) -> Tensor | None:
+    """The mask as the model takes it. None where nothing is masked and not `always` one is wanted: attention kernels
+    are faster without."""
     if mask.dtype == torch.bool:
         # On a GPU the question itself would stop the queue; there the model decides.
-        return None if mask.device.type == "cpu" and bool(mask.all()) else mask.long()
+        none = not always and mask.device.type == "cpu" and bool(mask.all())
+        return None if none else mask.long()
     return mask.to(embeddings.dtype).log()[:, None, None, :].expand(-1, 1, mask.shape[1], -1)

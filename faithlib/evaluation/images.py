@@ -14,6 +14,7 @@ from torch import Tensor
 
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
+from faithlib.notes import note
 
 _PATCH = 16  # pixels of a feature, of models that are not made of patches
 
@@ -54,7 +55,10 @@ def check_pixels(inputs: ImageInputs, model: Any) -> None:
 
 
 def _channels(model: Any) -> int | None:
-    return getattr(model, "in_chans", None) or getattr(getattr(model, "config", None), "num_channels", None)
+    config = getattr(model, "config", None)
+    return getattr(model, "in_chans", None) or getattr(
+        getattr(config, "vision_config", None) or config, "num_channels", None
+    )
 
 
 def inputs_of_images(
@@ -80,16 +84,29 @@ def inputs_of_images(
 
 
 def inputs_of_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
-    """Pixels [B, C, H, W] in patches of `patch` pixels, by default the model's own, or 16.
+    """Pixels [B, C, H, W] in patches of `patch` pixels, by default the model's own, or 16; by default also patches of
+    nearly that size, where images are no whole number of them.
 
     >>> inputs_of_pixels(torch.zeros(1, 3, 32, 32), torch.nn.Flatten(), None).n_features
     tensor([4])
     """
     if not isinstance(patch, int | None):
         raise InputError(f"unit {patch!r}: of images expected the side of a square patch in pixels")
-    cut_by = getattr(model, "patch_embed", None) or getattr(model, "config", None)
+    config = getattr(model, "config", None)
+    # A model of two towers has the patches of the one that sees.
+    cut_by = getattr(model, "patch_embed", None) or getattr(config, "vision_config", None) or config
     patch_size = getattr(cut_by, "patch_size", None) or _PATCH
     side: int = patch_size if isinstance(patch_size, int) else max(patch_size)
+    shape = tuple(getattr(pixels, "shape", ()))
+    if patch is None and len(shape) == 4 and any(size % side for size in shape[-2:]):
+        high, wide = (max(1, round(size / side)) for size in shape[-2:])
+        note(
+            "patches",
+            f"images of {shape[-2]} x {shape[-1]} pixels are no whole number of {side}-pixel patches: they are cut "
+            f"into {high} x {wide} of nearly that size; unit= names another, and images may be resized before",
+        )
+        down, across = torch.arange(shape[-2]) * high // shape[-2], torch.arange(shape[-1]) * wide // shape[-1]
+        return ImageInputs.from_pixels(pixels, segments=down[:, None] * wide + across)
     return ImageInputs.from_pixels(pixels, patch=side if patch is None else patch)
 
 

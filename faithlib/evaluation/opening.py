@@ -9,7 +9,8 @@ Shape letters: B inputs, F features.
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,13 +21,24 @@ from faithlib.attribution import Row
 from faithlib.attribution.many import PREDICTED, attributed
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
-from faithlib.attribution.registry import KIND_OF, finite, method_of
+from faithlib.attribution.registry import KIND_OF, checked, finite, method_of
 from faithlib.backends import Prompt
-from faithlib.backends.door import note_tokenizer, places_of, target_classes, unwrapped
+from faithlib.backends.answers import check_task
+from faithlib.backends.door import label_names, note_tokenizer, places_of, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
-from faithlib.errors import FaithlibError, InputError, ModelError, NotFiniteError, OutOfMemoryError, UnknownNameError
+from faithlib.errors import (
+    FaithlibError,
+    InputError,
+    ModelError,
+    NotFiniteError,
+    OutOfMemoryError,
+    UnavailableError,
+    UnknownNameError,
+)
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
+from faithlib.notes import note
+from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
 from faithlib.units import items_of, listed, some_rows
 
@@ -37,8 +49,9 @@ DEFAULT_METHODS = {
 }
 RAISE, SKIP = "raise", "skip"
 _MOST_TOKENS = 512  # where the caller does not say
+_TOLERANCE = 1e-2  # of what a pipeline answers, which may round and run in half precision
 # Errors about the model or the call, which are the same for every input.
-_OF_THE_CALL = (ModelError, UnknownNameError, ImportError)
+_OF_THE_CALL = (ModelError, UnknownNameError, UnavailableError, ImportError)
 _Made = TypeVar("_Made")
 
 
@@ -47,7 +60,9 @@ class Opened:
     """What is measured: a model (a function of texts as one that remembers) and inputs on its device.
 
     `total`: inputs that the caller gave. `rows`: the caller's row of each that is used; `skipped`: why the others are
-    not, None where they may not be.
+    not, None where they may not be. `pipeline`: the one that the model was held by, `items` what the caller gave, and
+    `output` what it makes of logits where that is not the default. `remarks`: what is said of scores in the table's
+    notes, without a warning.
 
     >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
     {1: 'text 1 is None: expected a string'}
@@ -58,6 +73,10 @@ class Opened:
     total: int
     rows: list[int]
     skipped: dict[int, str] | None = None
+    pipeline: Any = None
+    items: Sequence[Any] = ()
+    output: str | None = None
+    remarks: dict[str, str] = field(default_factory=dict)
 
     @property
     def truncated(self) -> list[int]:
@@ -72,6 +91,9 @@ class Opened:
         tensor([1])
         """
         classes = target_classes(target, self.model, self.total)
+        count = _count_of_classes(self.model)
+        if classes is not None and count is not None and bool((classes >= count).any()):
+            raise InputError(f"target {classes[classes >= count][:5].tolist()}: expected classes 0 to {count - 1}")
         return None if classes is None else classes[self.rows]
 
     def of_rows(self, values: Any, what: str, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -87,18 +109,64 @@ class Opened:
         if getattr(values, "ndim", 0) == 2:
             whole = values.to_numpy() if hasattr(values, "columns") else values
             whole = torch.as_tensor(whole) if dtype == torch.bool else _numbers(whole, what, dtype)
+            self._remark(what, _rows_beyond(whole, mask, self.rows, self.total, what))
             return whole[self.rows, : mask.shape[1]] if len(self.rows) < self.total == len(whole) else whole
         held, values = values, items_of(values)
         if not isinstance(values, list) or len(values) != self.total:
             shape = list(getattr(held, "shape", ())) or f"a {type(held).__name__}"
             raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, mask.shape[1]]}, or {self.total} lists")
         table = torch.zeros(mask.shape, dtype=dtype)
+        beyond: list[int] = []
         for of_input, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
             given = _numbers(values[row], f"{what} of input {row}", dtype)
             if given.ndim != 1 or len(given) not in (size, len(of_input)):
                 raise InputError(f"{what} of input {row}: {list(given.shape)} values, expected {size}, one per feature")
+            if _says_something(given[size:]):
+                _refuse_left(given, size, what, row)
+                beyond.append(row)
             of_input[: len(given)] = given
+        self._remark(what, beyond)
         return table
+
+    def _remark(self, what: str, rows: Sequence[int]) -> None:
+        if rows:
+            several = "input" if len(rows) == 1 else "inputs"
+            self.remarks[what] = f"values beyond the features of {several} {some_rows(rows)} are not read"
+
+
+def _count_of_classes(model: Any) -> int | None:
+    """How many classes a model of transformers or timm says that it has; None of others, whose heads may be of their
+    own. One logit has two."""
+    inner = unwrapped(model)
+    if not isinstance(inner, nn.Module) or not type(inner).__module__.startswith(("transformers.", "timm.")):
+        return None
+    count = count_of(inner)
+    return None if not count or count == 1 else count
+
+
+def _says_something(values: Tensor) -> bool:
+    return bool(((values != 0) & ~values.isnan()).any())
+
+
+def _rows_beyond(whole: Tensor, mask: Tensor, rows: Sequence[int], total: int, what: str) -> list[int]:
+    """The rows whose values [B, F] say something beyond their features, of which nothing is read; InputError where they
+    are padded on the left."""
+    beyond: list[int] = []
+    if len(whole) != total or whole.shape[1] != mask.shape[1]:
+        return beyond  # said elsewhere, or of other rows
+    for row, size in zip(rows, mask.sum(dim=1).tolist(), strict=True):
+        if _says_something(whole[row, size:]):
+            beyond.append(row)
+            _refuse_left(whole[row], size, what, row)
+    return beyond
+
+
+def _refuse_left(values: Tensor, size: int, what: str, row: int) -> None:
+    if size < len(values) and not _says_something(values[: len(values) - size]):
+        raise InputError(
+            f"{what} of input {row}, which has {size} features, are padded on the left: expected padding on the right, "
+            "or lists with one value per feature"
+        )
 
 
 def _numbers(values: Any, what: str, dtype: torch.dtype) -> Tensor:
@@ -132,8 +200,10 @@ def opened(
     """
     if on_error not in (RAISE, SKIP):
         raise InputError(f"on_error {on_error!r}: expected 'raise' or 'skip'")
+    pipeline = model if _is_pipeline(model) else None
     model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
+    label_names(inside)  # whose fault is said before anything runs
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
     spans = items_of(spans)
     limit, items, pixels = None, [], None
@@ -160,9 +230,12 @@ def opened(
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
     if isinstance(inside, nn.Module):
-        inputs = inputs.to(next(inside.parameters()).device)
+        first = next(inside.parameters(), None)
+        inputs = inputs if first is None else inputs.to(first.device)
     total = len(inputs) + len(skipped or ())
-    whole = Opened(model, inputs, total, [row for row in range(total) if row not in (skipped or ())], skipped)
+    used = [row for row in range(total) if row not in (skipped or ())]
+    of_pipeline = (None, (), None) if pipeline is None else (pipeline, items, output_of_pipeline(pipeline))
+    whole = Opened(model, inputs, total, used, skipped, *of_pipeline)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
@@ -212,11 +285,18 @@ def _reason(error: Exception, row: int) -> str:
 
 def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     """A model that can be called, and what makes inputs for it; both of a pipeline where it is one."""
-    if hasattr(model, "task") and isinstance(getattr(model, "model", None), nn.Module):  # a pipeline of transformers
+    if _is_pipeline(model):
+        _check_task(model)
         its_reader = getattr(model, "tokenizer", None) or getattr(model, "image_processor", None)
         return model.model, its_reader if tokenizer is None else tokenizer
-    if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
+    if not isinstance(model, nn.Module) and hasattr(model, "predict_proba"):  # of scikit-learn, SetFit
         return model.predict_proba, tokenizer
+    if not isinstance(model, nn.Module | type) and hasattr(model, "fit") and hasattr(model, "predict"):
+        raise InputError(
+            f"model is a {type(model).__name__} without predict_proba, whose call or prediction is a label: expected "
+            "probabilities; calibrate it, CalibratedClassifierCV(model).fit(...), or give model.decision_function with "
+            "output='value'"
+        )
     if not callable(model) or isinstance(model, type):
         article = "the class" if isinstance(model, type) else "a"
         kind = f"{article} {getattr(model, '__name__', type(model).__name__)}"
@@ -226,6 +306,110 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
             "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
     return model, tokenizer
+
+
+def _is_pipeline(model: Any) -> bool:
+    """Whether this is a pipeline of transformers."""
+    return hasattr(model, "task") and isinstance(getattr(model, "model", None), nn.Module)
+
+
+# Pipelines of one classification of each input; made by their class they do not name their task.
+_OF_MODEL_ALONE = {"TextClassificationPipeline", "ImageClassificationPipeline"}
+_TASKS = ("text-classification", "sentiment-analysis", "image-classification")
+_ZERO_SHOT = (
+    "lambda texts: [[dict(zip(one['labels'], one['scores']))[label] for label in labels] for one in pipe(texts, "
+    "labels)]"
+)
+
+
+def _check_task(pipeline: Any) -> None:
+    """ModelError for a pipeline that computes something else than its model does."""
+    names = {kind.__name__ for kind in type(pipeline).__mro__}
+    if names & _OF_MODEL_ALONE or pipeline.task in _TASKS:
+        return
+    check_task(pipeline.model)
+    advice = "from texts to probabilities"
+    if "ZeroShotClassificationPipeline" in names:
+        advice += f", {_ZERO_SHOT}"
+    raise ModelError(
+        f"a {type(pipeline).__name__} answers something else about a text than the {type(pipeline.model).__name__} in "
+        f"it: expected a pipeline for text-classification or image-classification; ask this one as a function {advice}"
+    )
+
+
+def output_of_pipeline(pipeline: Any) -> str | None:
+    """The output that a pipeline's own `function_to_apply` leads to; None where that is the default of its model.
+
+    >>> from types import SimpleNamespace
+    >>> config = SimpleNamespace(num_labels=2, problem_type=None)
+    >>> applied = {"function_to_apply": "sigmoid"}
+    >>> output_of_pipeline(SimpleNamespace(model=SimpleNamespace(config=config), _postprocess_params=applied))
+    'sigmoid'
+    """
+    config = getattr(pipeline.model, "config", None)
+    chosen = getattr(pipeline, "_postprocess_params", {}).get("function_to_apply")
+    if chosen is None:
+        is_yes = getattr(config, "num_labels", None) == 1 and getattr(config, "problem_type", None) is None
+        return "sigmoid" if is_yes else None
+    name = str(getattr(chosen, "value", chosen)).lower()
+    of_value = getattr(config, "problem_type", None) == "regression"
+    return {"softmax": "probability", "sigmoid": "sigmoid"}.get(name, "value" if of_value else "logit")
+
+
+def check_pipeline(whole: Opened, perturber: Perturber) -> None:
+    """ModelError where a pipeline answers the shortest of its inputs otherwise than what is explained of its model.
+
+    >>> check_pipeline(opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]), None)
+    """
+    pipeline, names = whole.pipeline, label_names(whole.model)
+    if pipeline is None or not callable(pipeline) or not whole.items:
+        return
+    cut_off = set(whole.truncated)
+    sizes = perturber.feature_mask.sum(dim=1).tolist()
+    places = [place for place, row in enumerate(whole.rows) if row not in cut_off and place < len(sizes)]
+    if not places:
+        return
+    place = min(places, key=lambda one: sizes[one])
+    item = whole.items[whole.rows[place]]
+    if isinstance(item, tuple | list):
+        item = {"text": item[0], "text_pair": item[1]}
+    try:
+        answer = pipeline(item, top_k=len(names))
+    except Exception as error:  # a pipeline is a program of somebody's own
+        raise ModelError(f"the pipeline fails on input {whole.rows[place]}: {type(error).__name__}: {error}") from error
+    answer = answer[0] if answer and isinstance(answer[0], list) else answer
+    theirs = {str(one["label"]): float(one["score"]) for one in answer}
+    logits = perturber.logits_full[place]
+    classes = torch.arange(len(logits), device=logits.device)
+    if len(logits) == 1:
+        classes = classes + (perturber.head != "value")
+    ours = read(logits.expand(len(classes), -1), classes, perturber.output).tolist()
+    of_name = dict(zip(names[-len(ours) :], ours, strict=False))
+    same_names = set(of_name) == set(theirs) and len(theirs) == len(ours)
+    pairs = [(theirs[name], of_name[name]) for name in of_name] if same_names else []
+    if not same_names:  # two classes of one name
+        pairs = list(zip(sorted(float(one["score"]) for one in answer), sorted(ours), strict=False))
+    if any(abs(one - other) > _TOLERANCE * (1 + abs(other)) for one, other in pairs):
+        raise ModelError(
+            f"the pipeline answers input {whole.rows[place]} {[round(one, 4) for one, _ in pairs[:4]]}, and what would "
+            f"be explained, the {perturber.output} of its model, is {[round(other, 4) for _, other in pairs[:4]]}: it "
+            "reads its inputs or the model's answers in a way of its own; ask it as a function, lambda texts: "
+            "[[one['score'] for one in sorted(row, key=lambda one: one['label'])] for row in pipe(texts, top_k=None)]"
+        )
+
+
+def note_sorted(model: Any) -> None:
+    """A note where every answer of a function goes down from the first class to the last.
+
+    >>> note_sorted(len)
+    """
+    if isinstance(model, Remembering) and model.descends:
+        note(
+            "function",
+            "in each of its answers the numbers go down from the first class to the last, as where they are sorted by "
+            "size (top_k=None): a class then has no place of its own, and all values are wrong; where the first class "
+            "is the most probable one of every text, nothing is wrong",
+        )
 
 
 def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
@@ -304,6 +488,10 @@ def named_methods(
             made[str(name)] = what
         else:
             made[str(name)] = whole.of_rows(what, f"scores of {name!r}")
+        row = made[str(name)]
+        if isinstance(row, Row):
+            with suppress(ModelError):  # leaves this one out, later
+                checked(row, unwrapped(whole.model), whole.inputs)
     return made
 
 
@@ -336,9 +524,12 @@ def explain(
     whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
     model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
     named = named_methods(methods, whole)
+    output = whole.output if output is None else output
     left_out: dict[str, str] = {}
     explained_class = "predicted" if classes is None else classes
     perturber = Perturber(model, inputs, erase=erase, target=explained_class, output=output, check=check)
+    if check:
+        check_pipeline(whole, perturber)
     scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")

@@ -23,7 +23,17 @@ from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.backends.door import label_names
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
 from faithlib.evaluation.measures import EVERY, bounds_of, chance_of, check_scores, families_of, names_of
-from faithlib.evaluation.opening import LEFT_OUT, RAISE, Opened, explained, named_methods, opened, those_that_work
+from faithlib.evaluation.opening import (
+    LEFT_OUT,
+    RAISE,
+    Opened,
+    check_pipeline,
+    explained,
+    named_methods,
+    note_sorted,
+    opened,
+    those_that_work,
+)
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
 from faithlib.metric_names import MetricName
@@ -124,7 +134,9 @@ def evaluate(
     given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
     with gathered() as notes:
         whole = opened(model, inputs, tokenizer, **given)
+    classes = whole.classes(target)
     model, named = whole.model, named_methods(methods, whole)
+    output = whole.output if output is None else output
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
     for name, what in named.items():
@@ -139,7 +151,7 @@ def evaluate(
     check_counts(groups=groups, gold_size=gold_size, draws=draws, beam=beam)
     if not hasattr(seed, "__index__"):
         raise InputError(f"seed {seed!r}: expected a whole number")
-    wanted, classes = names_of(metrics), whole.classes(target)
+    wanted = names_of(metrics)
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
 
@@ -152,6 +164,8 @@ def evaluate(
         given = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
         explains = "predicted" if classes is None else classes[places]
         perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
+        if check and len(places) == len(mask):
+            check_pipeline(whole, perturber)
         about = None if classes is None else perturber.target
         scores = explained(given, model, perturber, about, left_out, deltas, passed)
         marked = None if gold is None else gold[places, :width].to(perturber.device)
@@ -178,7 +192,10 @@ def evaluate(
 
     with gathered(notes):
         measured = those_that_work(measure, whole.rows, whole.skipped)
-    return finished(measured, whole, notes, families.values())
+        note_sorted(model)
+    table = finished(measured, whole, notes, families.values())
+    table.attrs["notes"] |= whole.remarks
+    return table
 
 
 @dataclass(frozen=True)
