@@ -267,6 +267,11 @@ def with_labels(names: Any) -> nn.Module:
     return model
 
 
+def traced() -> nn.Module:
+    with warnings.catch_warnings(action="ignore"):
+        return torch.jit.trace(nn.Linear(2, 2).eval(), torch.zeros(1, 2))
+
+
 def small_seer() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)).eval()
@@ -362,7 +367,7 @@ CASES: dict[str, Callable[[], Held]] = {
     "quantised embeddings (I-BERT)": lambda: of_class("IBert"),
     "GPT-2 with the token types of BERT's tokenizer": lambda: of_class("GPT2", with_types=True),
     "GPT-J with the token types of BERT's tokenizer": lambda: of_class("GPTJ", with_types=True),
-    "TorchScript, texts": lambda: reading(torch.jit.trace(nn.Linear(2, 2).eval(), torch.zeros(1, 2))),
+    "TorchScript, texts": lambda: reading(traced()),
     "a pipeline, `function_to_apply='sigmoid'`": lambda: (of_pipeline(function_to_apply="sigmoid"), TEXTS, {}),
     "a zero-shot pipeline": lambda: (
         hf.ZeroShotClassificationPipeline(model=text_model(), tokenizer=tokenizer()), TEXTS, {},
