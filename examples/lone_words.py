@@ -1,11 +1,19 @@
-"""A method of one's own: `python -m faithbook bench --method examples/lone_words.py`."""
+"""A method of one's own: `python -m faithlib bench --methods examples/lone_words.py`."""
 
 import torch
 
+from faithlib.attribution import method
 
-def lone_words(perturber):
+
+def one_left(explained):
+    """What is asked about: the input of which everything is erased, and copies of which one feature is left."""
+    inputs, features = explained.present.shape
+    alone = torch.eye(features, dtype=torch.bool).expand(inputs, features, features)
+    nothing = torch.zeros(inputs, 1, features, dtype=torch.bool)
+    return explained.copies(torch.cat([nothing, alone], dim=1))
+
+
+@method("lone_words", rows=one_left)
+def lone_words(numbers, explained):
     """What each feature by itself adds to the prediction of an input of which everything else is erased."""
-    features = perturber.feature_mask.shape[1]
-    alone = torch.eye(features, dtype=torch.bool, device=perturber.device)
-    kept = perturber.keep(alone.expand(len(perturber.inputs), -1, -1))
-    return kept - perturber.empty[:, None]
+    return numbers[:, 1:] - numbers[:, :1]

@@ -1,20 +1,17 @@
-"""`python -m faithbook run|build|book|pdf|train|preflight|reference|bench`.
+"""`python -m faithbook run|build|book|pdf|train|preflight|reference`.
 
 - `run` executes one notebook into a hidden folder and renames it when whole.
 - `build` lets Snakemake run all notebooks of a profile that have not been run yet.
 - `book` puts the executed reports next to the prose and makes the pages, `pdf` one file of them.
 - `preflight` says what a profile needs and what of it is missing.
 - `reference` copies a profile's values to where they are committed.
-- `bench` judges a metric or a method of your own next to the known ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
-import shutil
 import signal
 import sys
 import time
@@ -27,7 +24,7 @@ import yaml
 from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
-from faithbook.engine.plan import find_notebook, make_job, plan
+from faithbook.engine.plan import make_job, plan
 from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
@@ -115,30 +112,6 @@ def _reference(options: argparse.Namespace) -> None:
     print(f"the reference is in {folder}")
 
 
-def _bench(options: argparse.Namespace) -> int:
-    """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
-    from faithbook.bench.checks import check_method, check_metric
-    from faithbook.bench.user_metric import find_method, find_metric
-    from faithbook.engine.pages import single_page
-
-    what = str(Path(options.what).resolve())  # with what may follow a colon in it
-    if options.method:  # what cannot be used is refused here, in a sentence
-        check_method(find_method(what))
-    else:
-        check_metric(find_metric(what))
-    given = {"what": what, "modalities": options.only or "text, vision"}
-    job = make_job(find_notebook("own_method" if options.method else "own_metric"), options.profile, given)
-    shutil.rmtree(job.folder, ignore_errors=True)  # nobody knows which other files it reads: it is measured again
-    run_job(job)
-    notes = json.loads(job.manifest.read_text(encoding="utf-8"))["notes"]
-    for fault in notes["faults"]:
-        print(f"wrong: {fault}")
-    for row in notes["answers"]:
-        print("; ".join(f"{question}: {answer}" for question, answer in row.items()))
-    print(f"open {single_page(job)}")
-    return 1 if notes["faults"] else 0
-
-
 # ----------------------------------------------------------------------------------------------------- the command line
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m faithbook", description="Run the notebooks and build the book.")
@@ -182,11 +155,6 @@ def _parser() -> argparse.ArgumentParser:
     ways = verb.add_mutually_exclusive_group()
     ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, instead of earlier ones")
     ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
-
-    verb = add(_bench, "judge a metric of your own beside the known ones; ends with 1 where a check fails")
-    verb.add_argument("what", help="a file with a function, or file.py:function")
-    verb.add_argument("--method", action="store_true", help="it is an attribution method and no metric")
-    verb.add_argument("--only", choices=("text", "vision"), help="models of texts, or of images, alone")
     return parser
 
 

@@ -6,6 +6,11 @@ MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in 
 are `text_pair` (what is read after it), `label` (used by `--target label`) and `gold`, the characters that people
 marked ("2:6 11:16"), which metrics of plausibility compare with. The report and, beside it, all values as CSV are
 written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
+
+    python -m faithlib bench saco my_metric.py --methods occlusion,my_method.py
+
+judges metrics and methods, those of the library and yours, on small models whose true explanation is known, plain and
+under attack (`faithlib.bench`). It ends with 1 where a check finds something wrong with a metric of yours.
 """
 
 from __future__ import annotations
@@ -35,17 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(action="default"):
         warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
         try:
-            _evaluate(given)
+            return int(given.call(given) or 0)
         except FaithlibError as error:
             print(f"faithlib: {error}", file=sys.stderr)
             return 2
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m faithlib", description=__doc__.partition("\n")[0])
     raw = argparse.RawDescriptionHelpFormatter
-    one = parser.add_subparsers(required=True).add_parser("evaluate", epilog=__doc__, formatter_class=raw)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("evaluate", epilog=__doc__, formatter_class=raw)
+    one.set_defaults(call=_evaluate)
     one.add_argument("model", help="a folder, or a name on the hub")
     one.add_argument("texts", type=Path, help="a CSV file with the column text")
     one.add_argument("--methods", type=_names, help="names, or files with one of yours, commas between (default: six)")
@@ -66,11 +72,38 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="what to do with a broken text")
     one.add_argument("--device", help="cpu, cuda ... (default: a GPU if there is one)")
     one.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
+    bench = commands.add_parser("bench", epilog=__doc__, formatter_class=raw)
+    bench.set_defaults(call=_bench)
+    bench.add_argument("metrics", nargs="*", help="names, or files with one of yours (default: all of faithfulness)")
+    bench.add_argument("--methods", type=_names, default=[], help="names, or files with one of yours, commas between")
+    bench.add_argument("--inputs", type=int, default=24, metavar="N", help="of each of three models (default: 24)")
+    bench.add_argument("--seed", type=int, default=0, help="of the inputs and of what is random")
+    bench.add_argument("--out", type=Path, help="a CSV file for all values")
     return parser
 
 
 def _names(given: str) -> list[str]:
     return given.replace(",", " ").split()
+
+
+# ---------------------------------------------------------------------------------------------------------------- bench
+def _bench(given: argparse.Namespace) -> int:
+    """Prints the table and what checks found; 1 where they found something, so that a package's tests can call this."""
+    from faithlib.bench import bench, faults_of
+    from faithlib.evaluation.own import method_in, metric_in
+    from faithlib.metrics.registry import Family
+
+    metrics, methods = _with_own(given.metrics, metric_in), _with_own(given.methods, method_in)
+    own = [metric for metric in metrics or () if isinstance(metric, Family)]
+    faults = [fault for metric in own for fault in faults_of(metric)]
+    found = bench(metrics or None, methods or (), inputs=given.inputs, seed=given.seed)
+    print(found.summary().T.rename_axis(None, axis=1).to_string())
+    for fault in faults:
+        print(f"wrong: {fault}")
+    if given.out is not None:
+        found.to_csv(given.out, index=False)
+        print(f"All values: {given.out}")
+    return 1 if faults else 0
 
 
 # ------------------------------------------------------------------------------------------------------------- evaluate

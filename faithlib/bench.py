@@ -288,8 +288,8 @@ def bench(
     Parameters
     ----------
     metrics
-        Names of `catalogue.DIRECTIONS` and metrics of your own; default: those that ask the model, and those measured
-        from chance.
+        Names of `catalogue.DIRECTIONS` and metrics of your own; default: where no methods are named, those that ask
+        the model and those measured from chance.
     methods
         Names of `attribution.methods` and methods of your own.
     attacks
@@ -320,6 +320,8 @@ def bench(
     ['separates', 'tracks', 'rows', 'finds']
     """
     check_counts(inputs=inputs)
+    if metrics is None and methods:
+        metrics = []
     if metrics is None:
         metrics = [*FAITHFULNESS, *MEASURED_FROM_CHANCE]
     known = cases(inputs, seed)
@@ -336,6 +338,50 @@ def bench(
         if methods:
             rows += _of_methods(known, models, methods, condition)
     return Bench(rows)
+
+
+def faults_of(metric: Family, *, inputs: int = 6, seed: int = 0) -> list[str]:
+    """What is wrong with a metric before it is judged, in a sentence each: values that depend on what they may not.
+
+    >>> from faithlib.metrics import metric
+    >>> @metric("batch_size", rows=None, direction="higher")
+    ... def batch_size(answers, scores, about):
+    ...     return torch.full((len(scores),), float(len(scores)))
+    >>> faults_of(batch_size)
+    ['batch_size changes with the other inputs: the value of an input alone differs from its value beside others.']
+    """
+    case = cases(inputs, seed)[0]
+    random, name = random_scores(case.truth, case.inputs, seed), next(iter(metric.directions))
+
+    def values(scores: Tensor, some: Sequence[int]) -> Tensor:
+        rows = list(some)
+        part, given = case.inputs[rows], scores[rows]
+        given = given[:, : part.feature_mask.shape[1]]
+        table = evaluate(case.model, part, methods={"mine": given}, metrics=[metric], seed=seed, check=False)
+        return torch.tensor(table.loc[table["metric"] == name, "value"].to_numpy())
+
+    everyone = range(inputs)
+    first = values(random, everyone)
+    faults = []
+    if not _same(first, values(random, everyone)):
+        return [f"{name} answers the same question twice and differently: let it draw from `about.seed`."]
+    if not _same(first, values(random, everyone[::-1]).flip(0)):
+        faults.append(f"{name} changes with the order of the inputs.")
+    elif not _same(first, torch.cat([values(random, [b]) for b in everyone])):
+        faults.append(
+            f"{name} changes with the other inputs: the value of an input alone differs from its value beside others."
+        )
+    if not _same(first, values(random.where(case.inputs.feature_mask, 7.0), everyone)):
+        faults.append(f"{name} reads scores beyond an input's features: use `about.feature_mask`.")
+    if bool(first.isnan().all()):
+        faults.append(f"{name} is NaN for every input.")
+    elif _same(first, values(case.truth, everyone)) and _same(first, first[:1].expand(len(first))):
+        faults.append(f"{name} has the same value for every explanation of every input.")
+    return faults
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 def _of_metrics(

@@ -42,19 +42,6 @@ class Known:
     asking: tuple[str, ...]
     amounts: tuple[str, ...]
 
-    def joined_by(self, name: str, direction: Direction, *, by_amount: bool) -> Known:
-        """These and one more, a family of its own; `by_amount`: whether it uses how high scores are.
-
-        >>> BOOK.joined_by("mine", "lower", by_amount=False).asking[-1]
-        'mine'
-        """
-        return Known(
-            {**self.directions, name: direction},
-            {**self.family_of, name: name},
-            (*self.asking, name),
-            (*self.amounts, name) if by_amount else self.amounts,
-        )
-
 
 BOOK = Known(METRICS, FAMILY_OF, FAITHFULNESS, SOFT)
 """The metrics of the catalogue."""
