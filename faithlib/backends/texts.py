@@ -150,7 +150,7 @@ class TextBackend:
             )
         if not isinstance(self.model, Prompt):
             given = {}
-            if self._own_head and self._slots:
+            if self._own_head and self._slots and "input_ids" in inspect.signature(self.model.forward).parameters:
                 given["input_ids"] = self.inputs.input_ids[rows, :length] if input_ids is None else input_ids
             return self._numbers(embeddings, rows, mask, shared, token_type_ids, **given)
         return self._of_prompt(embeddings, rows, mask, shared)
