@@ -91,7 +91,8 @@ def test_counting_asks_the_model_nothing_and_counts_inputs_and_bounds_where_ther
 def test_the_count_holds_for_any_sizes_and_options(lengths, erase, draws, groups, seed) -> None:
     inputs = BAG.texts(lengths)
     generator = torch.Generator().manual_seed(seed)
-    scores = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
+    drawn = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
+    scores = {name: numbers * inputs.feature_mask for name, numbers in drawn.items()}
     given = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
     assert ran(BAG, inputs, **given) == count_rows(BAG, inputs, **given).together
 

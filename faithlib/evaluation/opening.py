@@ -151,13 +151,14 @@ def _says_something(values: Tensor) -> bool:
 def _rows_beyond(whole: Tensor, mask: Tensor, rows: Sequence[int], total: int, what: str) -> list[int]:
     """The rows whose values [B, F] say something beyond their features, of which nothing is read; InputError where they
     are padded on the left."""
-    beyond: list[int] = []
     if len(whole) != total or whole.shape[1] != mask.shape[1]:
-        return beyond  # said elsewhere, or of other rows
-    for row, size in zip(rows, mask.sum(dim=1).tolist(), strict=True):
-        if _says_something(whole[row, size:]):
-            beyond.append(row)
-            _refuse_left(whole[row], size, what, row)
+        return []  # said elsewhere, or of other rows
+    sizes = dict(zip(rows, mask.sum(dim=1).tolist(), strict=True))
+    beyond = [row for row, size in sizes.items() if _says_something(whole[row, size:])]
+    shorter = [row for row, size in sizes.items() if size < whole.shape[1]]
+    silent = [row for row in shorter if not _says_something(whole[row, : whole.shape[1] - sizes[row]])]
+    if beyond and shorter == silent:  # each shorter one, or it is chance
+        _refuse_left(whole[beyond[0]], sizes[beyond[0]], what, beyond[0])
     return beyond
 
 
