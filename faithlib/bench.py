@@ -4,7 +4,7 @@
     print(bench(metrics=["aopc_morf", "soft_nc", my_metric]).summary())
 
 Three small models use what they are built to use: one adds up its words, one looks for either of two words, one needs
-both. A good metric tells the truth from random scores (*separates*), scores explanations higher the truer they are
+both. A good metric separates the truth from random scores (*separates*), scores explanations higher the truer they are
 (*tracks*), and does both under attack. A good method finds the truth (*finds*). Nothing is downloaded or trained.
 
 Shape letters: B inputs, F features, L tokens, D embedding size, R rows.

@@ -1,6 +1,6 @@
 """An attribution method of one's own, for `evaluate(methods=[...])` beside the names of others.
 
-One that erases is two functions, as a metric is (`faithlib.metrics.registry`):
+One that erases is two functions, as a metric is (`faithlib.metrics.registry`)::
 
     def rows(explained):
         n = explained.present.shape[1]
@@ -10,7 +10,7 @@ One that erases is two functions, as a metric is (`faithlib.metrics.registry`):
     def lone_words(numbers, explained):
         return numbers
 
-One that looks into the model is a single function:
+One that looks into the model is a single function::
 
     @method("my_gradient")
     def my_gradient(model, inputs, target):

@@ -117,7 +117,7 @@ def in_training(model: Any) -> list[str]:
 
 
 def patched(model: Any) -> bool:
-    """Whether a forward stands on a module itself, in the place of its class's; a compiled one of its own is none.
+    """Whether a forward stands on a module itself, instead of its class's; a compiled one of its own is none.
 
     >>> model = nn.Linear(2, 1)
     >>> model.forward = lambda x: x

@@ -35,7 +35,7 @@ class Remembering:
     """A function of texts that asks `fn` each distinct text once, all new ones in one call: answers [R, C], of single
     numbers [R, 1].
 
-    Given to `evaluate` in the place of `fn`, it keeps answers from one call to the next. Where `fn` is refused for now
+    Given to `evaluate` instead of `fn`, it keeps answers from one call to the next. Where `fn` is refused for now
     (a rate limit, a connection), it is asked again after each of the `waits`, in seconds.
 
     Raises InputError where `fn` does not answer for each text, or fails on the empty text alone; UnavailableError where

@@ -240,7 +240,7 @@ class TextBackend:
 
     @cached_property
     def padding_shows(self) -> bool:
-        """Whether a row's answer depends on how much padding stands beside it, so that rows of different lengths cannot
+        """Whether a row's answer depends on how much padding comes with it, so that rows of different lengths cannot
         share a forward. Noted where so.
 
         Tried with the shortest input, or where all are as long with one token less; beside the answer the state of

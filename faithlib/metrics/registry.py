@@ -1,4 +1,4 @@
-"""A metric is two functions: which copies of an input it asks about, and what it makes of the answers.
+"""A metric is two functions: which copies of an input it asks about, and what it makes of the answers::
 
     def rows(scores, about):
         return ~torch.eye(scores.shape[1], dtype=torch.bool).expand(len(scores), -1, -1)  # each feature erased alone

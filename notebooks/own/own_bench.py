@@ -8,7 +8,7 @@
 # # Your own metric or method on the bench
 #
 # Three small models use what they are built to use: one adds up its words, one looks for either of two words, one needs
-# both. So the true explanation is known. Does a metric tell it from false ones? Does it score explanations higher the truer
+# both. So the true explanation is known. Does a metric separate it from false ones? Does it score explanations higher the truer
 # they are? Does a method find it? All of it is asked again under attack. Nothing is downloaded or trained.
 #
 # - `metrics`, `methods`: names of the library, and files with one of yours (`mine.py`, `mine.py:name`), commas between.

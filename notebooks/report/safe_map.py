@@ -240,7 +240,7 @@ turned = joined(
 Markdown(
     "The two halves agree closely because they share truths, lengths and erasures and differ in weights and places alone. A kind of "
     f"error that the choice has not seen is the harder test: {turned}. The largest distance to the best is "
-    f"{with_ends(worst, 'below', 'below low', 'below high')}, on *{show.error_in_words(worst['left out'])}*. So the answer hangs on "
+    f"{with_ends(worst, 'below', 'below low', 'below high')}, on *{show.error_in_words(worst['left out'])}*. So the answer depends on "
     "which errors somebody thought of."
 )
 
