@@ -108,9 +108,11 @@ class WordModel(nn.Module):
         self.config = SimpleNamespace(pad_token_id=0)
         self.eval()
 
-    def forward(self, inputs_embeds: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
-        """Logits [R, 2]."""
-        states = self.encoder(inputs_embeds)
+    def forward(
+        self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
+    ) -> SimpleNamespace:
+        """Logits [R, 2]; the embedding module is called with either, so that its output can be replaced."""
+        states = self.encoder(inputs_embeds if input_ids is None else input_ids)
         if attention_mask is None:
             attention_mask = torch.ones(states.shape[:2])
         there = attention_mask.to(states)[..., None]
@@ -344,11 +346,11 @@ def faults_of(metric: Family, *, inputs: int = 6, seed: int = 0) -> list[str]:
     """What is wrong with a metric before it is judged, in a sentence each: values that depend on what they may not.
 
     >>> from faithlib.metrics import metric
-    >>> @metric("batch_size", rows=None, direction="higher")
-    ... def batch_size(answers, scores, about):
-    ...     return torch.full((len(scores),), float(len(scores)))
-    >>> faults_of(batch_size)
-    ['batch_size changes with the other inputs: the value of an input alone differs from its value beside others.']
+    >>> @metric("place", rows=None, direction="higher")
+    ... def place(answers, scores, about):
+    ...     return torch.arange(len(scores)).double()
+    >>> faults_of(place)
+    ['place changes with the order of the inputs.']
     """
     case = cases(inputs, seed)[0]
     random, name = random_scores(case.truth, case.inputs, seed), next(iter(metric.directions))
