@@ -45,11 +45,12 @@ publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITO
 
 # nbgrader has an environment of its own next to the book's: no pin of the book depends on it.
 course: TO ?= data/results/course
-course: $(ENVIRONMENT) ## the course's assignments into TO=folder, one folder per session: source/ for the teacher, release/ for students
+course: SEED ?= 1
+course: $(ENVIRONMENT) ## the course's assignments into TO=folder: source/ for the teacher, release/ for students (SEED=2: other numbers)
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
 	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
 	@$(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
-	@$(BIN)/python -m faithbook.course $(TO)
+	@$(BIN)/python -m faithbook.course $(TO) --seed $(SEED)
 	@for name in $$(ls $(TO)/source); do \
 	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done
 	@echo "the assignments are in $(TO); collect and mark them there with $(CURDIR)/.venv-course/bin/nbgrader"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from faithbook import course
+
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 PAGES = sorted(p for p in BOOK.rglob("*.md") if not {"_build", "executed"} & set(p.relative_to(BOOK).parts))
@@ -29,9 +31,37 @@ def test_blocks_run_by_themselves(page: Path) -> None:
             exec(compile(code, page, "exec"), {})
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The course's folder of code blocks: two small models, images and sentences."""
+    made = tmp_path_factory.mktemp("blocks")
+    course.add_blocks(made)
+    return made
+
+
+def test_blocks_of_prose_need_the_library_alone_and_print_what_they_check(tmp_path: Path) -> None:
+    course.block_notebooks(tmp_path)
+    for page in PAGES:
+        for code in course.blocks_of(page.read_text(encoding="utf-8")):
+            assert "faithbook" not in code, page
+    for name in ("exercises", "course-session5", "foundations-metrics"):
+        assert (tmp_path / f"{name}.ipynb").is_file()
+    exercises = [code for name in ("exercises.md", "together/exercises.md") for code in blocks_in(BOOK / name)]
+    assert len(exercises) > 20
+    for code in exercises:
+        assert code.find("print(") != -1 and code.find("print(") < code.rfind("assert"), code
+
+
+def blocks_in(path: Path) -> list[str]:
+    return course.blocks_of(path.read_text(encoding="utf-8"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, model=True)], ids=lambda page: page.stem)
-def test_blocks_with_a_model_run_in_order(page: Path) -> None:
+def test_blocks_with_a_model_run_in_order(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder that `make course` gives to readers without the book's environment."""
+    monkeypatch.chdir(folder)
+    assert not [code for code in blocks(page, model=True) if "faithbook" in code]
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for code in blocks(page, model=True):

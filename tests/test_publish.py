@@ -53,6 +53,19 @@ def test_the_environment_says_where(environment: pytest.MonkeyPatch) -> None:
         refused(InputError, "expected owner/name", publish.repository)
 
 
+def test_the_first_page_says_who_made_it_when_and_where(environment: pytest.MonkeyPatch) -> None:
+    known = publish.citation()
+    plain = publish.colophon()
+    for part in ("The faithfulness book's contributors", f"version {known['version']}", "November 2026", "@book{"):
+        assert part in plain
+    assert "https:" not in plain and "url" not in plain
+    environment.setenv("REPOSITORY", "someone/a-book")
+    environment.setenv("GITHUB_SHA", COMMIT)
+    published = publish.colophon()
+    assert published.count(SITE) == 3 and f"commit {COMMIT[:12]}" in published
+    assert "executed/colophon.md" in (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+
+
 # --- what may be shown -----------------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,13 @@ import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
+from refusals import refused
 
 from faithbook import course
+from faithbook.engine.inputs import UNITS_DIR
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.papers.zhao_aletras_diagnosticity import with_lengths
+from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
 SHEETS = course.assignments()
@@ -45,15 +50,34 @@ WRONG = [
     ("session4", "verdict", 'len(intervals) - no < k else "undecided"', 'yes < k else "undecided"', "open"),
     ("session4", "ask", "rows[first : first + size]", "rows[:size]", "ask"),  # the released fault
     ("session4", "bug", "values.mean(dim=0)", "values.flatten()", "bug"),
+    ("session5", "integrated", "(x - baseline) * gradients.mean", "x * gradients.mean", "integrated"),
+    ("session5", "shapley", "share * (value", "(1 / 2 ** (n - 1)) * (value", "shapley"),  # Banzhaf's index
+    ("session5", "lime", "weights.sqrt()", "weights.sqrt().sign()", "lime"),
+    ("session5", "bug", "value(before))", "value(frozenset()))", "bug"),
+    ("session6", "output", "logits[word] - logits[against]", "logits[against] - logits[word]", "output"),
+    ("session6", "answer", "[*prompt, *answer[:place]]", "prompt", "answer"),  # each word as if it were the first
+    ("session6", "win", "0.5 if value == one", "0.0 if value == one", "win"),
+    ("session6", "bug", "answer = model(places).argmax()", "answer = model(places).argmin()", "bug"),
+    ("values", "wins", 'pairs["value"] > pairs', 'pairs["value"] >= pairs', "wins"),
+    ("values", "table", "shares.mean()", 'counted.groupby("metric")["win"].mean()', "table"),  # rows of unequal weight
+    (
+        "values",
+        "interval",
+        "rows = generator.integers(0, len(wide), len(wide))",
+        "rows = np.arange(len(wide))",
+        "interval",
+    ),
+    ("values", "bug", "random.reindex(real.index)", "random.to_numpy()", "bug"),
 ]
 RUNS_THE_CLASSIFIER = {"given-plot", "given-random", "given-truth"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The classifier and the images, as every assignment finds them in its folder."""
+    """The classifier, the images and the values, as an assignment finds them in its folder."""
     made = tmp_path_factory.mktemp("assignment")
-    course.add_material(made)
+    course.add_images(made)
+    course.add_values(made)
     return made
 
 
@@ -94,6 +118,47 @@ def test_solutions_have_full_marks_and_a_blank_sheet_has_none(name: str) -> None
     for cell in sheet.cells:
         cell.source = _SOLUTION.sub(r"\1raise NotImplementedError()", cell.source)
     assert set(points(sheet, RUNS_THE_CLASSIFIER).values()) == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_variant_has_other_numbers_and_model_answers_that_fit_them(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "first"
+    for folder, number in ((first, 1), (tmp_path, seed)):
+        course.add_images(folder, seed=number)
+        course.add_values(folder, seed=number)
+    for file in ("images.npz", "values.csv.gz"):
+        assert (first / file).read_bytes() != (tmp_path / file).read_bytes()
+    monkeypatch.chdir(tmp_path)
+    for name, path in SHEETS.items():
+        sheet = course.with_seed(jupytext.read(path), seed)
+        assert sum(f"SEED = {seed}  #" in cell.source for cell in sheet.cells) == 1
+        assert sum(points(sheet).values()) == 12, name
+
+
+def test_a_variant_needs_images_of_its_own_and_a_line_to_change(tmp_path: Path) -> None:
+    refused(InputError, "seed is 0", course.make, tmp_path, seed=0)
+    refused(InputError, "seed 9999 has no 12 images", course.add_images, tmp_path, seed=9999)
+    sheet = jupytext.read(SHEETS["session1"])
+    refused(InputError, "one line 'SEED = 1  #', found 0", course.with_seed, course.with_seed(sheet, 2), 3)
+
+
+def test_the_table_of_the_values_is_the_books(folder: Path) -> None:
+    """Wins over random scores in the file are those that study 1's page counts."""
+    values = pd.read_csv(folder / "values.csv.gz")
+    random = values[values["method"] == "random"].drop(columns="method")
+    keys = ["text", "training", "metric"]
+    pairs = values[values["method"] != "random"].merge(random, on=keys, suffixes=("", "_random")).dropna()
+    ours = (pairs["value"] > pairs["value_random"]).groupby([pairs["method"], pairs["metric"]]).mean()
+    stored = ROOT / UNITS_DIR / "soft_metrics"
+    units = pd.concat(pd.read_parquet(path) for path in sorted(stored.glob("sst_[0-9]-units*.parquet")))
+    scores = with_lengths(units[units["method"] != "none"].assign(dataset="sst"))
+    counted = diagnosticity.counted(scores[scores["metric"].isin(values["metric"].unique())])
+    book = counted[counted["shows"] == diagnosticity.WIN].groupby(["method", "metric"], observed=True)["value"].mean()
+    for cell, share in ours.items():
+        assert abs(share - book[cell]) < 1e-9, cell
 
 
 @pytest.mark.parametrize(("name", "answer", "old", "new", "noticed"), WRONG)

@@ -15,7 +15,7 @@ from faithbook.engine.build import RunError, build, locked, minutes
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
-from faithbook.engine.publish import configuration, repository
+from faithbook.engine.publish import colophon, configuration, repository
 from faithbook.engine.slides import write_slides
 from faithbook.paths import results_dir, root
 
@@ -24,6 +24,8 @@ PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a read
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
 TOC = Path("_toc.yml")
+COLOPHON = Path("colophon.md")
+"""Authors, version and day, which the first page includes."""
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
@@ -69,6 +71,8 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
                 files[Path(job.notebook, path.name)] = path.read_bytes()
         else:
             files[Path("compute", f"{job.notebook}-{job.slug}.ipynb")] = (job.folder / NOTEBOOK).read_bytes()
+    if (root() / "CITATION.cff").is_file():
+        files[COLOPHON] = colophon().encode()
     mirror(files, source / "executed")
     tables = {
         Path(path.name): path.read_bytes()

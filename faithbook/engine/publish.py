@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,33 @@ def citation() -> dict[str, Any]:
     """`CITATION.cff` of the repository."""
     known: dict[str, Any] = yaml.safe_load((root() / "CITATION.cff").read_text(encoding="utf-8"))
     return known
+
+
+def colophon() -> str:
+    """Who made this version of the book, of which day it is, where it is, and a reference to copy, in MyST.
+
+    The commit and the address are those of a published book: of a copy on a disk nobody knows them.
+    """
+    known = citation()
+    authors = ", ".join(author["name"] for author in known["authors"])
+    title = known["title"].partition(":")[0]
+    day = date.fromisoformat(str(known["date-released"]))
+    version = f"version {known['version']}"
+    commit = os.environ.get("GITHUB_SHA", "")[:12] if repository() else ""
+    if commit:
+        version = f"{version}, commit {commit}"
+    place = f" {address()}" if repository() else ""
+    entry = [f"title = {{{{{title}}}}}", f"author = {{{{{authors}}}}}", f"year = {{{day.year}}}"]
+    entry.append(f"note = {{Executable book, {version}}}")
+    if repository():
+        entry.append(f"url = {{{address()}}}")
+    lines = [
+        f"By **{authors}**, {version}, {day.day} {day:%B %Y}.{place}",
+        f"> {authors} ({day.year}). *{title}*. Executable book, {version}.{place}",
+        "```bibtex\n@book{faithfulness_book,\n  " + ",\n  ".join(entry) + "\n}\n```",
+        "{doc}`How to cite <cite>` says how to cite a single decision, a table, or the values of the full run.",
+    ]
+    return "\n\n".join(lines) + "\n"
 
 
 def lay_out(html: Path, site: Path) -> Path:

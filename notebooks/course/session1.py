@@ -14,16 +14,21 @@
 
 # %% nbgrader={"grade": false, "grade_id": "given-models", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
+import random
+
+SEED = 1  # the variant of this assignment: it sets the numbers of the models and the image
+_chosen = random.Random(SEED)
+LOW, HIGH = _chosen.choice([(0.5, 0.9), (0.4, 0.8), (0.3, 0.9), (0.25, 0.75)])
 
 
 def either(kept):
     """The first or the second of three words is enough."""
-    return 0.9 if {0, 1} & set(kept) else 0.5
+    return HIGH if {0, 1} & set(kept) else LOW
 
 
 def together(kept):
     """Nothing happens without both of the first two of three words."""
-    return 0.9 if {0, 1} <= set(kept) else 0.5
+    return HIGH if {0, 1} <= set(kept) else LOW
 
 
 # %% [markdown]
@@ -139,11 +144,9 @@ for _place in range(3):
 #
 # The folder `model` holds a small vision transformer. It was trained to say whether an image has *horizontal* stripes,
 # *vertical* stripes or *neither*. The stripes fill one or two of the 49 cells of an image, and nothing else decides the label: we
-# know the true reason of every prediction. The image below has two striped cells. Three explanations name cells of it:
-#
-# - **A**: one of the two striped cells,
-# - **B**: both striped cells,
-# - **C**: the two brightest of the other cells.
+# know the true reason of every prediction. The image below has two striped cells. Three explanations, A, B and C, name cells of it. One
+# names one of the two striped cells, one names both, and one names the two brightest of the other cells. Which is which, the
+# bars show.
 #
 # Read the bars and set two variables, each a set of letters such as `{"A", "C"}`: `enough`, the explanations with a normalised
 # sufficiency above .9, and `needed`, those with a normalised comprehensiveness above .9.
@@ -167,7 +170,9 @@ number = int((striped.sum(dim=1) == 2).nonzero()[0])
 both = striped[number].nonzero()[:, 0].tolist()
 brightness = pixels[number].double().reshape(7, 4, 7, 4).mean(dim=(1, 3)).flatten()
 brightness[both] = -1
-explanations = {"A": both[:1], "B": both, "C": brightness.topk(2).indices.tolist()}
+_named = [both[:1], both, brightness.topk(2).indices.tolist()]
+_chosen.shuffle(_named)
+explanations = dict(zip("ABC", _named, strict=True))
 
 perturber = Perturber(classifier, images[[number]], erase="mean")
 alone = torch.zeros(1, 3, 49, dtype=torch.bool)
@@ -190,13 +195,23 @@ right.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2), ncols=4, fontsize=7)
 
 # %% nbgrader={"grade": false, "grade_id": "solution-plot", "locked": false, "schema_version": 3, "solution": true, "task": false}
 ### BEGIN SOLUTION
-enough, needed = {"A", "B"}, {"B"}
+whole, alone_, others, nothing = (bars[name].tolist() for name in bars)
+enough, needed = set(), set()
+for row, letter in enumerate(explanations):
+    if sufficiency(whole[row], alone_[row], nothing[row]) > 0.9:
+        enough.add(letter)
+    if comprehensiveness(whole[row], others[row], nothing[row]) > 0.9:
+        needed.add(letter)
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "test-plot", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert enough <= {"A", "B", "C"} and needed <= {"A", "B", "C"}
 ### BEGIN HIDDEN TESTS
-assert enough == {"A", "B"} and needed == {"B"}
+_headroom = bars["whole image"] - bars["no cell"]
+_kept = (bars["these cells alone"] - bars["no cell"]) / _headroom
+_lost = (bars["whole image"] - bars["all other cells"]) / _headroom
+assert enough == {letter for letter, share in zip("ABC", _kept.tolist(), strict=True) if share > 0.9}
+assert needed == {letter for letter, share in zip("ABC", _lost.tolist(), strict=True) if share > 0.9}
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -239,11 +254,12 @@ assert abs(mended(together, [0.1, 0.2, 0.9], 1)) < 1e-9
 # %% [markdown]
 # ## 6. In your own words (2 points)
 #
-# A person who is asked what one sees in the image of part 4 points at the bright cells, explanation C. Which of A, B and C is
-# plausible, and which is faithful? Can sufficiency alone decide between A and B, and why? Answer in at most five sentences.
+# A person who is asked what one sees in the image of part 4 points at the bright cells. Which of the three explanations is plausible,
+# and which is faithful? Can sufficiency alone decide between the one with one striped cell and the one with both, and why? Answer in
+# at most five sentences.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "answer-words", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# C is plausible, because it shows what a person would point at; it is not faithful, because the prediction survives without
-# these cells and is lost with nothing but them. A and B both name cells that the model uses. Sufficiency is about 1 for both, so it
-# cannot decide between them. Comprehensiveness can: without A the second striped cell still gives the class, without B nothing does.
-# B is the complete reason, A is one of two reasons that each suffice.
+# The bright cells are plausible, because a person would point at them; they are not faithful, because the prediction survives without
+# them and is lost with nothing but them. The other two explanations name cells that the model uses. Sufficiency is about 1 for both, so
+# it cannot decide between them. Comprehensiveness can: without one striped cell the other still gives the class, without both nothing
+# does. Both cells are the complete reason, one of them is one of two reasons that each suffice.

@@ -12,8 +12,11 @@
 
 # %% nbgrader={"grade": false, "grade_id": "given-imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
+import random
 
 import torch
+
+SEED = 1  # the variant of this assignment: it sets the images and which row of the plot has which letter
 
 # %% [markdown]
 # ## 1. Paired differences (2 points)
@@ -146,21 +149,25 @@ with np.load("images.npz") as stored:
 centre, spread = (classifier.pretrained_cfg[name][0] for name in ("mean", "std"))
 images = ImageInputs.from_pixels((pixels[:, None] / 255 - centre) / spread, patch=4)
 
-compared = {
-    "A": ("raw_attention", "grad_cam"),
-    "B": ("rollout", "raw_attention"),
-    "C": ("grad_cam", "occlusion"),
-    "D": ("attcat", "raw_attention"),
-}
+_pairs = [
+    ("raw_attention", "grad_cam"),
+    ("rollout", "raw_attention"),
+    ("grad_cam", "occlusion"),
+    ("attcat", "raw_attention"),
+]
+random.Random(SEED).shuffle(_pairs)
+compared = dict(zip("ABCD", _pairs, strict=True))
 methods = sorted({method for pair in compared.values() for method in pair})
 table = evaluate(classifier, images, methods=methods, metrics=["comprehensiveness_eraser"], erase="mean")
 wide = table.pivot(index="input", columns="method", values="value")
 figure, axes = plt.subplots(figsize=(7, 2.5))
 axes.axvspan(-0.05, 0.05, color="lightgray")
-for height, (first, second) in enumerate(compared.values()):
+ends = {}
+for height, (letter, (first, second)) in enumerate(compared.items()):
     differences = wide[first] - wide[second]
     half = 1.96 * differences.std() / math.sqrt(len(differences))
-    axes.plot([differences.mean() - half, differences.mean() + half], [height, height], color="black")
+    ends[letter] = (differences.mean() - half, differences.mean() + half)
+    axes.plot(ends[letter], [height, height], color="black")
     axes.plot(differences.mean(), height, "o", color="black")
 labels = [f"{letter}: {first} minus {second}" for letter, (first, second) in compared.items()]
 axes.set_yticks(range(4), labels)
@@ -170,13 +177,25 @@ axes.set_xlabel("difference in comprehensiveness")
 
 # %% nbgrader={"grade": false, "grade_id": "solution-plot", "locked": false, "schema_version": 3, "solution": true, "task": false}
 ### BEGIN SOLUTION
-read = {"A": "yes", "B": "level", "C": "undecided", "D": "no"}
+read = {}
+for letter, (low, high) in ends.items():
+    if low > 0:
+        read[letter] = "yes"
+    elif high < 0:
+        read[letter] = "no"
+    elif low > -0.05 and high < 0.05:
+        read[letter] = "level"
+    else:
+        read[letter] = "undecided"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "test-plot", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert set(read) == set(compared) and set(read.values()) <= {"yes", "no", "level", "undecided"}
 ### BEGIN HIDDEN TESTS
-assert read == {"A": "yes", "B": "level", "C": "undecided", "D": "no"}
+for _letter, (_low, _high) in ends.items():
+    assert (read[_letter] == "yes") == (_low > 0)
+    assert (read[_letter] == "no") == (_high < 0)
+    assert (read[_letter] == "level") == (-0.05 < _low <= 0 <= _high < 0.05)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -227,4 +246,5 @@ assert abs(mended(_three)[1] - (1.96 * _three.mean(dim=0).std() / 10).item()) < 
 # On this model, on these images and by this metric, raw attention is clearly better than Grad-CAM and than AttCAT. Rollout and raw attention
 # are level, as their whole interval is smaller than the smallest effect of interest. The sentence is about vision transformers in
 # general and about explaining, and one small model with planted stripes and one metric cannot test that: I would write "replicates on our model".
-# Row C must not be reported as "no difference": its interval includes zero and also differences far above .05, so it is undecided.
+# Grad-CAM minus occlusion must not be reported as "no difference": its interval includes zero and also differences far above .05, so it is
+# undecided. (For the marker: these are the words of variant 1; in another one the plot may give a row another word.)
