@@ -163,8 +163,8 @@ def test_evaluate_says_what_the_formulas_say() -> None:
     inputs = model.texts((14, 9, 6, 3))  # one that a beam searches, two whose sets are all answered, one of one word
     scores = torch.randn(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(1))
     metrics = [name for family in ON_REQUEST.values() for name in family.directions]
-    found = evaluate(model, inputs, methods={"mine": scores}, metrics=metrics, groups=4, seed=5)
-    found = found.pivot(index="input", columns="metric", values="value")
+    table = evaluate(model, inputs, methods={"mine": scores}, metrics=metrics, groups=4, seed=5)
+    found = table.pivot(index="input", columns="metric", values="value")
     assert set(found.columns) == set(metrics)
     for b in range(3):
         n = int(inputs.n_features[b])
@@ -176,7 +176,11 @@ def test_evaluate_says_what_the_formulas_say() -> None:
         if n > 8:
             orders = random_order_aopc(alone, seed=5)
             random = orders.mean
+            assert table.attrs["chance"][b]["standard_error"] == pytest.approx(orders.standard_error.item(), rel=1e-4)
             lower, upper = torch.minimum(lower, orders.smallest), torch.maximum(upper, orders.largest)
+        else:
+            assert table.attrs["chance"][b]["standard_error"] == 0
+        assert table.attrs["chance"][b]["mean"] == pytest.approx(random.item(), abs=1e-6)
         expected |= {
             "adjusted_naopc_morf": chance_adjusted(values["aopc_morf"], random, upper),
             "adjusted_naopc_lerf": chance_adjusted(values["aopc_lerf"], random, lower),

@@ -37,7 +37,7 @@ from faithlib.evaluation.opening import (
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
 from faithlib.metric_names import MetricName
-from faithlib.metrics.registry import About, Family
+from faithlib.metrics.registry import About, Chance, Family
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, costs
@@ -114,6 +114,8 @@ def evaluate(
     - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need an
       input with at least two features (those of plausibility, one).
     - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+    - "chance": where metrics are adjusted for chance, the mean AOPC of random orders of each input, and its standard
+      error, which is 0 where all sets of features were answered.
     - "convergence": of integrated gradients under each name, by how much the scores of each input miss the difference
       of output that they divide up (`return_delta` of `attribute`).
     - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in float16.
@@ -188,7 +190,7 @@ def evaluate(
         values = _values(list(families.values()), _questions(scores, known), left_out)
         if not values:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas)
+        return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas, chance)
 
     with gathered(notes):
         measured = those_that_work(measure, whole.rows, whole.skipped)
@@ -282,7 +284,7 @@ def average_marked(gold: Tensor) -> int:
 class Measured(NamedTuple):
     """What was measured on some inputs: `values` (columns input, counted from 0, method, metric, value), `scores`
     [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow, and why; `deltas`
-    [B]: what integrated gradients miss, by name.
+    [B]: what integrated gradients miss, by name; `chance`: what random orders get, where a metric needs it.
 
     >>> Measured(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
     {'attention': 'a function has no maps'}
@@ -293,6 +295,7 @@ class Measured(NamedTuple):
     perturber: Perturber
     left_out: Mapping[str, str]
     deltas: Mapping[str, Tensor]
+    chance: Chance | None = None
 
 
 def finished(
@@ -308,7 +311,7 @@ def finished(
     >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
     ([1.0, nan], [1])
     """
-    values, scores, perturber, left_out, deltas = measured
+    values, scores, perturber, left_out, deltas, chance = measured
     skipped = whole.skipped or {}
     rows = [row for row in whole.rows if row not in skipped]
     family_of = {metric: family for family in families for metric in family.directions}
@@ -321,6 +324,7 @@ def finished(
         "left_out": dict(left_out),
         "undefined": undefined,
         "convergence": {name: dict(zip(rows, delta.tolist(), strict=True)) for name, delta in deltas.items()},
+        "chance": [] if chance is None else _by_row(chance, rows),
         "notes": dict(notes),
         "truncated": [row for row in whole.truncated if row not in skipped],
         "skipped": [{"row": row, "reason": skipped[row]} for row in sorted(skipped)],
@@ -334,6 +338,12 @@ def finished(
         message = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"
         warnings.warn(f"{message}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
     return table
+
+
+def _by_row(chance: Chance, rows: Sequence[int]) -> list[dict[str, float]]:
+    """What random orders get, of each row of the caller's, with its standard error."""
+    columns = zip(rows, chance.random.tolist(), chance.standard_error.tolist(), strict=True)
+    return [{"row": row, "mean": mean, "standard_error": error} for row, mean, error in columns]
 
 
 def _undefined(
