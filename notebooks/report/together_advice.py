@@ -93,8 +93,8 @@ page.listing(
 #
 # **How to read it.** Erasing what occlusion or LIME mark lowers the model's probability by about a third more than erasing
 # nothing; SRG is larger, because erasing what they do *not* mark also leaves the probability where it was. Random scores are not
-# clearly different from nothing by either. The stars say that the difference from random scores is clear on these six texts. The two methods are level, so
-# neither metric gives a reason to prefer one.
+# clearly different from nothing by either. The stars say that the difference from random scores is clear on these six texts. The
+# two methods are level, so neither metric gives a reason to prefer one.
 
 # %% tags=["remove-input"]
 calls = table.set_index(["modality", "metric"])[PASSES]["text", "aopc_morf"]
