@@ -49,7 +49,7 @@ course: SEED ?= 1
 course: $(ENVIRONMENT) ## the course's assignments into TO=folder: source/ for the teacher, release/ for students (SEED=2: other numbers)
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
 	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
-	@$(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
+	@JUPYTER_PATH=.venv-course/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
 	@$(BIN)/python -m faithbook.course $(TO) --seed $(SEED)
 	@for name in $$(ls $(TO)/source); do \
 	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done

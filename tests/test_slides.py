@@ -14,6 +14,7 @@ from faithbook.engine.printing import window
 from faithlib.errors import DataError
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
+MINUTES = {"One": 1, "Two": 2, "Three": 3, "Four": 4, "Five": 5}
 DECKS = sorted((BOOK / "course").glob("slides*.md"))
 
 
@@ -25,7 +26,22 @@ def test_every_slide_has_a_claim_something_to_show_and_notes_that_say_how_long(p
     for place, slide in enumerate(others, start=1):
         assert slide.title.startswith(f"{number}.{place} ")
         assert slide.body and "Speaker notes" not in slide.body
-        assert re.match(r"(One|Two|Three|Four|Five) minutes?\b", slide.notes), slide.title
+    minutes = [MINUTES[slide.notes.partition(" minute")[0]] for slide in others]
+    stated = {"twenty": 20, "twenty-five": 25}[re.findall(r"for ([\w-]+) minutes", title.body)[0]]
+    assert sum(minutes) == stated
+
+
+@pytest.mark.parametrize("path", sorted((BOOK / "course").glob("session*.md")), ids=lambda path: path.stem)
+def test_a_session_fits_ninety_minutes_and_has_a_quiz_with_its_key(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    begins = [int(one) for one in re.findall(r"^\| (\d+) \|", text.partition("## Minutes")[2], flags=re.MULTILINE)]
+    assert begins == sorted(set(begins)) and begins[0] == 0 and begins[-1] == 85
+    quiz, _, key = text.partition("## Quiz")[2].partition("{dropdown} Key")
+    questions = re.findall(r"^(\d)\. (.*?)(?=^\d\. |\Z|\n\n)", quiz, flags=re.MULTILINE | re.DOTALL)
+    answers = re.findall(r"\b(\d) ([a-c])\b", key.partition("\n:::")[0])
+    assert [number for number, _ in questions] == [number for number, _ in answers] == list("12345")
+    assert all(f"({letter})" in one for _, one in questions for letter in "abc")
+    assert f"slides/{path.stem.replace('session', 'slides')}.html" in text
 
 
 def test_what_slides_cannot_show_is_refused_by_name() -> None:
