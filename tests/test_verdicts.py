@@ -363,6 +363,17 @@ def test_tiny_samples_are_not_tested_and_break_nothing(n: int, test: type[Studen
     assert rules.direction(test.of(conditions(noise(n, 2, 5.0))), "all", 0.0, 0.1).verdict is Verdict.NOT_TESTED
 
 
+def test_a_part_with_too_few_clusters_says_nothing_and_the_others_still_decide() -> None:
+    values = noise(40, 3, [1.0, -1.0, 1.0])
+    values[9:, 2] = np.nan
+    resamples = Resamples.draw(np.zeros(40), RESAMPLES)
+    parts = [mean(column, resamples) for column in values.T]
+    assert rules.each(Student.of(parts)).verdict is Verdict.MIXED
+    assert rules.direction(Student.of(parts)).verdict is Verdict.NO
+    assert rules.direction(Student.of([parts[0], parts[2]])).verdict is Verdict.NOT_TESTED
+    assert rules.direction(Student.of([parts[0], parts[2]]), 1).verdict is Verdict.YES
+
+
 def test_a_small_stratum_is_not_hidden_by_a_large_one() -> None:
     parts = conditions(noise(109, 1, 1.0), np.repeat([0, 1], [100, 9]))
     assert rules.direction(Student.of(parts)).verdict is Verdict.NOT_TESTED
@@ -380,6 +391,7 @@ def test_a_small_stratum_is_not_hidden_by_a_large_one() -> None:
         ([Verdict.NOT_TESTED, Verdict.NOT_TESTED], Verdict.NOT_TESTED),
         ([Verdict.YES, Verdict.NOT_TESTED], Verdict.UNDECIDED),
         ([Verdict.NOTHING], Verdict.NOTHING),
+        ([Verdict.NOTHING, Verdict.YES], Verdict.YES),
     ],
 )
 def test_a_sentence_is_judged_by_its_statements(halves: list[Verdict], expected: Verdict) -> None:

@@ -27,7 +27,7 @@ from faithbook.access import require
 from faithbook.paths import root
 from faithbook.stats import verdict as rules
 from faithbook.stats.estimate import Array, Estimate, Resamples, mean
-from faithbook.stats.inference import BootstrapT, Inference, McNemar, Score, Student
+from faithbook.stats.inference import BootstrapT, Inference, McNemar, Score, Student, wilson
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import unknown
 
@@ -309,6 +309,13 @@ def measure(worlds: int = WORLDS) -> pd.DataFrame:
         rows += rates_of_trends(units, worlds)
     columns = [*KEYS, "worlds", "rate", "promised"]
     return pd.DataFrame(rows)[columns]
+
+
+def kept(rates: pd.DataFrame) -> pd.Series:
+    """Whether each rate keeps its promise: not where its whole 95 % Monte Carlo interval lies beyond it."""
+    low, high = wilson(rates["rate"], rates["worlds"])
+    beyond = np.where(rates["answer"] == COVERED, high < rates["promised"], low > rates["promised"])
+    return pd.Series(~beyond.astype(bool), index=rates.index)
 
 
 def with_before(rates: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:

@@ -12,9 +12,10 @@
 | `same_number` | within half of the last printed digit, or a cause is named | otherwise | | |
 
 Several parts are judged by *partial conjunction* (Benjamini & Heller 2008): at least k of m are so if
-(m - k + 1) * p_(k) <= .025, the p-values sorted upward. The margin never turns a clear lead into a no. With fewer than
-ten clusters in a stratum nothing is tested. `faithbook.stats.calibrate` calls these functions to measure how often they
-err: at d each of "yes" and "no" in at most 2.5 of 100, "equivalent" in as few at either edge of the margin.
+(m - k + 1) * p_(k) <= .025, the p-values sorted upward. The margin never turns a clear lead into a no. A part with
+fewer than ten clusters in a stratum says nothing on either side. `faithbook.stats.calibrate` calls these functions to
+measure how often they err: at d each of "yes" and "no" in at most 2.5 of 100, "equivalent" in as few at either edge of
+the margin.
 
 Shape letters: M parts of a claim, I items of an order, U units, R resamples, S splits, P permutations, "..." claims.
 """
@@ -97,10 +98,21 @@ def _decided(shape: tuple[int, ...], *cases: tuple[Verdict, NDArray[np.bool_]]) 
     return verdicts
 
 
-def _too_few(parts: Inference, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Where a part rests on fewer than ten clusters of a stratum."""
-    fewest = np.broadcast_to(np.asarray(parts.fewest), (*shape, np.shape(parts.point)[-1]))
-    return np.asarray((fewest < FEWEST_CLUSTERS).any(axis=-1))
+def _few(parts: Inference) -> NDArray[np.bool_]:
+    """Which parts [..., M] rest on fewer than ten clusters of a stratum: they say nothing, on either side."""
+    return np.broadcast_to(np.asarray(parts.fewest) < FEWEST_CLUSTERS, np.shape(parts.point))
+
+
+def _without(few: NDArray[np.bool_], p_values: Array) -> Array:
+    """p-values [..., M], 1 where a part says nothing."""
+    return np.where(few, 1.0, p_values)
+
+
+def _untested(few: NDArray[np.bool_], verdicts: Verdicts, needed: int) -> Verdicts:
+    """The verdicts, "not tested" where they are open and fewer parts than are needed can be tested."""
+    lacking = few.any(axis=-1) & ((~few).sum(axis=-1) < needed)
+    verdicts[lacking & (verdicts == Verdict.UNDECIDED)] = Verdict.NOT_TESTED
+    return verdicts
 
 
 def not_tested(why: str, verdict: Verdict = Verdict.NOT_TESTED) -> Result:
@@ -138,20 +150,20 @@ def direction(parts: Inference, k: int | str = "all", threshold: float = 0.0, ma
     m = np.shape(parts.point)[-1]
     needed = parts_needed(k, m)
     rest = m - needed + 1
-    above, below = parts.p_above(threshold), parts.p_below(threshold)
+    few = _few(parts)
+    above, below = _without(few, parts.p_above(threshold)), _without(few, parts.p_below(threshold))
     p_yes, p_no = conjunction(above, needed), conjunction(below, rest)
     equivalent = np.zeros(p_yes.shape, dtype=bool)
     if margin is not None:
         inside = np.maximum(parts.p_above(threshold - margin), parts.p_below(threshold + margin))
-        equivalent = conjunction(inside, rest) <= ALPHA
+        equivalent = conjunction(_without(few, inside), rest) <= ALPHA
     verdicts = _decided(
         p_yes.shape,
-        (Verdict.NOT_TESTED, _too_few(parts, p_yes.shape)),
         (Verdict.YES, p_yes <= ALPHA),
         (Verdict.NO, p_no <= ALPHA),
         (Verdict.EQUIVALENT, equivalent),
     )
-    return Result(verdicts, p_yes, p_no, (above <= ALPHA).sum(axis=-1))
+    return Result(_untested(few, verdicts, needed), p_yes, p_no, (above <= ALPHA).sum(axis=-1))
 
 
 def each(parts: Inference, threshold: float = 0.0, margin: float | None = None) -> Result:
@@ -162,19 +174,20 @@ def each(parts: Inference, threshold: float = 0.0, margin: float | None = None) 
     """
     m = np.shape(parts.point)[-1]
     every, some = direction(parts, "all", threshold, margin), direction(parts, 1, threshold, margin)
-    above, against = parts.p_above(threshold), parts.p_below(threshold)
+    few = _few(parts)
+    above, against = _without(few, parts.p_above(threshold)), _without(few, parts.p_below(threshold))
     if margin is not None:
-        against = np.minimum(against, np.maximum(parts.p_above(threshold - margin), parts.p_below(threshold + margin)))
+        inside = np.maximum(parts.p_above(threshold - margin), parts.p_below(threshold + margin))
+        against = np.minimum(against, _without(few, inside))
     one_is, one_is_not = m * above.min(axis=-1) <= ALPHA, m * against.min(axis=-1) <= ALPHA
     verdicts = _decided(
         every.verdicts.shape,
-        (Verdict.NOT_TESTED, _too_few(parts, every.verdicts.shape)),
         (Verdict.YES, every.p_yes <= ALPHA),
         (Verdict.NO, some.p_no <= ALPHA),
         (Verdict.EQUIVALENT, some.verdicts == Verdict.EQUIVALENT),
         (Verdict.MIXED, one_is & one_is_not),
     )
-    return Result(verdicts, every.p_yes, some.p_no, every.passed)
+    return Result(_untested(few, verdicts, m), every.p_yes, some.p_no, every.passed)
 
 
 def within(parts: Inference, low: float, high: float, k: int | str = "all") -> Result:
@@ -187,31 +200,35 @@ def within(parts: Inference, low: float, high: float, k: int | str = "all") -> R
         raise InputError(f"from {low} to {high} there is nothing")
     m = np.shape(parts.point)[-1]
     needed = parts_needed(k, m)
-    inside = np.maximum(parts.p_above(low), parts.p_below(high))
-    outside = np.minimum(parts.p_below(low), parts.p_above(high))
+    few = _few(parts)
+    inside = _without(few, np.maximum(parts.p_above(low), parts.p_below(high)))
+    outside = _without(few, np.minimum(parts.p_below(low), parts.p_above(high)))
     p_yes, p_no = conjunction(inside, needed), conjunction(outside, m - needed + 1)
     verdicts = _decided(
         p_yes.shape,
-        (Verdict.NOT_TESTED, _too_few(parts, p_yes.shape)),
         (Verdict.YES, p_yes <= ALPHA),
         (Verdict.NO, p_no <= ALPHA),
     )
-    return Result(verdicts, p_yes, p_no, (inside <= ALPHA).sum(axis=-1))
+    return Result(_untested(few, verdicts, needed), p_yes, p_no, (inside <= ALPHA).sum(axis=-1))
 
 
 def whole(halves: Sequence[Verdict]) -> Verdict:
     """A sentence of several statements from the verdict on each of them.
 
-    Reproduced, or not: all of them are. Mixed: some are and some are not. Undecided: neither, and one is open.
+    Reproduced, or not: all of them are. Mixed: some are and some are not. Undecided: neither, and one is open. A
+    statement that leaves nothing to test has no say, unless none has.
 
     >>> str(whole([Verdict.YES, Verdict.EQUIVALENT])), str(whole([Verdict.NO, Verdict.UNDECIDED]))
     ('mixed', 'undecided')
     """
     if not halves:
         raise InputError("a claim without statements: there is nothing to judge")
-    for verdict in (Verdict.NOTHING, Verdict.NOT_TESTED):
-        if all(half is verdict for half in halves):
-            return verdict
+    testable = [half for half in halves if half is not Verdict.NOTHING]
+    if not testable:
+        return Verdict.NOTHING
+    halves = testable
+    if all(half is Verdict.NOT_TESTED for half in halves):
+        return Verdict.NOT_TESTED
     against = [half for half in halves if half in (Verdict.NO, Verdict.EQUIVALENT)]
     if len(against) == len(halves):
         return Verdict.NO if Verdict.NO in against else Verdict.EQUIVALENT
