@@ -223,6 +223,7 @@ def make(to: Path, *, seed: int = 1) -> None:
         blocks = to / "blocks"
         add_blocks(blocks)
         block_notebooks(blocks)
+        shutil.copytree(root() / "examples", blocks / "examples", dirs_exist_ok=True)
         shutil.copy(wheel, blocks)
         lines = [f"./{wheel.name}[text,vision]", "matplotlib", "notebook"]
         (blocks / "requirements.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
