@@ -193,6 +193,34 @@ caption = (
 page.listing(groups, "safe_groups", digits=2, caption=caption)
 
 # %% [markdown]
+# ## What it means for each paper's metrics
+
+# %%
+PAPERS = {
+    "{cite:t}`zhao_aletras_2023`": ["ns", "nc", "soft_ns", "soft_nc"],
+    "{cite:t}`wu_2024`": ["saco", "auc", "log_odds"],
+    "{cite:t}`zaman_belinkov_2022`": ["comprehensiveness_eraser", "sufficiency_eraser"],
+    "{cite:t}`edin_2025`": ["aopc_morf", "aopc_lerf"],
+}
+rows = [
+    {
+        "used by": paper,
+        "metric": label(name),
+        "never errs": short(wide.loc[name, "never"]),
+        "lowest": short(wide.loc[name, show.LOWEST]),
+        "where": show.error_in_words(wide.loc[name, list(show.ERRORS)].idxmin()),
+        "best where": show.error_in_words((wide.loc[name] - wide.max()).drop([show.LOWEST, "never"]).idxmax()),
+    }
+    for paper, names in PAPERS.items()
+    for name in names
+]
+caption = (
+    "The metrics of the four papers: mean rank correlation where the model never errs, the lowest over kinds of error and where it is, "
+    "and the kind of error on which a metric is nearest to the best of all"
+)
+page.listing(pd.DataFrame(rows), "safe_papers", caption=caption, wide=pd.DataFrame(rows))
+
+# %% [markdown]
 # ## Chosen and reported halves, and one kind of error left out
 
 # %%
