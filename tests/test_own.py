@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
@@ -10,14 +11,17 @@ from refusals import refused
 from torch import Tensor
 from toy_models import Bag, answers, image_inputs, vision_model
 
+from faithlib import metric_names
 from faithlib.attribution import Row, attribute, method
 from faithlib.attribution.perturbation import ERASING, Explained
+from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST
 from faithlib.copies import Copies
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.evaluation import count_rows, evaluate
 from faithlib.evaluation.own import method_in, metric_in
 from faithlib.inputs import WordInputs
 from faithlib.metrics import metric
+from faithlib.metrics.__main__ import records
 from faithlib.metrics.registry import BUILT_IN, About
 from faithlib.perturb import Perturber
 
@@ -179,3 +183,14 @@ def test_a_file_with_one_metric_and_one_with_several(tmp_path: Path) -> None:
     refused(DataError, "is not there", metric_in, str(tmp_path / "none.py"))
     (tmp_path / "bad.py").write_text("1 / 0")
     refused(InputError, "cannot be read: ZeroDivisionError", metric_in, str(tmp_path / "bad.py"))
+
+
+# --------------------------------------------------------------------------------------------------- what is registered
+def test_the_collected_names_are_what_the_metrics_say_where_they_are_registered() -> None:
+    assert list(metric_names.RECORDS) == records(), "run `python -m faithlib.metrics`, then `ruff format`"
+    assert get_args(metric_names.MetricName) == tuple(DIRECTIONS)
+    assert set(BUILT_IN) == {*FAMILIES, *LANGUAGE, *ON_REQUEST}
+    for name, family in BUILT_IN.items():
+        assert family.cost and family.source, name
+        assert all(family.meanings[metric] for metric in family.directions), name
+        assert family.asks_model == (family.rows is not None)
