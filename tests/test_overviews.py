@@ -30,7 +30,7 @@ OPENINGS = {
     "saco_tables": {"saco_c03": "not reproduced", "saco_c04": "not reproduced"},
     "crosslingual_tables": {"xl_c01": "not reproduced"},
     "crosslingual_erasure": {"xl_c09": "mixed"},
-    "crosslingual_highlights": {"xl_c11": "not reproduced"},
+    "crosslingual_highlights": {"xl_c11": "undecided"},
     "naopc_released_outputs": {"naopc_released_bounds": "reproduced", "naopc_released_scores": "reproduced"},
     "saco_figures": {"saco_c01": "reproduced", "saco_c05": "reproduced"},
     "together_agreement": {"together_q1": "not reproduced", "together_q10": "reproduced"},
