@@ -16,7 +16,7 @@ from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import colophon, configuration, repository
-from faithbook.engine.slides import write_slides
+from faithbook.engine.slides import pages_of_slides, write_slides
 from faithbook.paths import results_dir, root
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
@@ -204,6 +204,7 @@ def _pages(source: Path) -> None:
     The pages are made beside the earlier ones and take their place when all are there.
     """
     began = time.time()
+    pages_of_slides(source)  # what they need is missing: said before Sphinx takes its minutes
     built, html, new = source / "_build", source / "_build" / "html", source / "_build" / "new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)

@@ -145,9 +145,17 @@ def presentation(text: str, folder: str = "course") -> str:
     return _PAGE.format(title=html.escape(title.title), slides="\n".join(sections))
 
 
+def pages_of_slides(source: Path) -> list[Path]:
+    """The pages of slides of a book; the archive of reveal.js is fetched where there are any, or a DataError raised."""
+    found = sorted((source / "course").glob("slides*.md"))
+    if found:
+        fetch(SOURCE)
+    return found
+
+
 def write_slides(source: Path, pages: Path) -> list[Path]:
     """Presentations of all pages of slides below `source / "course"`, into the built pages; returns their files."""
-    texts = sorted((source / "course").glob("slides*.md"))
+    texts = pages_of_slides(source)
     if not texts:
         return []
     folder = pages / PLACE
