@@ -29,7 +29,7 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help book pdf publish course test test-long lint lock fetch train preflight paper reference
+.PHONY: help book pdf publish course test test-long lint lock fetch train preflight paper reference calibrate
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -89,6 +89,9 @@ reference: $(ENVIRONMENT) fetch ## the full profile's values into data/reference
 	@$(FAITHBOOK) reference --profile full $(if $(STUDY),--study $(STUDY))
 	@$(MAKE) book STUDY=
 	@$(FAITHBOOK) reference --verdicts --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
+
+calibrate: $(ENVIRONMENT) ## how often the rules err where the truth is known, into data/reference/error_rates.csv (a quarter of an hour)
+	@$(BIN)/python -m faithbook.stats.calibrate
 
 lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp
