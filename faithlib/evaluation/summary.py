@@ -3,9 +3,11 @@
 Intervals are 95 % t intervals of the mean over inputs, mean +- t(.975, n - 1) s / sqrt(n); NaN values are left out, and
 n says how many inputs remain. They hold for inputs that are drawn independently.
 
-The page has the summary, what the metrics mean, and heat maps of the first inputs. It is one file that loads nothing:
-no script, no font, no address. Colours are laid over the reader's own, so that it reads on light and on dark ground.
-Everything that came from outside is escaped. Of the inputs no more is kept than is shown.
+The page begins with a sentence (`faithlib.evaluation.advice`) and a dot plot (`faithlib.evaluation.chart`); then come
+the summary, what the metrics mean, and heat maps of the first inputs. It is one file that loads nothing: no script, no
+font, no address. Colours are laid over the reader's own, so that it reads on light and on dark ground. Everything that
+came from outside is escaped. Of the inputs no more is kept than is shown. Printed, it leaves the heat maps out:
+sentence, plot and summary of a few methods fit on one page.
 
 Shape letters: B inputs, F features, C channels, H and W pixels.
 """
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
@@ -28,12 +31,16 @@ from torch import Tensor
 
 from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS
 from faithlib.errors import InputError, require
+from faithlib.evaluation.advice import BETTER, RANDOM, WORSE, sentence_of
+from faithlib.evaluation.chart import dot_plot
 from faithlib.inputs import ImageInputs, Inputs, WordInputs
 from faithlib.perturb import Perturber
 from faithlib.units import some_rows
 
 COLUMNS = ("input", "method", "metric", "value", "direction")
-RANDOM = "random"
+DIFFERENCES = (
+    "metric", "method", "mean", "low", "high", "n", "effect", "effect_low", "effect_high", "against_random",
+)  # fmt: skip
 ARROWS = {HIGHER: "↑", "lower": "↓"}
 LEGEND = (
     "Means ± half of the 95 % t interval over n inputs (the fewest of a line); ↑ higher is better, ↓ lower is better.\n"
@@ -52,10 +59,11 @@ class Table(pd.DataFrame):
     1.57
     """
 
-    _metadata = ["shown", "whole", "meanings"]  # noqa: RUF012 - pandas reads a list
+    _metadata = ["shown", "whole", "meanings", "kind"]  # noqa: RUF012 - pandas reads a list
     shown: tuple[Shown, ...] = ()
     meanings: Mapping[str, str] = MEANINGS  # of each metric, in a line; those of one's own among them
     whole: int = -1  # rows of the table that evaluate made
+    kind: str = "input"  # what an input is: "text", "image", or not known
 
     @property
     def _constructor(self) -> Any:
@@ -67,24 +75,93 @@ class Table(pd.DataFrame):
 
         Raises InputError for a selection without the COLUMNS, and for several values of one input.
         """
+        rows = []
+        for metric, direction, methods, wide in self._by_metric():
+            for method in methods:
+                mean, half, n = _interval(wide[method])
+                row = {"metric": metric, "direction": direction, "method": method, "mean": mean}
+                row |= {"low": mean - half, "high": mean + half, "n": n, "undefined": len(wide) - n}
+                verdict = ""
+                if RANDOM in wide and method != RANDOM:
+                    verdict = _verdict(*_difference(wide, method, direction)[:2])
+                rows.append(row | {"against_random": verdict})
+        return pd.DataFrame(rows)
+
+    def differences(self) -> pd.DataFrame:
+        """How much better each method is than random scores on the same inputs: the comparisons behind the stars.
+
+        With d the differences method - random of a metric on n inputs (random - method where lower is better), s their
+        standard deviation, and s_metric the root mean square of s over the methods:
+
+            mean = average of d,  low, high = mean -+ t(.975, n - 1) s / sqrt(n),  effect = mean / s_metric
+
+        Returns
+        -------
+        DataFrame
+            One row per metric and method other than random, with the columns
+
+            - metric, method, n: as in `intervals`, except that n counts the inputs where both have a value;
+            - mean, low, high: in the units of the metric, higher is better;
+            - effect, effect_low, effect_high: the same in standard deviations, for metrics to share an axis. Infinite
+              where nothing varies and the mean is not 0;
+            - against_random: "better", "worse" or "", as in `intervals`.
+
+            It has no rows where random is not among the methods.
+
+        Raises
+        ------
+        InputError
+            As `intervals` does.
+
+        Examples
+        --------
+        >>> values = {"method": ["lime"] * 3 + ["random"] * 3, "value": [0.3, 0.5, 0.4, 0.2, 0.2, 0.2]}
+        >>> table = Table({"input": [0, 1, 2] * 2, "metric": "saco", "direction": "higher"} | values)
+        >>> print(table.differences()[["method", "mean", "effect", "effect_low"]].round(2).to_string(index=False))
+        method  mean  effect  effect_low
+          lime   0.2     2.0       -0.48
+        """
+        rows: list[dict[str, Any]] = []
+        for metric, direction, methods, wide in self._by_metric():
+            if RANDOM not in wide:
+                continue
+            of_metric, spreads = [], []
+            for method in methods:
+                if method == RANDOM:
+                    continue
+                mean, half, n, spread = _difference(wide, method, direction)
+                spreads.append(spread)
+                row = {"metric": metric, "method": method, "n": n, "mean": mean, "low": mean - half}
+                of_metric.append(row | {"high": mean + half, "against_random": _verdict(mean, half)})
+            defined = [spread for spread in spreads if not np.isnan(spread)]
+            scale = float(np.sqrt(np.mean(np.square(defined)))) if defined else np.nan
+            for row in of_metric:
+                row["effect"], row["effect_low"], row["effect_high"] = (
+                    _scaled(row[name], scale) for name in ("mean", "low", "high")
+                )
+            rows += of_metric
+        return pd.DataFrame(rows, columns=list(DIFFERENCES))
+
+    def _by_metric(self) -> Iterator[tuple[str, str, list[str], pd.DataFrame]]:
+        """Of each metric its name, direction, methods, and values as inputs by methods.
+
+        Metrics of this package in the order of the catalogue, then one's own as they come.
+        """
         if missing := [name for name in COLUMNS if name not in self.columns]:
             raise InputError(f"no column {', '.join(missing)}: expected a table of evaluate, or some of its rows")
         if self.duplicated(["input", "method", "metric"]).any():
             raise InputError("some values are there twice: number the inputs of tables that are put together")
-        rows = []
         directions: dict[str, str] = dict(zip(self["metric"], self["direction"], strict=True))
-        # Metrics of this package in the order of the catalogue, then one's own as they come.
-        for metric in (name for name in dict.fromkeys([*DIRECTIONS, *directions]) if name in directions):
-            wide = pd.DataFrame(self)[self["metric"] == metric].pivot(index="input", columns="method", values="value")
-            for method in (name for name in dict.fromkeys(self["method"]) if name in wide):
-                mean, half, n = _interval(wide[method])
-                row = {"metric": metric, "direction": directions[metric], "method": method, "mean": mean}
-                row |= {"low": mean - half, "high": mean + half, "n": n, "undefined": len(wide) - n}
-                rows.append(row | {"against_random": _against_random(wide, method, directions[metric])})
-        return pd.DataFrame(rows)
+        for metric in dict.fromkeys([*DIRECTIONS, *directions]):
+            if metric in directions:
+                of_metric = pd.DataFrame(self)[self["metric"] == metric]
+                wide = of_metric.pivot(index="input", columns="method", values="value")
+                methods = [name for name in dict.fromkeys(self["method"]) if name in wide]
+                yield metric, directions[metric], methods, wide
 
     def summary(self) -> Summary:
-        """Metrics by methods as a person reads them, random last: means with intervals, arrows, n, and notes."""
+        """Metrics by methods as a person reads them, random last: means with intervals, arrows, n, and notes. Its
+        `sentence` says which methods are better than random, and is printed first."""
         intervals = self.intervals()
         methods = sorted(dict.fromkeys(intervals["method"]), key=lambda name: name == RANDOM)
         lines = []
@@ -99,18 +176,20 @@ class Table(pd.DataFrame):
         made = Summary(pd.DataFrame(lines).set_index("metric"))
         made.notes = (*LEGEND.split("\n"), *notes_of(self))
         made.meanings = self.meanings
+        made.sentence = sentence_of(self.differences(), methods, self["input"].nunique(), self.kind)
         return made
 
     def to_html(self, buf: Any = None, *args: Any, **options: Any) -> Any:
-        """A page with the summary, what its metrics mean, and heat maps of the first inputs; nothing in it is loaded
-        from outside. Written to `buf` (a path or an open file), or returned where that is None.
+        """A page with what a person can act on, a dot plot, the summary, what its metrics mean, and heat maps of the
+        first inputs; nothing in it is loaded from outside. Written to `buf` (a path or an open file), or returned where
+        that is None.
 
         Given any other argument, or without the COLUMNS, it is the `to_html` of pandas.
         """
         if args or options or not self._is_whole():
             return super().to_html(buf, *args, **options)
         summary = self.summary()
-        html = page(summary, summary.notes, self.shown)
+        html = page(summary, summary.notes, self.shown, dot_plot(self.differences()))
         if buf is None:
             return html
         return buf.write(html) if hasattr(buf, "write") else Path(buf).write_text(html, encoding="utf-8")
@@ -119,7 +198,7 @@ class Table(pd.DataFrame):
         if not self._is_whole() or len(self) != self.whole:
             return pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
         summary = self.summary()
-        return fragment(summary, summary.notes, self.shown)
+        return fragment(summary, summary.notes, self.shown, dot_plot(self.differences()))
 
     def _is_whole(self) -> bool:
         return len(self) > 0 and all(name in self.columns for name in COLUMNS)
@@ -134,20 +213,22 @@ class Summary(pd.DataFrame):
     saco ↑  2  0.3 ± 1.3
     """
 
-    _metadata = ["notes", "meanings"]  # noqa: RUF012 - pandas reads a list
+    _metadata = ["notes", "meanings", "sentence"]  # noqa: RUF012 - pandas reads a list
     notes: tuple[str, ...] = ()
     meanings: Mapping[str, str] = MEANINGS
+    sentence: str = ""
 
     @property
     def _constructor(self) -> Any:
         return Summary
 
     def __repr__(self) -> str:
-        width = shutil.get_terminal_size((120, 24)).columns
-        return "\n".join((self.to_string(line_width=max(width, 80), index_names=False), "", *self.notes))
+        width = max(shutil.get_terminal_size((120, 24)).columns, 80)
+        first = [*textwrap.wrap(self.sentence, width), ""] if self.sentence else []
+        return "\n".join((*first, self.to_string(line_width=width, index_names=False), "", *self.notes))
 
     def _repr_html_(self) -> str | None:
-        return summary_table(self, self.notes)
+        return _first(self) + summary_table(self, self.notes)
 
 
 def notes_of(table: pd.DataFrame) -> list[str]:
@@ -166,8 +247,6 @@ def notes_of(table: pd.DataFrame) -> list[str]:
     notes += [f"Left out: {name}. {why}" for name, why in attrs.get("left_out", {}).items()]
     for one in attrs.get("undefined", ()):
         notes.append(f"Undefined for rows {some_rows(one['rows'])} ({', '.join(one['metrics'])}): {one['reason']}.")
-    if "method" in table and RANDOM not in set(table["method"]):
-        notes.append("No random baseline: add 'random' to the methods.")
     return notes
 
 
@@ -180,13 +259,26 @@ def _interval(values: pd.Series[Any]) -> tuple[float, float, int]:
     return float(values.mean()), float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)), n
 
 
-def _against_random(wide: pd.DataFrame, method: str, direction: str) -> str:
-    if RANDOM not in wide or method == RANDOM:
-        return ""
-    mean, half, _ = _interval(wide[method] - wide[RANDOM])
+def _difference(wide: pd.DataFrame, method: str, direction: str) -> tuple[float, float, int, float]:
+    """Of the differences from random, higher = better: mean, half of its interval, number, standard deviation."""
+    differences = wide[method] - wide[RANDOM]
+    if direction != HIGHER:
+        differences = -differences
+    return (*_interval(differences), float(differences.std(ddof=1)))
+
+
+def _verdict(mean: float, half: float) -> str:
+    """Whether the interval of the differences leaves out 0, and on which side."""
     if not abs(mean) > half:  # NaN as well
         return ""
-    return "better" if (mean > 0) == (direction == HIGHER) else "worse"
+    return BETTER if mean > 0 else WORSE
+
+
+def _scaled(value: float, scale: float) -> float:
+    """The value in units of the scale; infinite where nothing varies, except for 0."""
+    if scale > 0 or np.isnan(value) or np.isnan(scale):
+        return value / scale
+    return 0.0 if value == 0 else float(np.copysign(np.inf, value))
 
 
 def _digits(half: float) -> int:
@@ -198,7 +290,7 @@ def _cell(one: pd.Series[Any], digits: int) -> str:
     if np.isnan(one["mean"]):
         return "undefined"
     half = one["high"] - one["mean"]
-    mark = {"better": "*", "worse": "!"}.get(one["against_random"], "")
+    mark = {BETTER: "*", WORSE: "!"}.get(one["against_random"], "")
     return f"{one['mean']:.{digits}f}" + ("" if np.isnan(half) else f" ± {half:.{digits}f}") + mark
 
 
@@ -212,17 +304,18 @@ N_SHOWN = 5
 _MOST_FEATURES, _MOST_PIXELS = 400, 160  # of a text, of the side of an image
 
 
-def page(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = ()) -> str:
-    """A whole page; what `Table.to_html` gives. `summary`: metrics, with an arrow each, by methods.
+def page(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = (), plot: str = "") -> str:
+    """A whole page; what `Table.to_html` gives. `summary`: metrics, with an arrow each, by methods; `plot`: a figure in
+    HTML, such as that of `dot_plot`.
 
     >>> made = page(pd.DataFrame({"<lime>": ["0.2"]}, index=["saco ↑"]))
     >>> "<lime>" in made, "&lt;lime&gt;" in made
     (False, True)
     """
-    return _PAGE.replace("<!-- content -->", fragment(summary, notes, shown))
+    return _PAGE.replace("<!-- content -->", fragment(summary, notes, shown, plot))
 
 
-def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = ()) -> str:
+def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = (), plot: str = "") -> str:
     """The same inside a notebook, or another page.
 
     >>> made = fragment(pd.DataFrame({"lime": ["0.2"]}, index=["saco ↑"]))
@@ -231,11 +324,17 @@ def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[S
     """
     says = getattr(summary, "meanings", MEANINGS)
     meanings = _table({name: escape(says.get(name.split()[0], "")) for name in summary.index})
-    parts = [f"<style>{_STYLE}</style>", summary_table(summary, notes)]
+    parts = [f"<style>{_STYLE}</style>", _first(summary), plot, summary_table(summary, notes)]
     parts.append(f"<details><summary>What the metrics mean</summary>{meanings}</details>")
     if shown:
-        parts += [_LEGEND, *map(_heat_maps, shown)]
+        parts.append(f'<div class="maps">{_LEGEND}{"".join(map(_heat_maps, shown))}</div>')
     return f'<div class="faithlib">{"".join(parts)}</div>'
+
+
+def _first(summary: pd.DataFrame) -> str:
+    """The sentence that comes before everything else."""
+    sentence = getattr(summary, "sentence", "")
+    return f'<p class="first">{escape(sentence)}</p>' if sentence else ""
 
 
 def summary_table(summary: pd.DataFrame, notes: Sequence[str] = ()) -> str:

@@ -35,7 +35,7 @@ from faithlib.evaluation.opening import (
     those_that_work,
 )
 from faithlib.evaluation.summary import Table, shown_of
-from faithlib.inputs import Span
+from faithlib.inputs import ImageInputs, Span, TextInputs, WordInputs
 from faithlib.metric_names import MetricName
 from faithlib.metrics.registry import About, Chance, Family
 from faithlib.notes import gathered
@@ -331,6 +331,10 @@ def finished(
     }
     table.shown = shown_of(rows, scores, perturber, label_names(whole.model))
     table.whole = len(table)
+    if isinstance(perturber.inputs, ImageInputs):
+        table.kind = "image"
+    elif isinstance(perturber.inputs, TextInputs | WordInputs):
+        table.kind = "text"
     table.meanings = {metric: family.meanings[metric] for metric, family in family_of.items()}
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
