@@ -42,7 +42,7 @@ def sentence_of(differences: pd.DataFrame, methods: Sequence[str], n: int, kind:
     """
     others = [name for name in methods if name != RANDOM]
     if RANDOM not in methods:
-        return "Whether a method is better than random cannot be told: random is not among the methods. Add 'random'."
+        return "Whether a method is better than random is unknown: random is not among the methods. Add 'random'."
     if not others:
         return "Random scores alone were evaluated: there is no method to compare with them."
     inputs = f"{n} {kind}" if n == 1 else f"{n} {kind}s"

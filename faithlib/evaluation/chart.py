@@ -173,7 +173,7 @@ def _shape(number: int, x: float, y: float) -> str:
 
 def _told(row: Any) -> str:
     """The values of a mark, in the units of the metric and in those of the axis."""
-    verdict = row.against_random or "not told from random"
+    verdict = row.against_random or "the interval contains 0"
     return (
         f"{row.metric}, {row.method}: {row.mean:.3g} ({row.low:.3g} to {row.high:.3g}, n = {row.n}), "
         f"{row.effect:.2g} standard deviations; {verdict}."

@@ -125,13 +125,14 @@ class Table(pd.DataFrame):
         for metric, direction, methods, wide in self._by_metric():
             if RANDOM not in wide:
                 continue
-            of_metric, spreads = [], []
+            of_metric: list[dict[str, Any]] = []
+            spreads = []
             for method in methods:
                 if method == RANDOM:
                     continue
                 mean, half, n, spread = _difference(wide, method, direction)
                 spreads.append(spread)
-                row = {"metric": metric, "method": method, "n": n, "mean": mean, "low": mean - half}
+                row: dict[str, Any] = {"metric": metric, "method": method, "n": n, "mean": mean, "low": mean - half}
                 of_metric.append(row | {"high": mean + half, "against_random": _verdict(mean, half)})
             defined = [spread for spread in spreads if not np.isnan(spread)]
             scale = float(np.sqrt(np.mean(np.square(defined)))) if defined else np.nan
