@@ -85,8 +85,8 @@ def compared(verdicts: dict[str, str], n: int = 40) -> pd.DataFrame:
             3,
             "With these 3 texts no method is better than random on metric_0; worse than random: saliency.",
         ),
-        ({"lime": "..", "saliency": ".."}, 3, "3 texts: too few to tell any method from random."),
-        ({"lime": "."}, 1, "1 text: too few to tell any method from random."),
+        ({"lime": "..", "saliency": ".."}, 3, "3 texts: too few to distinguish any method from random."),
+        ({"lime": "."}, 1, "1 text: too few to distinguish any method from random."),
     ],
 )
 def test_the_sentence_says_what_the_comparisons_say(verdicts: dict[str, str], n: int, sentence: str) -> None:
@@ -101,7 +101,7 @@ def test_the_sentence_says_why_nothing_can_be_compared() -> None:
         "With 40 images no method has a metric in common"
     )
     few = sentence_of(compared({"lime": "."}, 2), ["lime", "random"], 40, "image")
-    assert few == "Comparable values on only 2 of 40 images: too few to tell any method from random."
+    assert few == "Comparable values on only 2 of 40 images: too few to distinguish any method from random."
     many = sentence_of(compared({"lime": "."}, ENOUGH), ["lime", "random"], ENOUGH)
     assert many == f"With these {ENOUGH} inputs lime is not better than random on metric_0."
 

@@ -52,8 +52,8 @@ def sentence_of(differences: pd.DataFrame, methods: Sequence[str], n: int, kind:
     better, worse = _counts(differences, BETTER), _counts(differences, WORSE)
     if not better and not worse and most < ENOUGH:
         if most < n:
-            return f"Comparable values on only {most} of {inputs}: too few to tell any method from random."
-        return f"{inputs}: too few to tell any method from random."
+            return f"Comparable values on only {most} of {inputs}: too few to distinguish any method from random."
+        return f"{inputs}: too few to distinguish any method from random."
     metrics = list(dict.fromkeys(differences["metric"]))
     return f"With these {inputs} {_best(better, others, metrics)}{_worst(worse, metrics)}."
 
