@@ -153,7 +153,8 @@ def test_differences_are_turned_and_scaled_by_their_spread() -> None:
 def test_the_sentence_is_printed_first_and_is_the_same_on_the_page() -> None:
     table = drawn(0, 12, {"lime": 0.2, "saliency": 0.0}, ("saco", "aopc_lerf"))
     summary = table.summary()
-    assert str(summary).startswith(summary.sentence + "\n\n")
+    printed = str(summary).partition("\n\n")[0]  # lines as wide as the table below them
+    assert " ".join(printed.split()) == summary.sentence
     page = table.to_html()
     assert page.index(summary.sentence) < page.index("<svg") < page.index("<table")
     assert summary.sentence in summary._repr_html_()

@@ -201,6 +201,14 @@ def test_functions_say_probabilities_or_values() -> None:
     assert attribute("occlusion", length, inputs, output="value").tolist() == [[1, 1, 1], [1, 1, 0], [1, 1, 0]]
     labels = Perturber(lambda given: [[0.9, 0.8]] * len(given), inputs, output="sigmoid", target=1)
     assert torch.allclose(labels.full, torch.tensor(0.8))
-    for wrong in (yes, length, lambda given: [{"label": "POSITIVE"}] * len(given), lambda given: ["good"] * len(given)):
+    for wrong in (yes, length):
         refused(InputError, r"output='sigmoid'.*output='value'", evaluate, wrong, texts)
+    refused(
+        InputError,
+        "lists of dicts.*give the pipeline itself",
+        evaluate,
+        lambda given: [{"label": "POSITIVE"}] * len(given),
+        texts,
+    )
+    refused(InputError, "probabilit", evaluate, lambda given: ["good"] * len(given), texts)
     refused(InputError, "expected probabilities", Perturber, length, inputs, output="sigmoid")

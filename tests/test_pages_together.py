@@ -394,7 +394,10 @@ def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
     assert (theirs["text", "aopc"], theirs["vision", "aopc"]) == (2 * 12, 2 * 49)
 
 
-def test_the_worked_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_worked_example_prints_what_the_page_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # as wide as where no terminal is: the summary fits its lines to it
     source = (REPOSITORY / "notebooks" / "report" / "together_advice.py").read_text(encoding="utf-8")
     page = re.sub(r"^# ?", "", source, flags=re.MULTILINE)
     (code,), (said,) = (

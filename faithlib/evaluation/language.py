@@ -28,6 +28,7 @@ def distance_scores(
     `variant`: the Hellinger distance as written, or as released (`metrics.hellinger`). Their scores are softmaxes;
     give those with normaliser "none". InputError where the output is no similarity: above 1, or not 1 at the input.
 
+    >>> import torch
     >>> from faithlib.inputs import WordInputs
     >>> perturber = Perturber(lambda texts: [[0.4, 0.6]] * len(texts), WordInputs.from_texts(["good film"]))
     >>> distance_scores(perturber, torch.tensor([[2.0, 1.0]]))
@@ -55,6 +56,7 @@ def pi_soft_scores(
 
     How scores become probabilities of that mean is ours (`metrics.equal_retention`). For Soft-NC what is kept is 1 - a.
 
+    >>> import torch
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> from faithlib.inputs import TextInputs
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -79,6 +81,7 @@ def top_k_drop_scores(
     without the top k) where the output is a log-probability (Cohen-Wang et al. 2024, ContextCite, Section 3). Higher is
     better; with k beyond an input's features, the fall where all go.
 
+    >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> top_k_drop_scores(additive, torch.tensor([[0.2, 0.9]]), sizes=[1, 2]).tolist()
@@ -95,6 +98,7 @@ def lds_scores(
     `keep` (Cohen-Wang et al. 2024: 64 ablations, .5). The same for every attribution: drawn from (seed, content of
     the input). Higher is better; Spearman's correlation does not ask whether the output is a probability or its logit.
 
+    >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> lds_scores(additive, torch.tensor([[0.9, 0.2]])).item()
@@ -112,6 +116,7 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
     Where the scores of an input do not sum to more than 0, the share that is left falls evenly, as in their code. Next
     to these, NAOPC has the true bounds of the same path.
 
+    >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> {name: value.item() for name, value in rise_scores(additive, torch.tensor([[3.0, 1.0]])).items()}
@@ -131,6 +136,7 @@ def win_rate_scores(
     Comprehensiveness: by how much the output falls without the rationale; sufficiency: how high it is with the
     rationale alone. What takes the place of an erased feature is the perturber's `erase`.
 
+    >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.arange(9.0).double(), 9)
     >>> win_rate_scores(additive, torch.arange(9.0)[None])["sufficiency"].item() > 0.9
