@@ -16,7 +16,7 @@ from faithbook.sources.reserve import FILE, IMAGES, TEXTS, measured_ids, places_
 from faithbook.sources.reserve_file import made_again
 from faithlib.errors import DataError, InputError, UnknownNameError
 
-SHARED = Path(os.environ.get("FAITHLIB_DATA", root() / "data" / "raw"))
+DATA = Path(os.environ.get("FAITHLIB_DATA", root() / "data" / "raw"))
 NUMBERED = ("sst", "ag", "xnli")  # an id ends in the number of its row
 HERE = ("movie", "bbc", "section", "pair", "fashion", "mnist", "animals")
 LIES_AT = {
@@ -48,7 +48,7 @@ def test_rows_with_a_number_are_total_minus_measured_without_the_data(name):
 
 @pytest.mark.parametrize("name", [*HERE, *LIES_AT])
 def test_the_file_is_total_minus_measured(name):
-    if name in LIES_AT and not (SHARED / LIES_AT[name]).exists():
+    if name in LIES_AT and not any((DATA / LIES_AT[name]).glob("*")):
         pytest.skip(f"{name} is not on this machine")
     assert made_again([name])[0] == {"dataset": name} | TABLE.loc[name].to_dict()
 
