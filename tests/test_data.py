@@ -77,7 +77,7 @@ def test_every_source_has_what_its_kind_needs():
     for source in files.sources().values():
         assert source.kind in ("registry", "debian", "url", "manual")
         assert source.licence
-        assert source.cite or source.id == "reveal"  # a program of the slides, of which nothing is measured
+        assert source.cite
         if source.kind != "manual":
             assert len(source.sha256 or "") == 64
         named = {"registry": source.package, "debian": source.package, "url": source.url, "manual": source.where}

@@ -210,5 +210,5 @@ def test_functions_say_probabilities_or_values() -> None:
         lambda given: [{"label": "POSITIVE"}] * len(given),
         texts,
     )
-    refused(InputError, "probabilit", evaluate, lambda given: ["good"] * len(given), texts)
+    refused(InputError, "expected probabilities|labels", evaluate, lambda given: ["good"] * len(given), texts)
     refused(InputError, "expected probabilities", Perturber, length, inputs, output="sigmoid")
