@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from faithlib import counter_rng
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.catalogue import FAITHFULNESS
@@ -78,7 +80,9 @@ class WordModel(nn.Module):
     which an erased word can be told. `rule`: "sum" adds up the first kind, "any" and "both" look for both kinds.
     Under attack an erased word is noticed: `misled`, for how many logits of class 1 it is evidence, all words together;
     `two_faced`, whether the model then answers by its first word alone; `misreads`, the shares of erased words (above
-    the first, up to the second) at which it answers class 0 whatever is left.
+    the first, up to the second) at which it answers class 0 whatever is left; `needs_last`, whether it does so where
+    the last word is erased, unless it adds up its words; `at_random`, the share of erased copies, drawn by which words
+    are erased, at which it does so.
 
     >>> model = WordModel(torch.tensor([[0.0, 0.0], [2.0, 0.0]]), "sum")
     >>> from faithlib.perturb import Perturber
@@ -97,6 +101,8 @@ class WordModel(nn.Module):
         misled: float = 0.0,
         two_faced: bool = False,
         misreads: tuple[float, float] = (1.0, 1.0),
+        needs_last: bool = False,
+        at_random: float = 0.0,
     ) -> None:
         super().__init__()
         presence = torch.ones(len(evidence), 1)
@@ -104,7 +110,9 @@ class WordModel(nn.Module):
         table[0] = 0.0  # padding
         self.encoder = _Encoder(table)
         self.evidence, self.rule, self.misled, self.two_faced = evidence, rule, misled, two_faced
-        self.misreads = misreads
+        self.misreads, self.at_random = misreads, at_random
+        # Where evidence is added up every word is a reason, so that the last one would be no other word.
+        self.needs_last = needs_last and rule != "sum"
         self.config = SimpleNamespace(pad_token_id=0)
         self.eval()
 
@@ -129,8 +137,23 @@ class WordModel(nn.Module):
             other_face = SHARPNESS * (present[:, 0] - 0.5)
             evidence = torch.where(erased > 0, other_face, evidence)
         low, high = (share + _ROUNDING for share in self.misreads)
-        evidence = torch.where((erased > low) & (erased <= high), -SHARPNESS, evidence)
+        errs = (erased > low) & (erased <= high)
+        whole = present > 0.5  # soft erasure leaves a part of a word
+        if self.needs_last:
+            last = there[..., 0].sum(dim=1).long() - 1
+            errs = errs | ~whole.gather(1, last[:, None])[:, 0]
+        if self.at_random:
+            errs = errs | ((erased > _ROUNDING) & _drawn_by_set(whole, self.at_random))
+        evidence = torch.where(errs, -SHARPNESS, evidence)
         return SimpleNamespace(logits=torch.stack([-evidence / 2, evidence / 2], dim=1))
+
+
+def _drawn_by_set(present: Tensor, share: float) -> Tensor:
+    """Which of these sets of words [R, L] belong to a random share of all sets: the same for the same words left."""
+    codes = (present.long().cpu() << torch.arange(present.shape[1])).sum(dim=1).numpy().astype(np.uint64)
+    nothing = np.zeros(len(codes), dtype=np.int64)
+    keys = torch.from_numpy(counter_rng.row_keys(0, codes, nothing, nothing))
+    return (counter_rng.uniform(keys, 1, 1)[:, 0, 0] < share).to(present.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +244,14 @@ def _heavy(model: WordModel) -> WordModel:
     return WordModel(model.evidence, model.rule, misreads=(0.5, 1.0))
 
 
+def _one_other(model: WordModel) -> WordModel:
+    return WordModel(model.evidence, model.rule, needs_last=True)
+
+
+def _random_errors(model: WordModel) -> WordModel:
+    return WordModel(model.evidence, model.rule, at_random=1 / 3)
+
+
 @dataclass(frozen=True, eq=False)
 class Attack:
     """Something that may make a metric prefer a false explanation; `bench` takes a list with more of your own.
@@ -232,7 +263,7 @@ class Attack:
       truth stays true.
 
     >>> [attack.name for attack in ATTACKS]
-    ['same scores', 'high scores', 'misled', 'two-faced', 'light', 'heavy']
+    ['same scores', 'high scores', 'misled', 'two-faced', 'light', 'heavy', 'one other feature', 'random errors']
     """
 
     name: str
@@ -248,6 +279,12 @@ ATTACKS = (
     Attack("two-faced", "as soon as a word is erased, the model answers by its first word alone", model=_two_faced),
     Attack("light", "where up to a fifth of the words is erased, the model answers one class", model=_light),
     Attack("heavy", "where more than half of the words is erased, the model answers one class", model=_heavy),
+    Attack(
+        "one other feature",
+        "where the last word is erased, the model answers one class; not so the adding model, for which it is a reason",
+        model=_one_other,
+    ),
+    Attack("random errors", "at a random third of all erased copies the model answers one class", model=_random_errors),
 )
 """Today's attacks."""
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from faithlib.__main__ import main
 from faithlib.attribution import attribute
-from faithlib.bench import ATTACKS, Attack, Bench, Case, bench, cases, faults_of, random_scores
+from faithlib.bench import ATTACKS, Attack, Bench, Case, WordModel, bench, cases, faults_of, random_scores
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation.own import method_in, metric_in
 from faithlib.inputs import TextInputs
@@ -59,7 +59,43 @@ def test_an_attack_on_a_model_leaves_what_it_says_of_whole_inputs(attack: Attack
         first_gone = case.inputs.feature_mask.clone()[:, None]
         first_gone[..., 0] = False
         copies = torch.cat([first_gone, torch.zeros_like(first_gone)], dim=1)
-        assert not torch.allclose(attacked.keep(copies), plain.keep(copies)), "but not of erased ones"
+        is_spared = attack.name == "one other feature" and case.name == "sum"  # there every word is a reason
+        same = torch.allclose(attacked.keep(copies), plain.keep(copies))
+        assert same == is_spared, "but not of erased ones"
+
+
+@pytest.mark.parametrize("case", CASES[1:], ids=lambda case: case.name)
+def test_one_other_feature_gone_is_an_error_and_no_reason_is_that_feature(case: Case) -> None:
+    """Every set of words of each input: wrong where the last word is gone, as plain elsewhere."""
+    attacked = WordModel(case.model.evidence, case.model.rule, needs_last=True)
+    for b, size in enumerate(case.inputs.n_features.tolist()):
+        one = case.inputs[[b]]
+        every = torch.cartesian_prod(*[torch.tensor([False, True])] * size)[None]
+        plain = Perturber(case.model, one, check=False).logits(every).argmax(dim=-1)[0]
+        misled = Perturber(attacked, one, check=False).logits(every).argmax(dim=-1)[0]
+        there = every[0, :, size - 1]
+        assert torch.equal(misled[there], plain[there])
+        assert bool((misled[~there] == 0).all())
+        changed = plain[~there] != 0
+        is_reason = bool(case.truth[b, size - 1])
+        assert bool(changed.any()) != is_reason  # of a reason nothing new is learnt from its absence
+
+
+def test_random_errors_hit_a_third_of_the_copies_by_what_is_left_alone() -> None:
+    case = CASES[1]
+    attacked = WordModel(case.model.evidence, case.model.rule, at_random=1 / 3)
+    inputs = case.inputs[(case.inputs.n_features == case.inputs.n_features.max()).nonzero()[:, 0].tolist()]
+    size = int(inputs.n_features[0])
+    every = torch.cartesian_prod(*[torch.tensor([False, True])] * size).expand(len(inputs), -1, -1)
+    answers = Perturber(attacked, inputs, check=False, output="logit").keep(every)
+    plain = Perturber(case.model, inputs, check=False, output="logit").keep(every)
+    hit = (answers - plain).abs() > 1e-4
+    assert bool((hit == hit[:1]).all())
+    copies = 2**size - 1
+    assert not hit[:, -1].any()  # the whole input
+    assert abs(hit[0].float().sum().item() / copies - 1 / 3) < 4 * math.sqrt(2 / 9 / copies)
+    halves = [Perturber(attacked, inputs, check=False, output="logit").keep(part) for part in every.split(7, dim=1)]
+    torch.testing.assert_close(torch.cat(halves, dim=1), answers)
 
 
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if not attack.model], ids=lambda attack: attack.name)
