@@ -4,8 +4,10 @@
 
 MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in UTF-8 with the column `text`. Optional
 are `text_pair` (what is read after it), `label` (used by `--target label`) and `gold`, the characters that people
-marked ("2:6 11:16"), which metrics of plausibility compare with. The report and, beside it, all values as CSV are
-written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
+marked ("2:6 11:16"), which metrics of plausibility compare with. A table of `--attributions` has one token in a row:
+`text_id` (the number of the text, from 0), `token`, `score`, and, where known, `start` and `end`, the characters that
+the token covers; a column `method` names the methods of a file with several. The report and, beside it, all values as
+CSV are written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
 
     python -m faithlib bench saco my_metric.py --methods occlusion,my_method.py
 
@@ -55,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("model", help="a folder, or a name on the hub")
     one.add_argument("texts", type=Path, help="a CSV file with the column text")
     one.add_argument("--methods", type=_names, help="names, or files with one of yours, commas between (default: six)")
+    one.add_argument("--attributions", type=_names, help="tables of other tools' scores, .csv or .parquet (below)")
     one.add_argument("--metrics", type=_names, help="likewise (default: all but the costly naopc)")
     one.add_argument("--target", default="predicted", help="predicted, label (the column), or the name of a class")
     one.add_argument("--unit", default="word", help="what a feature is: word, wordpiece, character or sentence")
@@ -110,13 +113,20 @@ def _bench(given: argparse.Namespace) -> int:
 def _evaluate(given: argparse.Namespace) -> None:
     from faithlib.backends.door import label_names
     from faithlib.evaluation import evaluate
-    from faithlib.evaluation.files import read_table
+    from faithlib.evaluation.files import read_attributions, read_table
     from faithlib.evaluation.opening import opened
     from faithlib.evaluation.own import method_in, metric_in
 
     check_counts(first=given.first)
     given.methods, given.metrics = _with_own(given.methods, method_in), _with_own(given.metrics, metric_in)
     rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
+    attributions: dict[str, Any] = {}
+    for path in given.attributions or ():
+        for name, table in read_attributions(path, given.first).items():
+            if name in attributions:
+                raise DataError(f"--attributions {path}: there are attributions {name!r} already; choose other names")
+            attributions[name] = table
+    given.attributions = attributions or None
     values = given.out.with_suffix(".csv")
     if given.out.is_dir() or not given.out.absolute().parent.is_dir():
         raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
@@ -150,7 +160,19 @@ def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] 
 
 
 # What stands on the command line under the name that it has in `evaluate`.
-_PASSED_ON = ("methods", "metrics", "erase", "output", "draws", "seed", "groups", "beam", "gold_size", "check")
+_PASSED_ON = (
+    "methods",
+    "attributions",
+    "metrics",
+    "erase",
+    "output",
+    "draws",
+    "seed",
+    "groups",
+    "beam",
+    "gold_size",
+    "check",
+)
 
 
 def _dtype(name: str | None) -> Any:
@@ -222,7 +244,8 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     from faithlib.evaluation.opening import erases, named_methods
     from faithlib.perturb import Perturber
 
-    inputs, methods = whole.inputs, named_methods(given.methods, whole)
+    with warnings.catch_warnings(action="ignore"):  # said by evaluate
+        inputs, methods = whole.inputs, named_methods(given.methods, whole, given.attributions)
     explaining = [row for row in methods.values() if isinstance(row, Row) and erases(row, inputs)]
     explaining_rows = count_explaining(whole.model, inputs, explaining, erase=given.erase)
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}

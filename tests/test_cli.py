@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,41 @@ def test_ones_own_metric_and_method_come_from_a_file(here, capsys) -> None:
     assert "the largest score" in (here / "out.html").read_text(encoding="utf-8")
     assert main(["evaluate", "my-model", "texts.csv", "--metrics", "none.py"]) == 2
     assert "none.py is not there" in capsys.readouterr().err
+
+
+def test_scores_of_other_tools_come_from_tables(here, capsys) -> None:
+    words = [(i, word, found.start(), found.end()) for i, text in enumerate(TEXTS)
+             for found in re.finditer(r"\w+|,", text) for word in [found.group()]]  # fmt: skip
+    rows = [
+        {"method": name, "text_id": i, "token": word, "score": sign * len(word), "start": start, "end": end}
+        for name, sign in (("long", 1.0), ("short", -1.0))
+        for i, word, start, end in words
+    ]
+    table = pd.DataFrame(rows)
+    table.to_csv("theirs.csv", index=False)
+    table[table.method == "long"].drop(columns=["method", "start", "end"]).to_parquet("mine.parquet")
+    asked = ["evaluate", "my-model", "texts.csv", "--metrics", "aopc_morf,saco"]
+    assert main([*asked, "--attributions", "theirs.csv,mine.parquet", "--out", "out.html"]) == 0
+    values = pd.read_csv("out.csv").set_index(["method", "metric", "input"])["value"]
+    assert list(values.index.unique("method")) == ["long", "short", "mine", "random"]
+    assert values["long"].equals(values["mine"]) and not values["long"].equals(values["short"])
+    said = capsys.readouterr().out
+    assert "4 texts with 18 features, 4 methods" in said
+
+    assert main([*asked, "--attributions", "theirs.csv", "--methods", "saliency", "--first", "2"]) == 0
+    assert set(pd.read_csv("report.csv").method) == {"long", "short", "saliency"}
+    for given, message in (
+        ("none.csv", "none.csv cannot be read as a table (No such file"),
+        ("mine.txt", "mine.txt holds attributions in a file of another kind: expected .csv or .parquet"),
+        ("texts.csv", "texts.csv has no column text_id: it has text, label, gold"),
+        ("theirs.csv,theirs.csv", "--attributions theirs.csv: there are attributions 'long' already"),
+    ):
+        capsys.readouterr()
+        assert main([*asked, "--attributions", given]) == 2
+        assert capsys.readouterr().err.startswith(f"faithlib: {message}")
+    table[table.text_id < 3].to_csv("few.csv", index=False)
+    assert main([*asked, "--attributions", "few.csv"]) == 2
+    assert "attributions 'long': explanations of 3 texts for 4 inputs" in capsys.readouterr().err
 
 
 def test_a_report_and_its_values_are_those_of_evaluate(here, capsys) -> None:

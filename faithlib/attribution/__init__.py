@@ -22,7 +22,7 @@ module              methods for images
 ==================  ==============================================================================
 
 `target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
-its accounts; `own` makes a method of a function of yours.
+its accounts; `own` makes a method of a function of yours; `imported` reads what other tools explain.
 """
 
 from faithlib.attribution.costs import Cost

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import Row
+from faithlib.attribution.imported import imported_scores, of_class
 from faithlib.attribution.many import PREDICTED, attributed
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
@@ -35,6 +36,7 @@ from faithlib.errors import (
     UnavailableError,
     UnknownNameError,
 )
+from faithlib.evaluation.files import is_table_file, read_attributions
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.notes import note
@@ -47,6 +49,7 @@ DEFAULT_METHODS = {
     "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
     "words": ("lime", "occlusion", "random"),
 }
+BASELINE = "random"  # beside attributions, where no method is named
 RAISE, SKIP = "raise", "skip"
 _MOST_TOKENS = 512  # where the caller does not say
 _TOLERANCE = 1e-2  # of what a pipeline answers, which may round and run in half precision
@@ -460,28 +463,33 @@ def _inputs_of_texts(
 
 
 Explaining = Row | InsideMethod | Tensor
-"""What says how inputs are explained: a row of a method, a function that looks into the model, or scores [B, F]."""
+"""What says how inputs are explained: a row of a method, a function that looks into the model, or scores [B, F], of
+each class [B, F, K]."""
 
 
 def named_methods(
-    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None, whole: Opened
+    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None,
+    whole: Opened,
+    attributions: Mapping[str, Any] | None = None,
 ) -> dict[str, Explaining]:
-    """Rows, functions of one's own and scores by name.
+    """Rows, functions of one's own and scores by name, those of other tools (`attributions`) first.
 
     >>> sorted(named_methods(None, opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"])))
     ['lime', 'occlusion', 'random']
     """
+    made = _imported({} if attributions is None else attributions, whole)
     if methods is None:
-        methods = DEFAULT_METHODS[KIND_OF[type(whole.inputs)]]
+        methods = [BASELINE] if made else DEFAULT_METHODS[KIND_OF[type(whole.inputs)]]
     methods = items_of(methods)
     if not isinstance(methods, Mapping):
         known = (str, Row, ErasingMethod, InsideMethod)
         if not isinstance(methods, list) or not all(isinstance(what, known) for what in methods):
             raise InputError(f"methods {methods!r}: expected names or Rows, as in ['saliency', 'lime']")
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
-    if not methods:
+    if not methods and not made:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
-    made: dict[str, Explaining] = {}
+    if twice := [name for name in methods if str(name) in made]:
+        raise InputError(f"attributions {twice}: methods of these names are evaluated too; choose other names")
     for name, what in methods.items():
         if isinstance(what, str | ErasingMethod):
             made[str(name)] = Row(what)
@@ -496,6 +504,29 @@ def named_methods(
     return made
 
 
+def _imported(attributions: Any, whole: Opened) -> dict[str, Explaining]:
+    """The scores of other tools' explanations by name: of the inputs used, on the processor."""
+    if not isinstance(attributions, Mapping):
+        kind = type(attributions).__name__
+        raise InputError(f"attributions are a {kind}: expected a mapping from names, as in {{'shap': explanation}}")
+    made: dict[str, Explaining] = {}
+    for name, given in attributions.items():
+        explanation = given
+        if is_table_file(given):
+            tables = read_attributions(given)
+            if len(tables) > 1:
+                raise InputError(
+                    f"attributions {name!r}: {given} holds those of {', '.join(tables)}; give "
+                    "attributions=read_attributions(path), of faithlib.evaluation.files"
+                )
+            explanation = next(iter(tables.values()))
+        try:
+            made[str(name)] = imported_scores(explanation, whole.inputs, rows=whole.rows, total=whole.total)
+        except InputError as error:
+            raise InputError(f"attributions {name!r}: {error}") from error
+    return made
+
+
 #: What leaves a method out and the others as they are.
 LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFiniteError)
 
@@ -505,6 +536,7 @@ def explain(
     inputs: Any,
     methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
     *,
+    attributions: Mapping[str, Any] | None = None,
     tokenizer: Any = None,
     processor: Any = None,
     target: Any = "predicted",
@@ -524,7 +556,7 @@ def explain(
     """
     whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
     model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
-    named = named_methods(methods, whole)
+    named = named_methods(methods, whole, attributions)
     output = whole.output if output is None else output
     left_out: dict[str, str] = {}
     explained_class = "predicted" if classes is None else classes
@@ -564,7 +596,8 @@ def explained(
     scores = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
     for name, what in named.items():
         if isinstance(what, Tensor):
-            scores[name] = what.to(perturber.device)
+            one = what.to(perturber.device)
+            scores[name] = of_class(one, perturber.target, name) if one.ndim == 3 else one
         elif isinstance(what, InsideMethod):
             try:
                 own = what(model, perturber.inputs, perturber.target)

@@ -54,6 +54,7 @@ def evaluate(
     processor: Any = None,
     target: Any = "predicted",
     methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
+    attributions: Mapping[str, Any] | None = None,
     metrics: Sequence[MetricName | Family] | None = None,
     gold: Any = None,
     erase: str | None = None,
@@ -83,7 +84,9 @@ def evaluate(
       `n_auc`, `autpc`) is always about the predicted.
     - `methods`: names of `attribution.methods`, `Row` objects for more than a method's defaults, methods of your own
       (`attribution.method`), or a mapping from names of your choice to these, or to scores from elsewhere: [B, F], or
-      lists with one score for each feature. Default: DEFAULT_METHODS.
+      lists with one score for each feature. Default: DEFAULT_METHODS; beside `attributions`, "random" alone.
+    - `attributions`: what other tools explained, by name, in the forms of `attribution.imported`: explanations of shap
+      and lime, tensors of captum, lists of (token, score), a table or a file of one (`evaluation.files`).
     - `metrics`: names of `catalogue.DIRECTIONS`, and metrics of your own (`metrics.metric`). Default: all of
       `catalogue.METRICS` that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of
       rows for a long input (`beam` wide; exact up to 8 features).
@@ -136,13 +139,15 @@ def evaluate(
     given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
     with gathered() as notes:
         whole = opened(model, inputs, tokenizer, **given)
+    with gathered(notes):
+        named = named_methods(methods, whole, attributions)
     classes = whole.classes(target)
-    model, named = whole.model, named_methods(methods, whole)
+    model = whole.model
     output = whole.output if output is None else output
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
     for name, what in named.items():
-        if isinstance(what, Tensor):
+        if isinstance(what, Tensor) and what.ndim == 2:
             check_scores(name, what, mask)
     if gold is not None:
         gold = whole.of_rows(gold, "gold", torch.bool)
