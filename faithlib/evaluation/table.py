@@ -139,9 +139,9 @@ def evaluate(
     given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
     with gathered() as notes:
         whole = opened(model, inputs, tokenizer, **given)
+    classes = whole.classes(target)
     with gathered(notes):
         named = named_methods(methods, whole, attributions)
-    classes = whole.classes(target)
     model = whole.model
     output = whole.output if output is None else output
     families = families_of(metrics, has_gold=gold is not None)
