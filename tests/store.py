@@ -55,7 +55,9 @@ class Shown:
         """These ids have the decision, and the `others` the one they name."""
         wanted = dict.fromkeys(names, decision) | others
         verdicts = self.verdicts.loc[list(wanted)]
-        assert verdicts["decision"].to_dict() == wanted, verdicts["part"].to_dict()
+        found = verdicts["decision"].to_dict()
+        otherwise = {name: (found[name], verdicts["part"][name]) for name in wanted if found[name] != wanted[name]}
+        assert not otherwise, otherwise
 
     def table(self, name: str, *index: str) -> pd.DataFrame:
         """The data of an exhibit, with some of its columns as index."""

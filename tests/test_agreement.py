@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from faithbook.stats import rules
 from faithbook.stats.agreement import KENDALL, SPEARMAN, rank_agreement
+from faithbook.stats.inference import Student
+from faithbook.stats.verdict import Verdict, direction
 from faithlib.errors import InputError
 
 METRICS = ["a", "b", "c"]
@@ -38,7 +39,7 @@ def test_pairs_have_scipys_correlation_averaged_over_cells() -> None:
         assert made[kind, "a", "b"].point == pytest.approx(expected, abs=1e-5)
     gap = made[SPEARMAN, "a", "b"] - made[SPEARMAN, "a", "c"]
     for one in (*made.values(), gap):
-        assert one.standard_error == pytest.approx(one.draws.std(), rel=0.2)
+        assert one.standard_error == pytest.approx(one.replicates.std(), rel=0.2)
     assert gap.p_above() < 0.0025 and made[SPEARMAN, "b", "c"].p_above() > 0.025
 
 
@@ -47,7 +48,7 @@ def test_clusters_are_drawn_together() -> None:
     doubled = pd.concat([found, found.assign(id=found["id"] + "again")], ignore_index=True)
     alone, twice = (rank_agreement(one, METRICS, inside=["method"], n_resamples=199) for one in (found, doubled))
     for key in alone:
-        assert (twice[key].clusters, twice[key].n) == (40, 80)
+        assert (twice[key].fewest, twice[key].n) == (40, 80)
         if key[0] == SPEARMAN:
             assert twice[key].standard_error == pytest.approx(alone[key].standard_error, rel=0.02)
 
@@ -63,7 +64,7 @@ def test_undefined_inputs_and_constant_cells_are_left_out() -> None:
     flat = found.assign(value=found["value"].where(found.metric != "b", 1.0))
     none = rank_agreement(flat, METRICS, inside=["method"], n_resamples=99)
     assert np.isnan(none[SPEARMAN, "a", "b"].point)
-    assert (none[SPEARMAN, "a", "b"].clusters, none[SPEARMAN, "a", "c"].clusters) == (0, 39)
-    assert rules.above(none[SPEARMAN, "a", "b"]).answer == rules.UNTESTABLE
+    assert (none[SPEARMAN, "a", "b"].fewest, none[SPEARMAN, "a", "c"].fewest) == (0, 39)
+    assert direction(Student.of([none[SPEARMAN, "a", "b"]])).verdict is Verdict.NOT_TESTED
     with pytest.raises(InputError, match="no input has all of"):
         rank_agreement(found.assign(value=np.nan), METRICS, inside=["method"])

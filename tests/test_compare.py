@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from faithbook.judge import published, scoreboard
-from faithbook.stats import agreement, grounds, rules
+from faithbook.stats import agreement, grounds
 from faithbook.stats.chance import against_random, kept_shares
 from faithbook.stats.conditions import Conditions
 from faithlib import masks
@@ -57,7 +57,7 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
     assert pairs.win.mean() == library.wins and pairs.tie.mean() == library.ties
     assert pairs.win.isna().sum() == library.dropped == 20
     assert pairs.gap.to_numpy() == pytest.approx(values[0] - values[1], nan_ok=True)
-    drawn = Conditions.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().draws
+    drawn = Conditions.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().replicates
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([library.low, library.high], abs=1 / 380)
     refused(InputError, "several rows", against_random, pd.concat([frame, frame]), on=["input"])
 
@@ -92,7 +92,7 @@ def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> Non
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
-    return pd.DataFrame([{"id": name, "decision": rules.REPRODUCED, "page": "executed/page", "n": 4} for name in ids])
+    return pd.DataFrame([{"id": name, "decision": grounds.REPRODUCED, "page": "executed/page", "n": 4} for name in ids])
 
 
 def test_the_scoreboard_lists_everything_or_is_an_error() -> None:

@@ -7,9 +7,10 @@ import pytest
 from store import Store
 
 from faithbook.judge import analysis_plan, published, scoreboard, summary
-from faithbook.stats import grounds, rules
+from faithbook.stats import grounds
+from faithbook.stats.verdict import Verdict
 
-REPEATS = {name: rule.same_as for name, rule in analysis_plan.log().items()}
+REPEATS = {name: rule.same_as for name, rule in analysis_plan.plan().items() if "/" not in name}
 
 
 def told(name: str, decision: str, evidence: str = grounds.STAND_INS, **more: object) -> dict[str, object]:
@@ -29,7 +30,7 @@ TOLD = [
     told("together_q2", "reproduced", grounds.OUR_QUESTION),
 ]
 UNTOLD = [
-    {"id": name, "decision": rules.NOT_TESTED, "page": "executed/page", "same_as": same}
+    {"id": name, "decision": grounds.NOT_TESTED, "page": "executed/page", "same_as": same}
     for name, same in REPEATS.items()
 ]
 """Everything that is judged, not run but for what is told."""
@@ -54,29 +55,36 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "ground", "decision"),
+    ("verdict", "ground", "word"),
     [
-        (rules.YES, grounds.AUTHORS, "reproduced"),
-        (rules.EXPLAINED, grounds.AUTHORS, "reproduced"),
-        (rules.YES, grounds.DATA, "replicates on our models"),
-        (rules.NO, grounds.STAND_INS, "does not replicate on our models"),
-        (rules.LEVEL, grounds.DATA, "does not replicate on our models"),
-        (rules.PARTLY, grounds.OUR_QUESTION, "mixed"),
-        (rules.DEPENDS, grounds.DATA, "mixed"),
-        (rules.NO, grounds.OUR_QUESTION, "does not hold"),
-        (rules.INCONCLUSIVE, grounds.DATA, "undecided"),
-        (rules.UNTESTABLE, grounds.DATA, "not tested"),
-        (rules.NOT_RUN, "", "not tested"),
-        (rules.NO_ORDER, grounds.DATA, "nothing to test"),
-        (rules.SET_UP, grounds.DATA, "nothing to test"),
-        (rules.NOT_RECOMPUTABLE, grounds.DATA, "nothing to test"),
+        (Verdict.YES, grounds.AUTHORS, "reproduced"),
+        (Verdict.YES, grounds.DATA, "replicates on our models"),
+        (Verdict.NO, grounds.STAND_INS, "does not replicate on our models"),
+        (Verdict.EQUIVALENT, grounds.DATA, "does not replicate on our models"),
+        (Verdict.MIXED, grounds.OUR_QUESTION, "mixed"),
+        (Verdict.NO, grounds.OUR_QUESTION, "does not hold"),
+        (Verdict.UNDECIDED, grounds.DATA, "undecided"),
+        (Verdict.NOT_TESTED, grounds.DATA, "not tested"),
+        (Verdict.NOTHING, grounds.DATA, "nothing to test"),
     ],
 )
-def test_a_decision_is_one_of_six_and_names_our_models(answer: str, ground: str, decision: str) -> None:
-    found = rules.Decision(answer, 0, 1)
-    assert found.decision in rules.DECISIONS
-    assert grounds.worded(found.decision, ground) == decision
-    assert bool(found.reason) == (answer not in (rules.YES, rules.NO, rules.INCONCLUSIVE))
+def test_a_verdict_is_counted_under_one_of_six_words_and_names_our_models(
+    verdict: Verdict, ground: str, word: str
+) -> None:
+    assert verdict.decision in grounds.DECISIONS
+    assert grounds.worded(verdict.decision, ground) == word
+
+
+def test_holms_correction_gives_stars_to_what_survives_it() -> None:
+    rows = [told(name, "reproduced", p=p) for name, p in (("saco_c05", 0.001), ("saco_c08", 0.02), ("xl_c02", 0.02))]
+    rows += [told("saco_c01", "reproduced"), told("saco_figure2", "reproduced", p=1e-9)]
+    rows += [told("saco_c11", "not reproduced", p=1e-9)]
+    board = scoreboard.board(pd.DataFrame((ROWS | {row["id"]: ROWS[row["id"]] | row for row in rows}).values()))
+    stars = scoreboard.starred(board)
+    # .02 is above .025 / 1 for none of one claim, and the second of two.
+    assert set(board["id"][stars]) == {"saco_c05", "saco_c08", "xl_c02"}
+    worse = board.assign(p=board["p"].mask(board["id"] == "saco_c05", 0.013))
+    assert set(worse["id"][scoreboard.starred(worse)]) == {"xl_c02"}
 
 
 def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:

@@ -169,18 +169,21 @@ ON_TABLES = [
 ]
 
 
+OWN_REPEATS_DISAGREE = dict.fromkeys(("crosslingual_table15", "xl_c16"), "nothing to test")
+"""What the paper's own two architectures do not agree on, whatever ours say."""
+
+
 def test_tables_as_printed_carry_over(store: Store) -> None:
     add_runs(store, *worlds())
     found = store.report("crosslingual_tables")
-    # Printed gains of the loss as small as .0004 are no clear gains on so few texts.
-    found.decides(ON_TABLES, "reproduced", xl_c16="undecided")
+    found.decides(ON_TABLES, "reproduced", **OWN_REPEATS_DISAGREE)
     assert set(found.verdicts.index) == set(ON_TABLES)
     table1 = found.table("crosslingual_table1")
     both = table1.dropna(subset=["published"])
     assert (len(table1), len(both)) == (34, 26)
     assert np.allclose(both.published, both.estimate, atol=1e-3)  # Table 1 is the mean of Tables 11 to 14, rounded
     assert found.verdicts.specifications["xl_c01"] == 7
-    assert found.verdicts.own_repeat["crosslingual_table8"] == "reproduced"
+    assert found.verdicts.own_repeat["crosslingual_table8"] == "agrees"
     table2 = found.table("crosslingual_table2", "language", "metric").published
     assert table2.to_dict() == published.table("crosslingual_table2").set_index(["language", "metric"]).value.to_dict()
 
@@ -193,7 +196,7 @@ def test_tables_the_other_way_round_do_not(store: Store) -> None:
         for key, value in printed.items()
     }
     add_runs(store, turned, {key: 1.4 - value for key, value in read.items()}, at_random=0.95)
-    store.report("crosslingual_tables").decides(ON_TABLES, "not reproduced")
+    store.report("crosslingual_tables").decides(ON_TABLES, "not reproduced", **OWN_REPEATS_DISAGREE)
 
 
 def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(store: Store) -> None:
@@ -201,7 +204,7 @@ def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(s
     add_runs(store, dict.fromkeys(rho, math.nan), read, at_random=math.nan)
     found = store.report("crosslingual_tables")
     on_accuracy = dict.fromkeys(("xl_c06", "crosslingual_table7"), "reproduced")
-    found.decides(ON_TABLES, "not tested", **on_accuracy)
+    found.decides(ON_TABLES, "not tested", crosslingual_table15="nothing to test", **on_accuracy)
     for number in (1, 8):
         table = found.table(f"crosslingual_table{number}").dropna(subset=["published"])
         assert table.estimate.isna().all() and (table.n == 0).all()
@@ -245,11 +248,16 @@ def with_rho_of_perturbing(means: Values, value: float) -> Values:
     return {key: value if key[0] == "rho" and key[1] in PERTURBING else mean for key, mean in means.items()}
 
 
+OWN_ERASURES_DISAGREE = ("crosslingual_figure3", "xl_c07", "xl_c08")
+
+
 def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(store: Store) -> None:
     add_erasures(store, with_rho_of_perturbing(erasure_as_printed(), -30.0))
     found = store.report("crosslingual_erasure")
     # In this world erasure separates methods twenty times as much as printed: half of c09 is so, the other half is not.
-    found.decides(ON_ERASURE, "reproduced", xl_c09="mixed", **dict.fromkeys(ORDERS, "nothing to test"))
+    # Perturbing methods have the same rank on every text, so that nothing varies and nothing is decided.
+    own = dict.fromkeys((*ORDERS, *OWN_ERASURES_DISAGREE), "nothing to test")
+    found.decides(ON_ERASURE, "reproduced", xl_c09="mixed", xl_c10="undecided", **own)
     assert found.verdicts.loc["xl_c09", ["passed", "parts"]].tolist() == [2, 4]
     assert set(found.verdicts.index) == {*ON_ERASURE, *ORDERS}
     spread = found.table("crosslingual_erasure_spread", "metric").seen["sufficiency"]
@@ -260,7 +268,8 @@ def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(
 def test_erasure_the_other_way_round_does_not(store: Store, many_parts: None) -> None:
     turned = {key: value * (0.001 if key[0] == "rho" else -1.0) for key, value in erasure_as_printed().items()}
     add_erasures(store, with_rho_of_perturbing(turned, 0.1))
-    store.report("crosslingual_erasure").decides(ON_ERASURE, "not reproduced")
+    own = dict.fromkeys(OWN_ERASURES_DISAGREE, "nothing to test")
+    store.report("crosslingual_erasure").decides(ON_ERASURE, "not reproduced", **own)
 
 
 def test_ranks_on_a_text_have_one_for_the_best_and_need_all_thirteen() -> None:
@@ -334,7 +343,8 @@ def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(
     level = {("shapley_sampling", "none", "loss"): printed["shapley_sampling", "none", "top_prediction"]}
     add_highlights(store, printed | level)
     found = store.report("crosslingual_highlights")
-    found.decides(ON_HIGHLIGHTS, "reproduced", crosslingual_table6="nothing to test")
+    few = {"crosslingual_table5": "not tested"}  # three languages have too few orders
+    found.decides(ON_HIGHLIGHTS, "reproduced", crosslingual_table6="nothing to test", **few)
     winners = found.table("crosslingual_winners", "output")
     assert list(winners["leads rho, ours"]) == list(winners["leads rho, published"])
     # What is printed level is not level to the last digit here, so that tau moves a little.
@@ -344,7 +354,8 @@ def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(
 def test_highlights_the_other_way_round_do_not(store: Store, many_parts: None) -> None:
     turned = {key: 1 - value - (0.2 if key[-1] == "loss" else 0.0) for key, value in marked_as_printed().items()}
     add_highlights(store, turned, lift=-0.1)
-    store.report("crosslingual_highlights").decides(ON_HIGHLIGHTS, "not reproduced")
+    found = store.report("crosslingual_highlights")
+    found.decides(ON_HIGHLIGHTS, "not reproduced", crosslingual_table5="not tested")
 
 
 def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store: Store) -> None:

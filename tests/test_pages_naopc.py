@@ -76,8 +76,8 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     missed = 0.05 * (made.index % 50 == 0)
     near = made.assign(lower=made.lower_beam - missed, upper=made.upper_beam + missed)
     found = world(store, near, chance=0.0, turned=True)
-    # Of what was released, one value in a hundred lies outside.
-    found.decides([f"naopc_c0{number}" for number in (2, 3, 4, 5)], "reproduced")
+    # Of what was released, one value in a hundred lies outside, and the claim is about every value.
+    found.decides([f"naopc_c0{number}" for number in (2, 3, 5)], "reproduced", naopc_c04="not reproduced")
     found.decides([f"naopc_{name}" for name in FIXED], "nothing to test")
     found.decides([f"naopc_{name}" for name in (*RELEASED, "c07")], "reproduced")
     assert found.table("naopc_shares", "table").loc["beams"].tolist() == [117, 117, 0, 0, 117]

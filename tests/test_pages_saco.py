@@ -125,7 +125,7 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
     assert (found.table("saco_text").agrees == "yes").sum() == 13
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
     shown = found.verdicts.loc["saco_c04", ["depends_on", "agreeing", "specifications"]]
-    assert shown.tolist() == ["setting: 20 groups", 4, 5]
+    assert shown.tolist() == ["", 4, 5]  # with 20 groups some statements hold and some do not
 
 
 def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
@@ -235,10 +235,12 @@ FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02
 
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
     found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    found.decides([*FIGURES, "saco_c13"], "reproduced", saco_figure1="nothing to test")
+    # The paper's order holds on every image of this world: nothing varies, so nothing is decided.
+    still = {"saco_figure3": "undecided"}
+    found.decides([*FIGURES, "saco_c13"], "reproduced", saco_figure1="nothing to test", **still)
     assert len(found.table("saco_figure3_imagenet")) == 30
     # Turned otherwise, the existing metrics part.
-    assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
+    assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 2, ""]
     for name in ("saco_c05", "saco_c06"):
         assert "ranks" not in set(found.table(f"{name}_curve").setting)
 

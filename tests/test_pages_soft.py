@@ -17,7 +17,7 @@ from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_pipeline, zhao_aletras_tables
 from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.sources import datasets
-from faithbook.stats import comparison, estimates
+from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -52,12 +52,11 @@ def examples(store: Store, *, soft: float, hard: float) -> Shown:
     return store.report("soft_examples")
 
 
-@pytest.mark.parametrize(
-    ("soft", "hard", "word"), [(0.9, 0.2, "reproduced"), (0.2, 0.9, "not reproduced")], ids=["true", "false"]
-)
-def test_examples_that_one_kind_of_erasure_wins_alone(store: Store, soft: float, hard: float, word: str) -> None:
+@pytest.mark.parametrize(("soft", "hard"), [(0.9, 0.2), (0.2, 0.9)], ids=["true", "false"])
+def test_examples_that_one_kind_of_erasure_wins_alone(store: Store, soft: float, hard: float) -> None:
     found = examples(store, soft=soft, hard=hard)
-    found.decides(["soft_table4_examples"], word, soft_figure1="nothing to test")
+    # One kind wins on every text: nothing varies, so nothing is decided.
+    found.decides(["soft_table4_examples"], "undecided", soft_figure1="nothing to test")
     shares = found.table("soft_table4_shares", "question", "metric", "dataset").estimate
     assert len(shares) == 3 * 2 * 5
     assert (shares["soft alone", "nc", "compared"], shares["hard alone", "ns", "movie"]) == (soft > hard, soft < hard)
@@ -187,8 +186,11 @@ WORLDS = {"reproduced": world(TRUE, tasks=0.2), "not reproduced": world(FALSE, t
 def test_the_tables_of_a_world_in_which_soft_does_better_or_worse(store: Store, answer: str) -> None:
     study(store, WORLDS[answer], n=64)
     found = store.report("soft_tables")
-    # The data is not on this machine: what names a data set of theirs is not tested.
-    found.decides(TABLES, answer, **dict.fromkeys(NAMED, "not tested"), soft_table5="nothing to test")
+    # The data is not on this machine: what names a data set of theirs is not tested. That both comprehensiveness
+    # versions beat both sufficiency versions is false in the paper's own numbers.
+    found.decides(
+        TABLES, answer, soft_c04="not reproduced", **dict.fromkeys(NAMED, "not tested"), soft_table5="nothing to test"
+    )
     told = found.verdicts
     assert set(told.evidence) - {""} == {"substitute data, our models"}
     assert (told.specifications["soft_c01"], told.specifications["soft_c02"]) == (7, 10)
@@ -215,7 +217,7 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
         shares["soft_ns", "ag", method], shares["ns", "multirc", method] = 0.25, 0.8
     study(store, shares, n=64)
     found = store.report("soft_tables")
-    found.decides(["soft_c03", "soft_c08"], "reproduced", soft_table1="nothing to test")
+    found.decides(["soft_c03", "soft_c08", "soft_table1"], "reproduced")
     assert found.verdicts.evidence["soft_c03"] == "paper's data, our models"
     data = found.table("soft_table1", "dataset")
     of_each_model = set(data.loc[["ag"], ["words per text", "classes", "train"]].itertuples(index=False, name=None))
@@ -383,30 +385,28 @@ def test_a_score_of_one_for_every_token_is_perfect_where_it_is_defined_and_ranks
 
 
 # --- the variance between means --------------------------------------------------------------------------------------
-def noisy(means: list[float], *, n: int, seed: int) -> list[estimates.Estimate]:
+def noisy(means: list[float], *, n: int, seed: int) -> list[Comparison]:
     rng = np.random.default_rng(seed)
     values = np.array(means) + rng.normal(0, 0.4, (n, len(means)))
     frame = pd.DataFrame(values).melt(var_name="m", value_name="value", ignore_index=False).reset_index(names="id")
     cells = Conditions.of(frame, over=["m"], unit="id", n_resamples=199)
-    return [cells.mean(m=m) for m in range(len(means))]
+    return [Comparison(cells.mean(m=m)) for m in range(len(means))]
 
 
 def test_noise_is_taken_out_of_the_variance_between_means() -> None:
     """The plain variance of five equal means is .4 ** 2 / 40 * 4 / 5 = .0032 on average."""
     equal = [noisy([0.5] * 5, n=40, seed=seed) for seed in range(40)]
-    found = [estimates.variance_between(of) for of in equal]
-    plain = np.mean([np.var([one.point for one in of]) for of in equal])
+    found = [comparison.variance_between(of).ours for of in equal]
+    plain = np.mean([np.var([one.ours.point for one in of]) for of in equal])
     assert plain == pytest.approx(0.0032, abs=0.001)
     assert np.mean([one.point for one in found]) == pytest.approx(0, abs=0.0007)
-    centres = [float(one.draws.mean() - one.point) for one in found]
-    assert np.mean(centres) == pytest.approx(0, abs=0.0004)  # draws lie about the point, without the noise of drawing
-    apart = estimates.variance_between(noisy([0.1, 0.3, 0.5, 0.7, 0.9], n=400, seed=0))
+    apart = comparison.variance_between(noisy([0.1, 0.3, 0.5, 0.7, 0.9], n=400, seed=0)).ours
     assert apart.point == pytest.approx(0.08, abs=0.01)
-    assert apart.p_above() == pytest.approx(1 / 200)  # the least that 199 draws can say
+    assert apart.p_above() < 1e-6
 
 
 def test_the_published_variance_is_that_of_the_printed_values() -> None:
-    of = [Comparison(one, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
+    of = [Comparison(one.ours, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
     assert comparison.variance_between(of).published == pytest.approx(0.01)
     refused(InputError, "no quantities", comparison.variance_between, [])
     refused(InputError, "lengths", diagnosticity.with_lengths, pd.DataFrame([unit("soft_nc", "m", 0.9, ratio=np.nan)]))

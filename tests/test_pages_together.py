@@ -236,7 +236,7 @@ def test_metrics_that_tell_are_found_and_priced(store: Store) -> None:
 
 def test_metrics_that_do_not_tell_are_found(store: Store) -> None:
     # Hard metrics tell, so that one answer for all of them would say nothing.
-    telling(store, hard=0.6, soft=0.25, mirrored=-0.4).decides(TELLING, "not reproduced", together_q3="mixed")
+    telling(store, hard=0.75, soft=0.25, mirrored=-0.4).decides(TELLING, "not reproduced", together_q3="mixed")
 
 
 def test_ties_count_half_and_controls_are_compared_with_their_own() -> None:

@@ -18,7 +18,7 @@ from test_games import linked
 
 from faithbook.judge import multiverse
 from faithbook.show import figures, hover, plots
-from faithbook.stats import rules
+from faithbook.stats.verdict import Verdict
 from faithlib.errors import InputError
 
 ALT = "Values of a test, which stand beside one another as they are made."
@@ -36,7 +36,8 @@ def dotted() -> Any:
 def curve() -> multiverse.Curve:
     rows = [(turned, tau, 0.1 * i) for i, (turned, tau) in enumerate([("no", "a"), ("yes", "a"), ("no", "b")])]
     frame = pd.DataFrame(rows, columns=["turned", "tau", "estimate"])
-    frame = frame.assign(low=frame.estimate - 0.05, high=frame.estimate + 0.05, n=24, part="gain", answer=rules.YES)
+    ends = {"low": frame.estimate - 0.05, "high": frame.estimate + 0.05}
+    frame = frame.assign(**ends, n=24, part="gain", answer=Verdict.YES.value)
     return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds", why=""))
 
 

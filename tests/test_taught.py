@@ -9,10 +9,10 @@ import pytest
 from refusals import refused
 from store import Store
 
-from faithbook.judge import analysis_plan, lessons, published, scoreboard, sentences
+from faithbook.judge import lessons, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
-from faithbook.stats import grounds, rules
+from faithbook.stats import grounds
 from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = lessons.lessons()
@@ -29,7 +29,8 @@ WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "s
 
 def board(**told: dict[str, object]) -> pd.DataFrame:
     """Everything that is judged, not run except what is told (by id)."""
-    rows = [{"id": name, "decision": rules.NOT_TESTED, "page": "executed/page"} for name in scoreboard.to_judge()["id"]]
+    names = scoreboard.to_judge()["id"]
+    rows = [{"id": name, "decision": grounds.NOT_TESTED, "page": "executed/page"} for name in names]
     return scoreboard.board(pd.DataFrame([row | told.get(row["id"], {}) for row in rows]))
 
 
@@ -62,7 +63,7 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
     said = Results(board(**sides).assign(passed=1, parts=2), values).say(text, when)
     assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
     for one, written in conditions.items():
-        for other in set(rules.DECISIONS) - set(written):
+        for other in set(grounds.DECISIONS) - set(written):
             turned = Results(board(**sides | {one: {"decision": other}}).assign(passed=1, parts=2), values)
             refused(Refused, f"`{one}` is {other}", turned.say, text, when)
             assert turned.shown(text, when).startswith("*A sentence is left out here: ")
@@ -104,12 +105,12 @@ def test_places_are_filled_or_the_sentence_is_refused() -> None:
 
 # --------------------------------------------------------------------------------------------------------- ten answers
 def test_every_headline_is_among_what_answers_the_questions() -> None:
-    headlines = {name for name, rule in analysis_plan.log().items() if rule.headline}
+    headlines = {name for name, headline in published.column("headline").items() if headline}
     names = [one.id for one in RESTS_ON]
     assert len(names) == len(set(names)) and headlines <= set(names) <= set(scoreboard.to_judge()["id"])
 
 
-@pytest.mark.parametrize("decision", rules.DECISIONS)
+@pytest.mark.parametrize("decision", grounds.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
     told = {"decision": decision, "evidence": grounds.DATA, "n": 32, "passed": 0, "parts": 2}
     shown = lessons.paragraph(LESSONS[0], Results(board(soft_c01=told), VALUES)).split("\n\n")[1]

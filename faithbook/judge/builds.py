@@ -17,7 +17,7 @@ from faithbook.engine.run import Run, load_units
 from faithbook.engine.units import UNITS
 from faithbook.judge.scores import has_run
 from faithbook.paths import root
-from faithbook.stats.estimates import FEWEST_CLUSTERS
+from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithlib.errors import DataError
 
 FAR = 2.0  # standard errors

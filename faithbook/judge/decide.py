@@ -1,46 +1,51 @@
-"""Claims as data, judged: every part published and ours, the rule's decision, and its columns on the scoreboard.
+"""Claims as data, judged: every part published and ours, the verdict of the rule, and its columns on the scoreboard.
 
-A claim is, by the rule that the rule book has for its id,
+A claim is, by the rule that the analysis plan has for its id,
 
-- a mapping from the words of a part to a `Comparison` that the claim says is above the threshold (at least minus the
-  margin; within the margin of zero);
-- an `Ordered` (or several): items whose order the paper prints;
-- a `Trend`: two values per unit that are said to rise together;
-- a mapping from names to a `SameNumber`: the same number worked out twice;
-- an `OnlyIf`: parts that ask for something to be clearly above zero first;
-- `None` where the rule book has the decision, or where what the claim names is not there.
+- a mapping from the words of a part to a `Comparison` (rules `direction`, `each`, `within`);
+- `Statements`: several claims that one sentence makes (`whole`);
+- an `Ordered` (or several): items whose order the paper prints (`order`);
+- a `Trend`: two values per unit that are said to rise together (`trend`);
+- a mapping from names to a `SameNumber`: the same number worked out twice (`same`);
+- an `OnlyIf`: any of these that asks for something to be clearly above zero first;
+- `None` where the plan has the verdict, or where what the claim names is not there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from faithbook.judge import analysis_plan, published
-from faithbook.judge.analysis_plan import Rule
-from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, Deciding, deciding
+from faithbook.judge.analysis_plan import OF_PARTS, Rule
+from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.show.numbers import row_of
-from faithbook.stats import grounds, rules
+from faithbook.stats import grounds, needed
+from faithbook.stats import verdict as rules
 from faithbook.stats.agreement import tau_b, tau_of
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
+from faithbook.stats.estimate import ALPHA, FEWEST_CLUSTERS, Estimate
+from faithbook.stats.inference import TESTS, Inference, Student
+from faithbook.stats.verdict import Result, Verdict
 from faithlib.errors import InputError
 
 COLUMNS = (
-    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
+    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
     *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
+OWN_REPEATS = "the paper's own repeats disagree"
+UNREPORTED = "depends on a choice that the paper does not report"
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """Items by name whose order the paper prints; `blocks`: which of them change places together (see `rules`);
+    """Items by name whose order the paper prints; `blocks`: which of them change places together (see `verdict.order`);
     `repeats`: the values of the same items that the paper prints twice, where it repeats the order itself."""
 
     items: Mapping[str, Comparison]
@@ -77,8 +82,8 @@ class Trend:
 class SameNumber:
     """A number of ours that should be the printed one, as text with all its digits.
 
-    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground. `cause`: why
-    ours is another number, where that is known.
+    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other. `cause`: why ours is
+    another number, where that is known.
     """
 
     ours: float
@@ -91,173 +96,233 @@ Parts = Mapping[str, Comparison]
 
 
 @dataclass(frozen=True)
+class Statements:
+    """The statements that one sentence makes, by the names that the plan has for them, each a claim of its own."""
+
+    of: Mapping[str, Claim]
+
+
+@dataclass(frozen=True)
 class OnlyIf:
-    """Parts or orders that mean something only where some quantities are clearly above zero: a multiple of zero is
-    none, and a text that a model does not read has no reasons.
+    """Claims that mean something only where some quantities are clearly above zero: a multiple of zero is none, and a
+    text that a model does not read has no reasons.
 
     `bases`: those quantities by name. Where one is not above zero (p <= .025), the claim is not tested.
     """
 
-    parts: Parts | Sequence[Ordered]
+    claim: Claim
     bases: Parts
 
 
-Claim = Parts | OnlyIf | Ordered | Sequence[Ordered] | Trend | Mapping[str, SameNumber] | None
+Claim = Parts | Statements | OnlyIf | Ordered | Sequence[Ordered] | Trend | Mapping[str, SameNumber] | None
+
+Kind = TypeVar("Kind")
 
 
-_ASKED: Mapping[str, tuple[type, str]] = {
-    "order": (Ordered, "orders"),
-    "trend": (Trend, "x and y"),
-    "same": (SameNumber, "numbers of ours and published ones"),
-}
+# ----------------------------------------------------------------------------------------------------- by their rules
+def _decided(rule: Rule, claim: Claim) -> Result:
+    """What the rule says of a claim. Raises InputError where it is not what its rule is about."""
+    if isinstance(claim, OnlyIf):
+        unsure = [name for name, base in claim.bases.items() if base.ours.p_above() > ALPHA]
+        if unsure:
+            return rules.not_tested(f"not clearly above zero: {', '.join(unsure)}")
+        return _decided(rule, claim.claim)
+    judges: Mapping[str, Callable[[Rule, Claim], Result]] = {
+        "whole": _of_statements,
+        "order": _of_orders,
+        "trend": _of_trend,
+        "same": _of_numbers,
+    }
+    return judges.get(rule.rule, _of_parts)(rule, claim)
 
 
-def _items(claim: Claim) -> list[Any]:
-    """What a claim is made of: its parts, its numbers, its orders."""
-    if isinstance(claim, Mapping):
-        return list(claim.values())
-    return [claim] if isinstance(claim, Ordered | Trend) else list(claim or ())  # type: ignore[arg-type]
-
-
-def _grounds(claim: Claim) -> list[str]:
-    """What each of its numbers rests on."""
-    if isinstance(claim, Trend):
-        return [*_grounds(claim.x), *_grounds(claim.y)]
-    if isinstance(claim, Mapping):
-        return [one.evidence for one in claim.values()]
-    return [ground for one in _items(claim) for ground in _grounds(one.items)]
-
-
-# ----------------------------------------------------------------------------------------------------------- decisions
-def _decided(rule: Rule, claim: Claim, bases: Parts, have: Collection[str]) -> rules.Decision:
-    """What the rule says of a claim that asks for these `bases`. Raises InputError where it is not what its rule is
-    about."""
-    if rule.rule == "fixed":
-        return rules.Decision(rule.begins, 0, 1)
-    if lacking := [name for name in rule.needs if name not in have]:
-        return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
-    items = _items(claim)
-    if unsure := [name for name, base in bases.items() if base.ours.p_above() > rules.ALPHA]:
-        return rules.Decision(rules.UNTESTABLE, 0, len(items), why=f"not clearly above zero: {', '.join(unsure)}")
-    kind, what = _ASKED.get(rule.rule, (Comparison, "parts"))
-    if not items or not all(isinstance(one, kind) for one in items):
+def _items(rule: Rule, claim: Claim, kind: type[Kind], what: str) -> list[Kind]:
+    """What a claim is made of, all of one kind."""
+    items = list(claim.values()) if isinstance(claim, Mapping) else [claim] if isinstance(claim, kind) else claim
+    if not isinstance(items, list | tuple) or not items or not all(isinstance(one, kind) for one in items):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
-    if rule.rule == "trend":
-        return rules.trend(*([pair.ours.point for pair in side.values()] for side in (items[0].x, items[0].y)))
-    if rule.rule == "order":
-        return _of_orders(rule, items)
-    return _of_numbers(rule, items) if rule.rule == "same" else _of_parts(rule, items)
+    return list(items)
 
 
-def _of_parts(rule: Rule, pairs: Sequence[Comparison]) -> rules.Decision:
-    """Of parts that the claim says are above the threshold. Of fewer than it counts, as many are required as hold in
-    the paper's own numbers, and where it prints none the claim is not tested."""
-    parts, k = [pair.ours for pair in pairs], rule.k or "all"
-    level = None if rule.rule == "at_least" else rule.margin
-    if isinstance(k, int) and len(parts) < k:
-        as_many = sum(pair.published > rule.threshold for pair in pairs)
-        why = f"{len(parts)} comparisons are available, and the claim needs {k}"
-        if not as_many:
-            return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
-        why = f"{why}; {as_many} are required, as many as hold in the paper's own numbers for these"
-        return replace(_counted(rule, parts, as_many, level=level), why=why)
-    if k == "each":
-        return rules.each(parts, lines(rule)[0], margin=level)
-    if rule.rule == "leader":
-        return rules.leader(parts, margin=level)
-    if rule.rule == "above" and len(parts) > 1:
-        raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
-    return _counted(rule, parts, k, level=level)
+def applied(rule: Rule, parts: Inference, k: int | str | None = None) -> Result:
+    """What a rule about parts says of them; `k`: another number than the plan's."""
+    wanted = rule.k if k is None else k
+    if rule.rule == "within":
+        low, high = rule.lines
+        return rules.within(parts, low, high, wanted)
+    if rule.rule == "each":
+        return rules.each(parts, rule.threshold, rule.margin)
+    return rules.direction(parts, wanted, rule.threshold, rule.margin)
 
 
-def _counted(rule: Rule, parts: Sequence[Estimate], k: int | str, *, level: float | None = None) -> rules.Decision:
-    """Whether k of the parts are what the rule asks for; `level`: within which of the threshold nothing is above it."""
-    if rule.rule == "equal":
-        return rules.equal(parts, lines(rule)[1], k=k)
-    return rules.k_of(parts, k, lines(rule)[0], margin=level)
+def _holds_by_points(rule: Rule, values: ArrayLike, k: int) -> bool:
+    """Whether k of some numbers are what the rule asks for, as they are."""
+    numbers, lines = np.asarray(values, dtype=float), rule.lines
+    holds = numbers > lines[0]
+    if len(lines) > 1:
+        holds &= numbers < lines[1]
+    return bool(holds.sum() >= k)
 
 
-def _of_orders(rule: Rule, several: Sequence[Ordered]) -> rules.Decision:
+def _of_parts(rule: Rule, claim: Claim) -> Result:
+    """Of parts. Of fewer than the plan counts, as many are required as hold in the paper's own numbers for these; where
+    it prints none the claim is not tested."""
+    pairs = _items(rule, claim, Comparison, "parts")
+    m, k = len(pairs), rule.k
+    why = ""
+    if isinstance(k, int) and m < k:
+        why = f"{m} comparisons are available, and the claim needs {k}"
+        k = sum(pair.published > rule.threshold for pair in pairs)
+        if not k:
+            return rules.not_tested(why)
+        why = f"{why}; {k} are required, as many as hold in the paper's own numbers for these"
+    if any(pair.ours.n == 0 for pair in pairs):
+        return rules.not_tested("a part without any value")
+    repeats = _own_repeats(rule, pairs, k)
+    if repeats is False:
+        return rules.not_tested(OWN_REPEATS, Verdict.NOTHING)
+    result = applied(rule, TESTS[rule.test]([pair.ours for pair in pairs]), k)
+    return replace(result, why=why) if why else result
+
+
+def _own_repeats(rule: Rule, pairs: Sequence[Comparison], k: int | str) -> bool | None:
+    """Whether the claim holds by points in each of the paper's own repeats; None where it prints none."""
+    numbers = {len(pair.repeats) for pair in pairs}
+    if numbers == {0} or len(numbers) > 1:
+        return None
+    values = np.array([pair.repeats for pair in pairs]).T  # [repeats, parts]
+    if np.isnan(values).any():
+        return None
+    needed_parts = 1 if rule.rule == "each" else rules.parts_needed(k, len(pairs))
+    return all(_holds_by_points(rule, of_repeat, needed_parts) for of_repeat in values)
+
+
+def _of_statements(rule: Rule, claim: Claim) -> Result:
+    """Of the statements of a sentence, each by its own rule."""
+    if not isinstance(claim, Statements):
+        raise InputError(f"{rule.id} is judged by `whole`, which asks for statements: none came")
+    results = [_decided(analysis_plan.statement(rule.id, name), part) for name, part in claim.of.items()]
+    verdict = rules.whole([result.verdict for result in results])
+    said = "; ".join(f"{name}: {result.verdict}" for name, result in zip(claim.of, results, strict=True))
+    p_values = [result.p_yes for result in results]
+    whole_p = np.max(p_values) if not np.isnan(p_values).any() else np.nan  # all of them have to hold
+    passed = np.array(sum(int(result.passed) for result in results))
+    return Result(np.array(verdict, dtype=object), np.asarray(whole_p), np.array(np.nan), passed, said)
+
+
+def _of_orders(rule: Rule, claim: Claim) -> Result:
     """Of several orders of the same items, decided together."""
+    several = _items(rule, claim, Ordered, "orders")
     if apart := sorted(set().union(*(set(one.items) ^ set(several[0].items) for one in several))):
         raise InputError(f"orders of {rule.id} differ in {', '.join(apart)}: expected the same items")
-    both = [(one.ours, one.published) for one in several]
-    return rules.orders(both, several[0].block_of_each, repeats_agree=rule.repeats_agree)
+    blocks, own = several[0].block_of_each, _own_orders(several)
+    if own is not None and not rules.own_repeat_agrees(*own, blocks):
+        return rules.not_tested(OWN_REPEATS, Verdict.NOTHING)
+    estimates = [estimate for one in several for estimate in one.ours]
+    fewest = min(estimate.fewest for estimate in estimates)
+    if fewest < FEWEST_CLUSTERS:
+        return rules.not_tested(f"{fewest} independent inputs, fewer than {FEWEST_CLUSTERS}")
+    points = np.array([[float(estimate.point) for estimate in one.ours] for one in several])
+    replicates = np.stack([np.stack([estimate.replicates for estimate in one.ours], axis=-1) for one in several], 1)
+    halves = np.stack([np.stack([_halves(estimate) for estimate in one.ours], axis=-1) for one in several], axis=2)
+    agreement = None if own is None else float(np.mean([tau_b(*both) for both in zip(*own, strict=True)]))
+    theirs = np.array([one.published for one in several])
+    return rules.order(points, theirs, replicates, halves, fewest, blocks=blocks, own_agreement=agreement)
 
 
-def _of_numbers(rule: Rule, numbers: Sequence[SameNumber]) -> rules.Decision:
+def _halves(estimate: Estimate) -> rules.Array:
+    """An estimate on the halves of its clusters, [S, 2]."""
+    if estimate.contributions is None:
+        raise InputError("an order is of means: its items have to be linear combinations of them")
+    return np.asarray(estimate.point + estimate.resamples.halves @ estimate.contributions)
+
+
+def _own_orders(several: Sequence[Ordered]) -> tuple[list[list[float]], list[list[float]]] | None:
+    """The values of the items in the paper's own repeats of the orders, the first of each and the second; None where
+    one of them is not repeated. Repeats that several orders share count once."""
+    if any(one.repeats is None for one in several):
+        return None
+    first, second = [], []
+    for one in several:
+        sides = [[side[name] for name in one.items] for side in one.repeats or ()]
+        if sides[0] not in first:
+            first.append(sides[0])
+            second.append(sides[1])
+    return first, second
+
+
+def _of_trend(rule: Rule, claim: Claim) -> Result:
+    """Of two values per unit."""
+    [trend] = _items(rule, claim, Trend, "x and y")
+    x, y = ([float(pair.ours.point) for pair in side.values()] for side in (trend.x, trend.y))
+    printed = _pearson(*([pair.published for pair in side.values()] for side in (trend.x, trend.y)))
+    return rules.trend(x, y, None if math.isnan(printed) else printed)
+
+
+def _of_numbers(rule: Rule, claim: Claim) -> Result:
     """Of numbers that are worked out twice."""
-    ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
-    decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
-    set_up = rule.begins == rules.SET_UP and decision.answer == rules.YES
-    return replace(decision, answer=rules.SET_UP) if set_up else decision
+    numbers = _items(rule, claim, SameNumber, "numbers of ours and published ones")
+    causes = [one.cause for one in numbers]
+    ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
+    return rules.same_number(ours, theirs, tolerance=rule.margin, causes=causes)
 
 
-def _own_repeat(claim: Claim) -> str:
-    """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
-    several = [one for one in _items(claim) if isinstance(one, Ordered)]
-    known = [one for one in several if one.repeats is not None]
-    pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
-    if len(known) < len(several) or not pairs:
-        return ""
-    both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
-    agreement = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], several[0].block_of_each)
-    return rules.Decision(agreement.answer, 0, 1).decision
-
-
+# ------------------------------------------------------------------------------------------------------------ verdicts
 @dataclass(frozen=True)
-class Verdict:
-    """One claim with its decision; `rows`: its parts as data; `own_repeat`: what the rule decides of the paper's own
-    repeat, where it prints one."""
+class Judged:
+    """One claim with its result; `rows`: its parts as data; `own_repeat`: what the rule says of the paper's own repeat
+    by points, where it prints one; `awaited`: inputs that would decide what is undecided; `confirm`: inputs of a
+    confirmatory sample (`needed.inputs_to_confirm`)."""
 
     id: str
     rule: Rule
-    decision: rules.Decision
+    result: Result
     evidence: str
     rows: pd.DataFrame = field(repr=False)
     own_repeat: str = ""
+    awaited: int | None = None
+    confirm: int | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is decided."""
+        return self.result.verdict
+
+    @property
+    def decision(self) -> str:
+        """The word under which it is counted."""
+        return self.verdict.decision
 
     @property
     def word(self) -> str:
-        """The decision as it reads on its ground."""
-        return grounds.worded(self.decision.decision, self.evidence)
+        """The decision as it reads on its evidence."""
+        return grounds.worded(self.decision, self.evidence)
 
     @property
     def reason(self) -> str:
-        """Why, where the rule says more than the decision."""
-        if self.rule.rule == "fixed":
-            return self.rule.why.partition(":")[2].partition("Before:")[0].strip().rstrip(".")
-        return self.decision.why or self.decision.reason
+        """Why, where the verdict says more than the decision."""
+        more = "no difference above the margin" if self.verdict is Verdict.EQUIVALENT else ""
+        return self.result.why or more
 
     @property
     def n(self) -> int | None:
-        """Inputs in the smallest cell that the claim rests on."""
+        """Inputs in the smallest condition that the claim rests on."""
         counted = self.rows["n"].dropna()
         return int(counted.min()) if len(counted) else None
 
     @property
-    def awaited(self) -> Deciding | None:
-        """Of what is undecided, the part that it waits for and the inputs that would decide it; None where more inputs
-        do not."""
-        rows = self.rows.dropna(subset=["low"])
-        skewed = self.decision.why == rules.TOO_SKEWED
-        if self.decision.answer != rules.INCONCLUSIVE or skewed or rows.empty:
-            return None
-        return deciding(self.rule, rows, lines(self.rule))
-
-    @property
     def waits_for(self) -> str:
-        """What an undecided or untested claim waits for, one of `scoreboard.CAUSES`: what people wrote into
+        """What an undecided or untested claim waits for, one of `scoreboard.CAUSES`: what stands in
         `data/undecided.csv`, else what follows from its numbers."""
-        if self.decision.decision == rules.NOT_TESTED:
+        if self.verdict is Verdict.NOT_TESTED:
             few = (self.rows["clusters"] < FEWEST_CLUSTERS).any()
             return MORE_INPUTS if few else UNOBTAINABLE
-        if self.decision.decision != rules.UNDECIDED:
+        if self.verdict is not Verdict.UNDECIDED:
             return ""
         declared = published.our_table("undecided").set_index("id")["cause"]
         if (fact := self.rule.same_as or self.id) in declared:
             return str(declared[fact])
-        if self.awaited is None or self.own_repeat not in ("", rules.REPRODUCED):
+        if self.awaited is None:
             return RULE
         return UNOBTAINABLE if self.evidence == grounds.AUTHORS else MORE_INPUTS  # a release is as large as it is
 
@@ -265,50 +330,44 @@ class Verdict:
     def contradicted(self) -> int | None:
         """Parts of which the published values, read as they are, say the opposite, where these are so many that the
         paper's own numbers refute the claim on the data compared."""
-        if self.rule.rule not in ("above", "k_of", "leader", "at_least"):
+        if self.rule.rule != "direction":
             return None
         values = self.rows["published"].dropna()
-        against = int((values <= lines(self.rule)[0]).sum())
+        against = int((values <= self.rule.threshold).sum())
         return against if against and len(values) - against < self.rule.needed(len(values)) else None
 
     @property
     def columns(self) -> dict[str, Any]:
         """Its columns on the scoreboard that are made of its parts."""
-        tested = self.decision.decision not in (rules.NOT_TESTED, rules.NOTHING)
+        tested = self.verdict not in (Verdict.NOT_TESTED, Verdict.NOTHING)
         values: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
         values |= {"waits_for": self.waits_for, "reason": self.reason}
-        if tested:
-            values |= {"passed": self.decision.passed, "parts": self.decision.parts}
         if not tested or self.rows.empty:
             return values
+        values |= {"passed": int(self.result.passed), "parts": len(self.rows)}
+        p = float(self.result.p_yes)
         row = self.rows.iloc[self._decisive()]
         shown = row.rename({"ours": "effect"})[["part", "effect", "low", "high", "published", "detectable"]]
         values |= {str(name): None if pd.isna(value) else value for name, value in shown.items()}
-        return values | {"needed": self.awaited.needed if self.awaited else None}
+        return values | {"needed": self.awaited, "confirm": self.confirm, "p": None if math.isnan(p) else p}
 
     def _decisive(self) -> int:
-        """The row of the part that decides, or that an undecided claim waits for: of numbers the one furthest off."""
-        if self.awaited:
-            return int(np.flatnonzero(self.rows["part"] == self.awaited.part)[0])
+        """The row of the part that decides: of numbers the one furthest off."""
         if self.rule.rule == "same":
             return int((self.rows["ours"] - self.rows["published"]).abs().fillna(0.0).argmax())
-        if self.rule.rule in ("order", "trend"):
+        if self.rule.rule in ("order", "trend", "whole"):
             return 0
         return decisive(self.rule, self.rows["ours"].fillna(0.0).to_numpy(dtype=float))
 
 
 def decisive(rule: Rule, estimates: ArrayLike) -> int:
-    """Which part decides: of k that are needed, the k-th highest; of parts that should be near zero, the k-th nearest.
-
-    >>> parts = [0.1, 0.3, 0.2]
-    >>> decisive(analysis_plan.rule("saco_c04"), parts), decisive(analysis_plan.rule("saco_c08"), parts)
-    (0, 2)
-    """
-    order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
-    return int(order[rule.needed(len(order)) - 1])
+    """Which part decides: of k that are needed the k-th highest, or the k-th nearest to the middle of a range."""
+    values = np.asarray(estimates, dtype=float)
+    distance = np.abs(values - np.mean(rule.lines)) if rule.rule == "within" else -values
+    return int(np.argsort(distance, kind="stable")[rule.needed(len(values)) - 1])
 
 
-def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Verdict:
+def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Judged:
     """The claim of an id by its rule.
 
     `have`: the data sets, models and languages that are there; where the rule `needs` one that is not among them, the
@@ -317,39 +376,104 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     the claim is not what its rule is about.
     """
     rule = analysis_plan.rule(name)
-    bases, claim = (claim.bases, claim.parts) if isinstance(claim, OnlyIf) else ({}, claim)
-    decision = _decided(rule, claim, bases, have)
-    if decision.answer in (rules.YES, rules.NO) and any(choice in turned_by for choice in rule.unreported):
-        decision = replace(decision, answer=rules.DEPENDS, why="")
+    result = _result(rule, claim, have)
+    against = (Verdict.NO, Verdict.EQUIVALENT)
+    if result.verdict in (Verdict.YES, *against) and any(choice in turned_by for choice in rule.unreported):
+        result = replace(result, verdicts=np.array(Verdict.MIXED, dtype=object), why=UNREPORTED)
     if claim:
-        ground = grounds.weakest([*_grounds(claim), *_grounds(bases)])
+        ground = grounds.weakest(_evidence(claim))
     else:  # nobody's material but the paper's own words
         ground = grounds.OUR_QUESTION if published.column("kind").get(name) == "question" else grounds.STAND_INS
     rows = [{"claim": rule.id, **row} for row in (_rows(rule, claim) if claim else [])]
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64", "clusters": "Int64"})
-    return Verdict(name, rule, decision, ground, frame, _own_repeat(claim))
+    asked = claim.claim if isinstance(claim, OnlyIf) else claim
+    awaited, confirm = _sizes(rule, asked, result)
+    return Judged(name, rule, result, ground, frame, _own_repeat(rule, asked), awaited, confirm)
+
+
+def _result(rule: Rule, claim: Claim, have: Collection[str]) -> Result:
+    """What is decided before the rule is asked, else what it says."""
+    if rule.fixed_verdict is not None:
+        return rules.not_tested("", rule.fixed_verdict)
+    if lacking := [name for name in rule.needs if name not in have]:
+        return rules.not_tested(f"about {', '.join(lacking)}")
+    return _decided(rule, claim)
+
+
+def _sizes(rule: Rule, claim: Claim, result: Result) -> tuple[int | None, int | None]:
+    """Inputs that would decide what is undecided, and inputs of a confirmatory sample of what is decided; None where
+    nothing says so."""
+    undecided = result.verdict is Verdict.UNDECIDED
+    decided = result.verdict in (Verdict.YES, Verdict.NO, Verdict.EQUIVALENT)
+    if rule.rule not in OF_PARTS or not (undecided or decided):
+        return None, None
+    pairs = _items(rule, claim, Comparison, "parts")
+    k = min(rule.k, len(pairs)) if isinstance(rule.k, int) else rule.k
+    parts, n = Student.of([pair.ours for pair in pairs]), min(pair.ours.n for pair in pairs)
+
+    def ask(asked: Student) -> Result:
+        return applied(rule, asked, k)
+
+    if undecided:
+        return needed.inputs_to_decide(ask, parts, n), None
+    return None, needed.inputs_to_confirm(ask, parts, rule.lines, n)
+
+
+def _own_repeat(rule: Rule, claim: Claim) -> str:
+    """What the rule says of the paper's own repeat, by points; "" where it prints none."""
+    agrees: bool | None = None
+    if claim and isinstance(claim, Mapping) and rule.rule in OF_PARTS:
+        k: int | str = min(rule.k, len(claim)) if isinstance(rule.k, int) else rule.k
+        agrees = _own_repeats(rule, _items(rule, claim, Comparison, "parts"), k)
+    elif rule.rule == "order" and claim:
+        several = _items(rule, claim, Ordered, "orders")
+        own = _own_orders(several)
+        agrees = None if own is None else rules.own_repeat_agrees(*own, several[0].block_of_each)
+    return "" if agrees is None else "agrees" if agrees else "disagrees"
+
+
+def _evidence(claim: Claim) -> list[str]:
+    """What each of its numbers rests on."""
+    if isinstance(claim, Trend):
+        return [*_evidence(claim.x), *_evidence(claim.y)]
+    if isinstance(claim, Statements):
+        return [ground for part in claim.of.values() for ground in _evidence(part)]
+    if isinstance(claim, OnlyIf):
+        return [*_evidence(claim.claim), *_evidence(claim.bases)]
+    if isinstance(claim, Mapping):
+        return [one.evidence for one in claim.values()]
+    if isinstance(claim, Ordered):
+        return _evidence(claim.items)
+    return [ground for one in claim or () for ground in _evidence(one.items)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
 def _rows(rule: Rule, claim: Claim) -> list[dict[str, Any]]:
     """The parts of a claim, in the columns of `COLUMNS`."""
-    if isinstance(claim, Mapping):
-        return [
-            {"part": part, **(_number_of(rule, one) if isinstance(one, SameNumber) else part_of(rule, one))}
-            for part, one in claim.items()
-        ]
-    return [_along_row(claim)] if isinstance(claim, Trend) else _order_rows(_items(claim))
+    if isinstance(claim, Statements):
+        return [row for name, part in claim.of.items() for row in _rows(analysis_plan.statement(rule.id, name), part)]
+    if isinstance(claim, OnlyIf):
+        return _rows(rule, claim.claim)
+    if isinstance(claim, Trend):
+        return [_along_row(claim)]
+    if not isinstance(claim, Mapping):
+        return _order_rows(_items(rule, claim, Ordered, "orders"))
+    rows = []
+    for part, one in claim.items():
+        of_part = _number_of(rule, one) if isinstance(one, SameNumber) else part_of(rule, one)
+        rows.append({"part": part, **of_part})
+    return rows
 
 
 def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     """One part: published, ours with its interval, its p-value and answer were it the only part."""
-    alone = _counted(rule, [pair.ours], "all")
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
-    row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
-    row["why"] = why_open(alone, lines(rule), row["low"], row["high"])
-    effect = min(abs(pair.ours.point - line) for line in lines(rule))
-    row["detectable"] = rules.smallest_detectable(pair.ours)
-    row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
+    row |= {"clusters": pair.ours.fewest, "answer": Verdict.NOT_TESTED.value}
+    if pair.ours.n and rule.rule in OF_PARTS:
+        alone = applied(rule, TESTS[rule.test]([pair.ours]), "all")
+        row |= {"p": float(alone.p_yes), "answer": alone.verdict.value}
+    row["detectable"] = needed.smallest_detectable(pair.ours)
+    row["needed"] = min((needed.how_many(pair.ours, line) for line in rule.lines), default=math.nan)
     if not math.isnan(pair.published):
         row["away"] = pair.away
     if pair.prediction is not None:
@@ -357,31 +481,16 @@ def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     return row
 
 
-def why_open(decision: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
-    """Why a part is undecided although its interval lies on one side of the line, in a few words; else ""."""
-    if decision.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
-        return ""
-    return "too skewed to test" if decision.why == rules.TOO_SKEWED else f"p = {min(decision.p_yes, decision.p_no):.3f}"
-
-
-def lines(rule: Rule) -> tuple[float, ...]:
-    """Where a part has to lie right of, or between which two values, to say yes."""
-    margin = rule.margin or 0.0
-    if rule.rule == "equal":
-        return (-margin, margin)
-    return (-margin,) if rule.rule == "at_least" else (rule.threshold,)
-
-
 def _number_of(rule: Rule, one: SameNumber) -> dict[str, Any]:
-    close = rules.same([one.ours], [one.published], tolerance=rule.margin)
-    return {"published": float(one.published), "ours": one.ours, "answer": close.answer}
+    close = rules.same_number([one.ours], [one.published], tolerance=rule.margin)
+    return {"published": float(one.published), "ours": one.ours, "answer": close.verdict.value}
 
 
 def _along_row(claim: Trend) -> dict[str, Any]:
     sides = (claim.x.values(), claim.y.values())
     everyone = [pair.ours for side in sides for pair in side]
-    row: dict[str, Any] = {name: min(getattr(one, name) for one in everyone) for name in ("n", "clusters")}
-    row["ours"] = _pearson(*([pair.ours.point for pair in side] for side in sides))
+    row: dict[str, Any] = {"n": min(one.n for one in everyone), "clusters": min(one.fewest for one in everyone)}
+    row["ours"] = _pearson(*([float(pair.ours.point) for pair in side] for side in sides))
     row["published"] = _pearson(*([pair.published for pair in side] for side in sides))
     return row | {"part": f"{claim.name} over {len(claim.x)} units"}
 
@@ -393,9 +502,13 @@ def _order_rows(several: Sequence[Ordered]) -> list[dict[str, Any]]:
     rows = [_order_row(one, tau) for one, tau in zip(several, taus, strict=True)]
     if len(rows) == 1:
         return rows
-    mean = sum(taus[1:], start=taus[0]) / len(taus) if len({id(tau.drawn) for tau in taus}) == 1 else None
-    together = {} if mean is None else row_of(mean, "ours", "low", "high")
-    first = {"part": f"mean of {len(rows)}", "ours": float(np.mean([row["ours"] for row in rows])), **together}
+    together: dict[str, Any] = {"ours": float(np.mean([row["ours"] for row in rows]))}
+    if len({id(tau.resamples) for tau in taus}) == 1:
+        total = taus[0]
+        for tau in taus[1:]:
+            total = total + tau
+        together = row_of(total / len(taus), "ours", "low", "high")
+    first = {"part": f"mean of {len(rows)}", **together}
     first |= {name: min(row[name] for row in rows) for name in ("n", "clusters")}
     known = [row["repeat"] for row in rows if "repeat" in row]
     return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
@@ -405,7 +518,7 @@ def _order_row(one: Ordered, tau: Estimate) -> dict[str, Any]:
     """Kendall's tau-b of our order with the printed one, its interval over inputs; `repeat`: that of the paper's own
     repeat."""
     row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
-    row["clusters"] = tau.clusters
+    row["clusters"] = tau.fewest
     if one.repeats is not None:
         row["repeat"] = float(tau_b(*([side[name] for name in one.items] for side in one.repeats)))
     return row

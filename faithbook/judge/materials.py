@@ -32,6 +32,13 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     return PAPER if asked and all(any(fnmatch(one, known) for known in of_paper["model"]) for one in asked) else DATA
 
 
+def unrelated(page: str) -> int | None:
+    """How many models behind a page's claims share no encoder: an encoder and its first six layers, or three trainings
+    of one, are one model. None for a page without models."""
+    rows = published.our_table("unrelated_models").set_index("page")["number"]
+    return int(rows[page]) if page in rows else None
+
+
 def stands_for(paper: str) -> dict[str, str]:
     """By substitute of a paper's data set, the data set that it stands for.
 

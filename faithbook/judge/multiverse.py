@@ -13,34 +13,33 @@ claim on its own parts; quantities of different specifications may come from dif
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 
 from faithbook.judge import analysis_plan
-from faithbook.judge.decide import Claim, Verdict, decisive, judge, lines, why_open
-from faithbook.show import hover
-from faithbook.show.figures import OURS, PALETTE, PUBLISHED, REFERENCE
-from faithbook.stats import rules
+from faithbook.judge.decide import Claim, Judged, decisive, judge
+from faithbook.show import variants
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.verdict import Verdict
 from faithlib.errors import InputError
 
 MOST = 64
 """Specifications of one curve."""
 
-_BETWEEN = (rules.LEVEL, rules.PARTLY)
+_DECIDED = (Verdict.YES.decision, Verdict.NO.decision)
+_SAID = (*_DECIDED, Verdict.MIXED.decision)
 
 
 @dataclass(frozen=True)
 class Curve:
     """A claim under its specifications, the first of them the book's own.
 
-    `frame`: one row a specification: its choices, the part that decides (`deciding`) with its interval
-    (part, estimate, low, high, n), the answer, its word, and why that is open where the interval seems to say more
-    (`why`). `over`: the names of the choices.
+    `frame`: one row a specification: its choices, the part that decides with its interval (part, estimate, low, high,
+    n), the decision (`answer`) and its word. `over`: the names of the choices.
     """
 
     id: str
@@ -55,7 +54,7 @@ class Curve:
         turned: dict[str, list[str]] = {}
         for _, row in self.frame.iloc[1:].iterrows():
             changed = [name for name in self.over if row[name] != first[name]]
-            if len(changed) == 1 and row["answer"] in (rules.YES, rules.NO) and row["answer"] != first["answer"]:
+            if len(changed) == 1 and row["answer"] in _DECIDED and row["answer"] != first["answer"]:
                 turned.setdefault(changed[0], []).append(str(row[changed[0]]))
         return turned
 
@@ -63,69 +62,21 @@ class Curve:
     def columns(self) -> dict[str, Any]:
         """Its columns on the scoreboard: the choices that alone change the answer, each with the options that do, and
         how many specifications have the answer of the book's own."""
+        # What is undecided or not tested under an option, for want of inputs say, neither agrees nor disagrees.
+        answers = self.frame["answer"]
+        decided = answers[answers.isin(_SAID)]
         turned = "; ".join(f"{name}: {', '.join(options)}" for name, options in self.turned_by.items())
-        agreeing = int((self.frame["answer"] == self.frame["answer"].iloc[0]).sum())
-        return {"depends_on": turned, "agreeing": agreeing, "specifications": len(self.frame)}
-
-    @property
-    def unexplained(self) -> str:
-        """Why specifications are open whose deciding part has an interval on one side of the line; "" without any."""
-        reasons = self.frame["why"][self.frame["why"] != ""]
-        counted = [f"{n} ({reason})" for reason, n in reasons.value_counts().items()]
-        return f"Open although the interval is on one side of the line: {', '.join(counted)}." if counted else ""
+        agreeing = int((decided == answers.iloc[0]).sum())
+        return {"depends_on": turned, "agreeing": agreeing, "specifications": len(decided)}
 
     @property
     def alt(self) -> str:
         """What the curve shows, in words."""
-        ordered = self.frame.sort_values("estimate")
-        ends = "; ".join(
-            f"{where} {row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}) under "
-            + ", ".join(f"{name} {row[name]}" for name in self.over)
-            for where, (_, row) in zip(("lowest", "highest"), ordered.iloc[[0, -1]].iterrows(), strict=True)
-        )
-        return (
-            f"Specification curve of {len(self.frame)} analysis variants, in the order of their estimates, with 95 % "
-            f"intervals above and the choices of each below: {ends}. {self.columns['agreeing']} of them have the "
-            "answer of the book's own."
-        )
+        return variants.in_words(self.frame, self.over)
 
     def draw(self) -> Any:
-        """The curve: estimates with intervals from the lowest to the highest, and below them what each chose."""
-        ordered = self.frame.assign(first=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
-        x = np.arange(len(ordered))
-        options = [(name, str(one)) for name in self.over for one in dict.fromkeys(self.frame[name])]
-        heights = [2.4, 0.22 * len(options) + 0.3]
-        fig, (above, below) = plt.subplots(2, 1, figsize=(8.5, sum(heights) + 0.6), sharex=True, height_ratios=heights)
-        for line in lines(analysis_plan.rule(self.id)):
-            above.axhline(line, color="#666666", ls=":", lw=1)
-        yes, no = ((ordered["answer"] == answer).to_numpy() for answer in (rules.YES, rules.NO))
-        between = ordered["answer"].isin(_BETWEEN).to_numpy()
-        kinds = [(yes, OURS, "o", "as claimed"), (no, PUBLISHED, "s", "not as claimed")]
-        kinds += [(between, PALETTE[3], "^", "level or in part")] if between.any() else []
-        kinds += [(~(yes | no | between), REFERENCE, "D", "open")]
-        for chosen, colour, marker, words in kinds:
-            rows = ordered[chosen]
-            above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
-            above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
-        first = ordered["first"].to_numpy()
-        above.plot(x[first], ordered["estimate"][first], "o", mfc="none", mec="black", ms=10, label="the book's own")
-        above.set_ylabel("deciding part")
-        hover.say(above, x, ordered["estimate"], [self._spoken(row) for row in ordered.to_dict("records")])
-        fig.legend(loc="outside upper center", ncols=4, fontsize="small")
-        for place, (name, option) in enumerate(options[::-1]):
-            has = (ordered[name].astype(str) == option).to_numpy()
-            below.plot(x[has], np.full(has.sum(), place), "|", color="black", ms=8)
-        below.set_yticks(range(len(options)), [f"{name}: {option}" for name, option in options[::-1]], fontsize="small")
-        below.set_xticks([])
-        below.set_xlabel("analysis variants, by their estimate")
-        return fig
-
-    def _spoken(self, row: dict[Any, Any]) -> str:
-        """A specification for who points at it: its answer, the part that decides, what was chosen."""
-        value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
-        open_for = f" ({row['why']})" if row["why"] else ""
-        texts = [f"{row['word']}{open_for}{', the book’s own' if row['first'] else ''}", f"{row['part']}: {value}"]
-        return "\n".join([*texts, *(f"{name}: {row[name]}" for name in self.over)])
+        """The curve as a figure."""
+        return variants.drawn(self.frame, self.over, analysis_plan.rule(self.id).lines)
 
 
 def multiverse(
@@ -143,16 +94,32 @@ def multiverse(
     if not 0 < len(specifications) <= MOST:
         raise InputError(f"{len(specifications)} specifications of {name}: expected 1 to {MOST}")
     rows = []
-    for options, parts in specifications.items():
-        rows.append({**dict(zip(over, options, strict=True)), **_row(judge(name, parts, have=have))})
+    own = next(iter(specifications.values()))
+    for options, claim in specifications.items():
+        judged = judge(name, _beside_print(claim, own), have=have)
+        rows.append({**dict(zip(over, options, strict=True)), **_row(judged)})
     return Curve(name, tuple(over), pd.DataFrame(rows))
 
 
-def _row(judged: Verdict) -> dict[str, Any]:
+def _beside_print(claim: Claim, own: Claim) -> Claim:
+    """The parts of a variant, beside what the paper prints for the parts of the same names, where it has nothing of its
+    own to stand beside."""
+    if not isinstance(claim, Mapping) or not isinstance(own, Mapping):
+        return claim
+    parts: dict[str, Any] = {}
+    for name, part in claim.items():
+        known = own.get(name)
+        parts[name] = part
+        if isinstance(part, Comparison) and isinstance(known, Comparison) and math.isnan(part.published):
+            parts[name] = replace(part, published=known.published)
+    return parts
+
+
+def _row(judged: Judged) -> dict[str, Any]:
     if judged.rows.empty:
         raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
-    least = judged.rows.iloc[decisive(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
+    values = judged.rows["ours"].fillna(0.0).to_numpy(dtype=float)
+    place = 0 if judged.rule.rule == "whole" else decisive(judged.rule, values)
+    least = judged.rows.iloc[place]
     ends = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
-    word = judged.word
-    why = why_open(judged.decision, lines(judged.rule), ends["low"], ends["high"])
-    return {**ends, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}
+    return {**ends, "n": least["n"], "answer": judged.decision, "word": judged.word}

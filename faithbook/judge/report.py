@@ -21,22 +21,23 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.judge import analysis_plan, decide, published, scoreboard
-from faithbook.judge.decide import Claim, Verdict
+from faithbook.judge import analysis_plan, decide, materials, published, scoreboard
+from faithbook.judge.decide import Claim, Judged
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
 from faithbook.show.numbers import listed, row_of
 from faithbook.show.page import badge
-from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
+from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
 
 _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
+_ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: "inside the margin"}
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
-class Tested(dict[str, Verdict]):
+class Tested(dict[str, Judged]):
     """Judged claims of one section by id."""
 
     @property
@@ -141,11 +142,13 @@ class Page:
         ]
         self._quotable.append(pd.DataFrame(rows, columns=list(decide.COLUMNS)))
 
-    def _entry(self, one: Verdict) -> dict[str, Any]:
+    def _entry(self, one: Judged) -> dict[str, Any]:
         """A line of the scoreboard."""
-        evidence = "" if one.decision.answer in grounds.UNMEASURED else one.evidence
-        entry: dict[str, Any] = {"id": one.id, "decision": one.decision.decision, "page": f"executed/{self.notebook}"}
-        entry |= {"evidence": evidence, "same_as": one.rule.same_as, "post_hoc": one.rule.post_hoc}
+        evidence = "" if one.rule.fixed_verdict is not None else one.evidence
+        entry: dict[str, Any] = {"id": one.id, "decision": one.decision, "page": f"executed/{self.notebook}"}
+        entry |= {"evidence": evidence, "same_as": one.rule.same_as}
+        if one.n:
+            entry["unrelated"] = materials.unrelated(self.notebook)
         return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
     def verdicts(self, tested: Tested) -> Markdown:
@@ -153,11 +156,11 @@ class Page:
         rule."""
         lines = []
         for name, one in tested.items():
-            ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
+            ground = f" ({one.evidence})" if one.rule.fixed_verdict is None else ""
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             shown = scoreboard.in_cells(self._entries[name])
-            shown["rule of"] = f"{one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
+            shown["rule of"] = f"{one.rule.date}"
             columns = "; ".join(f"{label}: {value}" for label, value in shown.items())
             lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{columns}</span>')
         return Markdown("\n".join(lines))
@@ -230,7 +233,8 @@ class Page:
         repeats = [one.id for one in tested.values() if one.rule.same_as in tested]
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if answers is not None:
-            frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
+            chosen = [_alone(answer) in answers for answer in frame["answer"]]
+            frame = every[chosen].reset_index(drop=True)
         wide = pd.DataFrame(
             {
                 "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
@@ -240,7 +244,7 @@ class Page:
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "apart": [tables.apart(x) for x in frame["away"]],
                 "n": frame["n"].astype(str).fillna("–"),
-                "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
+                "alone": [_alone(answer) for answer in frame["answer"]],
             }
         )
         if not wide["apart"].any():  # questions of our own have no published value
@@ -258,7 +262,7 @@ class Page:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
         titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
-        fig = plots.claims_plot(rows, titles, lines={one.id: decide.lines(one.rule) for one in chosen})
+        fig = plots.claims_plot(rows, titles, lines={one.id: one.rule.lines for one in chosen})
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
@@ -268,8 +272,7 @@ class Page:
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
-        text = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
-        return self.figure(curve.draw(), name, alt=curve.alt, caption=text, data=curve.frame)
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
@@ -320,10 +323,9 @@ class Page:
         return shown
 
 
-def _alone(answer: object, why: object) -> str:
-    """What a part would say on its own, and why not where its interval seems to say more."""
-    word = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
-    return f"{word}: {why}" if isinstance(why, str) and why else word
+def _alone(answer: object) -> str:
+    """What a part would say on its own."""
+    return _ALONE.get(answer, answer) if isinstance(answer, str) else "–"
 
 
 def _ends(low: float, high: float) -> str:

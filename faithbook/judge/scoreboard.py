@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from faithbook.judge.analysis_plan import Rule
 from faithbook.judge.published import claims, our_table
-from faithbook.stats import rules
-from faithbook.stats.grounds import STAND_INS
-from faithbook.stats.rules import UNDECIDED
+from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED
+from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
 RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
@@ -27,28 +24,30 @@ CAUSES = {
 """Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
 
 _TEXTS = ("decision", "reason", "page", "evidence", "part", "depends_on", "waits_for", "own_repeat", "same_as")
-_COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specifications")
-_NUMBERS = ("effect", "low", "high", "published", "detectable")
+_COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specifications", "unrelated", "confirm")
+_NUMBERS = ("effect", "low", "high", "published", "detectable", "p")
 
 
 FIELDS = (
     *("decision", "page", "reason", "evidence", "n", "passed", "parts", "part", "effect", "low", "high", "published"),
     *("detectable", "needed", "contradicted", "own_repeat", "depends_on", "agreeing", "specifications", "waits_for"),
-    *("same_as", "post_hoc"),
+    *("same_as", "p", "unrelated", "confirm"),
 )
 """Columns of the board beside id, paper and kind: how an id of the published tables, figures or claims or of our
 questions fared.
 
-- `decision`: one of `rules.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
+- `decision`: one of `grounds.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
 - `n`: independent inputs in the smallest cell; `passed` of `parts`: contrasts that hold on their own;
 - `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for it;
   `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
 - `contradicted`: contrasts of which the paper's own numbers, as they are, say the opposite;
-- `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
+- `own_repeat`: whether the paper's own repeat agrees by the same rule on points, where it prints one;
 - `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have the
   answer of the book's own;
 - `waits_for`: what an undecided or untested claim waits for, by cause (`CAUSES`);
-- `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
+- `same_as`: the id whose fact it repeats; `p`: the one-sided p-value of yes, where the rule has one;
+- `unrelated`: models that share no encoder: an encoder and its first six layers are one;
+- `confirm`: inputs of a confirmatory sample, with a power of .9 at three quarters of the effect.
 """
 
 
@@ -67,6 +66,7 @@ def in_cells(verdict: Mapping[Any, Any]) -> dict[str, str]:
         printed = "" if one["published"] is None else f", published {one['published']:.3f}"
         cells[str(one["part"])] = f"{one['effect']:.3f}{ends}{printed}"
     cells["n (smallest cell)"] = f"{one['n']:,}" if one["n"] else ""
+    cells["unrelated models"] = f"{one['unrelated']}" if one["unrelated"] else ""
     detectable = one["detectable"] if one["decision"] == UNDECIDED else None
     cells["smallest detectable effect"] = f"{detectable:.3f}" if detectable else ""
     cells["n to decide"] = f"{one['needed']:,}" if one["needed"] else ""
@@ -103,9 +103,9 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts with all of `FIELDS`, their defaults where a report left one out."""
-    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS, "post_hoc": False}
+    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS}
     frame = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
-    return frame.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    return frame.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
 
 
 def distinct(board: pd.DataFrame) -> pd.DataFrame:
@@ -118,40 +118,18 @@ def distinct(board: pd.DataFrame) -> pd.DataFrame:
     return board[~board["same_as"].isin(set(board["id"]))]
 
 
+def starred(board: pd.DataFrame) -> pd.Series:
+    """Which findings survive Holm's correction, [rows of the board]: over the reproduced claims of a paper whose rule
+    has a p-value, without repeats, tables and figures, at .025 one-sided."""
+    counted = (board["kind"] == "claim") & (board["decision"] == REPRODUCED) & board["p"].notna()
+    counted &= ~board["same_as"].isin(set(board["id"]))
+    stars = pd.Series(False, index=board.index)
+    for _, rows in board[counted].groupby("paper", sort=False):
+        stars.loc[rows.index] = holm(np.asarray(rows["p"], dtype=float))
+    return stars
+
+
 # ----------------------------------------------------------------------------------------------- what would decide it
-@dataclass(frozen=True)
-class Deciding:
-    """The part that the decision waits for, and clusters with which it would be clear with a power of .8; `answer`:
-    what the claim would then be."""
-
-    part: str
-    needed: int
-    answer: str
-
-
-def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Deciding | None:
-    """How many inputs would decide a claim that is undecided, were its values as they look now, by its parts (columns
-    part, ours, needed: clusters for each alone); None where more inputs do not: a part that lies on the line, or a rule
-    that is not about parts. `lines`: where parts must lie right of, or between.
-
-    A claim of m parts of which k are asked for is yes once its k-th clearest part is above the line at
-    ALPHA / (m - k + 1), and no once its (m - k + 1)-th clearest is below it at ALPHA / k (`rules.conjunction`). The
-    points say which of the two it would be: yes where k of them are above the line.
-    """
-    known = rows.dropna(subset=["needed", "ours"])
-    if rule.rule not in ("above", "k_of", "leader", "at_least", "equal") or len(known) < len(rows) or rows.empty:
-        return None
-    m = len(known)
-    k = rule.needed(m)
-    inside = (known["ours"] > lines[0]) & (known["ours"] < lines[-1] if len(lines) > 1 else True)
-    yes = int(inside.sum()) >= k
-    place, alpha = (k, rules.ALPHA / (m - k + 1)) if yes else (m - k + 1, rules.ALPHA / k)
-    clearest = known[inside == yes].sort_values("needed", kind="stable").iloc[place - 1]
-    several = 0 if yes or m == 1 else rules.FEWEST_FOR_SEVERAL_NO
-    needed = max(math.ceil(clearest["needed"] * (rules.reach(alpha) / rules.reach()) ** 2), several)
-    return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
-
-
 def undecided(board: pd.DataFrame) -> pd.DataFrame:
     """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest cell, how
     many would decide it, and why there are not as many. Of what only a small run leaves undecided

@@ -29,7 +29,7 @@ from faithbook.paths import reference_dir, root
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
-from faithbook.stats.estimates import Array, Estimate
+from faithbook.stats.estimate import Array, Estimate
 from faithlib.errors import InputError
 
 REFERENCE, RUN = "the reference", "this run"
@@ -177,8 +177,8 @@ class Scores:
         if (key := repr(sorted(labels.items()))) not in self._means:
             datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
             n = materials.published_n(self.paper, datasets)
-            ours, theirs = self.cells.mean(**labels), self.published(**labels)
-            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n)
+            ours, theirs, seeds = self.cells.mean(**labels), self.published(**labels), self.cells.by_seed(**labels)
+            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds)
         return self._means[key]
 
     def each(

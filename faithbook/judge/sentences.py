@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 import pandas as pd
 
 from faithbook.show.tables import short
-from faithbook.stats.rules import DECISIONS
+from faithbook.stats.grounds import DECISIONS
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")

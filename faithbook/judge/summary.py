@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from faithbook.judge import published
-from faithbook.judge.scoreboard import WAITS, distinct
+from faithbook.judge.scoreboard import WAITS, distinct, starred
 from faithbook.show.page import badge
 from faithbook.stats import grounds
-from faithbook.stats.rules import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
+from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
 
 COLOURS = {
     REPRODUCED: "#56B4E9",
@@ -76,11 +76,25 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
-    what only a review page says; and of these how many have each decision (`own reproduced`)."""
+    what only a review page says; of these how many have each decision (`own reproduced`); `turned by rules`."""
     rows = facts(board)
     of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
-    return {"all": len(rows), "own": len(of_papers)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
+    return counted | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+
+
+def turned_by_rules() -> int:
+    """How many verdicts a change of a rule has turned, on values that had been seen."""
+    history = published.our_table("rule_history")
+    before, after = history["verdict_before"], history["verdict_after"]
+    return int(((before != after) & (before != "") & (after != "")).sum())
+
+
+def with_p(board: pd.DataFrame) -> pd.DataFrame:
+    """The reproduced claims of papers whose rule has a p-value, each once: those that Holm's correction is over."""
+    rows = distinct(board)
+    return rows[(rows["kind"] == "claim") & (rows["decision"] == REPRODUCED) & rows["p"].notna()]
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
@@ -103,10 +117,15 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}"
                 for name, text in zip(rows["id"], words, strict=True)
             ],
-            "decision": [badge(grounds.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
+            "decision": [
+                badge(grounds.worded(decision, evidence)) + (" ★" if star else "")
+                for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
+            ],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).fillna(""),
+            "unrelated models": rows["unrelated"].astype(str).fillna(""),
+            "own repeat": rows["own_repeat"],
             "why": [_why(row) for row in rows.to_dict("records")],
             "source": [cited(paper) for paper in rows["paper"]],
             "printed numbers": status.mask(status.str.startswith("not_testable"), "").to_numpy(),

@@ -24,9 +24,11 @@ from faithbook.own.load import OwnData
 from faithbook.show import figures, numbers
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, spoken
-from faithbook.stats import rules
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
+from faithbook.stats.estimate import FEWEST_CLUSTERS, Estimate
+from faithbook.stats.inference import Student
+from faithbook.stats.needed import how_many
+from faithbook.stats.verdict import Verdict, direction
 from faithlib.attribution import Row, attribute
 from faithlib.attribution.many import attributed
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
@@ -127,7 +129,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     methods, metrics = table["method"].unique(), table["metric"].unique()
     means = {(metric, method): _mean(cells, metric, method) for metric in metrics for method in methods}
     # Cell means as they are and of each resample, the higher the better; ranks within each metric.
-    every = {(metric, method): np.append(one.point, one.draws) for (metric, method), one in means.items()}
+    every = {(metric, method): np.append(one.point, one.replicates) for (metric, method), one in means.items()}
     turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
     turned = turned.mul([1 if METRICS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
     ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)
@@ -135,10 +137,16 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows = {}
     faithful = [name for name in metrics if name in FAITHFULNESS]
     for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
-        # Ranks have no slope to take an error from: their interval is that of their draws alone.
-        alone: dict[str, Any] = {"clusters": len(cells.drawn.stratum), "share": None, "bounds": (-np.inf, np.inf)}
-        rank = replace(means[faithful[0], method], point=float(of[0]), draws=of[1:].to_numpy(), **alone)
-        rows[method] = {name: np.clip(end, 1, len(methods)) for name, end in numbers.ends_of(rank).items()}
+        # A mean rank is no mean of inputs: its spread is that of its replicates.
+        changes = (of[1:].to_numpy() - of[0])[:, None]
+        rank = replace(
+            cells.undefined,
+            point=float(of[0]),
+            deviations=changes,
+            clusters=cells.resamples.sizes,
+            bounds=(1.0, float(len(methods))),
+        )
+        rows[method] = numbers.ends_of(rank)
     means_of_ranks = pd.DataFrame(rows, index=ENDS).T.rename_axis("method").reset_index()
     means_of_ranks = means_of_ranks.sort_values("estimate", ignore_index=True, kind="stable")
     return (rank_of.loc[means_of_ranks["method"]] if rows else rank_of), means_of_ranks
@@ -146,7 +154,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the
-    paired difference (`rules.above`): method, better, worse, undecided. Fewer than ten inputs decide nothing.
+    paired difference (`verdict.direction`): method, better, worse, undecided. Fewer than ten inputs decide nothing.
 
     `would decide`: as many inputs would decide half of what is undecided, were the differences as they look (median
     over metrics of `to_decide`).
@@ -157,11 +165,12 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     for method in [name for name in table["method"].unique() if name != floor]:
         gains = [_mean(cells, metric, method) - _mean(cells, metric, floor) for metric in faithful]
         up = [gain if METRICS[metric] == HIGHER else -gain for metric, gain in zip(faithful, gains, strict=True)]
-        answers = [rules.above(gain).answer for gain in up]
-        open_ones = [gain for gain, answer in zip(gains, answers, strict=True) if answer not in (rules.YES, rules.NO)]
+        answers = [_answer(gain) for gain in up]
+        decided = (Verdict.YES, Verdict.NO)
+        open_ones = [gain for gain, answer in zip(gains, answers, strict=True) if answer not in decided]
         needed = [to_decide(gain) for gain in open_ones if gain.n]
         half = float(np.median(needed)) if needed else math.nan
-        row = {"method": method, "better": answers.count(rules.YES), "worse": answers.count(rules.NO)}
+        row = {"method": method, "better": answers.count(Verdict.YES), "worse": answers.count(Verdict.NO)}
         row |= {"undecided": len(open_ones), "would decide": math.ceil(half) if math.isfinite(half) else math.nan}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -169,10 +178,15 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
 
 def to_decide(difference: Estimate) -> float:
     """Inputs with which a difference as large as this one is distinguished from zero four times in five
-    (`rules.how_many`), ten at least; infinite where it is none, NaN where nothing spreads."""
+    (`needed.how_many`), ten at least; infinite where it is none, NaN where nothing spreads."""
     if not difference.standard_error > 0:
         return math.nan
-    return max(rules.how_many(difference), FEWEST_CLUSTERS) if difference.point else math.inf
+    return max(how_many(difference), FEWEST_CLUSTERS)
+
+
+def _answer(gain: Estimate) -> Verdict:
+    """Whether a difference is above zero."""
+    return direction(Student.of([gain]), 1).verdict if gain.n else Verdict.NOT_TESTED
 
 
 def rank_figure(rank_of: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:

@@ -6,6 +6,7 @@
 | naopc_*_beam | the same by the released limits of beam 5, limited to [0, 1]: a beam can be beaten |
 | lower, upper | our exact limits |
 | off_lower, off_upper | 1 where the released beam of width 5 ended more than .02 from them |
+| moments of lower, upper | what their correlation with that beam's is made of, by `moment` (`correlated`) |
 | outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
 
 What `naopc_six` kept of the paper's six models (`of_six`) comes here in the terms of the released numbers.
@@ -37,7 +38,7 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
     ends = units[units["metric"].isin(["lower", "upper"])]
     limits = released_limits()
     beam = limits[(limits.search == "beam") & (limits.length == "short")]
-    parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam)]
+    parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam), beam_moments(ends, beam)]
     values = pd.concat(parts, ignore_index=True)
     # Ids count from 0 in every data set.
     return values.assign(cluster=values["dataset"].astype(str) + " " + values["id"].astype(str))
@@ -65,6 +66,32 @@ def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
     both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
     off = ((both.value - both.beam).abs() > OFF).astype(float)
     return both.assign(value=off, metric="off_" + both["metric"])[COLUMNS]
+
+
+MOMENTS = ("x", "y", "xx", "yy", "xy")
+
+
+def beam_moments(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """Of every exact limit x of ours and that of the released beam of width 5, y: x, y and their products."""
+    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "beam").astype({"id": str})
+    both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
+    sides = {"x": both["value"], "y": both["beam"]}
+    frames = []
+    for moment in MOMENTS:
+        value = np.prod([sides[side] for side in moment], axis=0)
+        frames.append(both.assign(value=value, metric=both["metric"] + " " + moment)[COLUMNS])
+    return pd.concat(frames, ignore_index=True)
+
+
+def correlated(mean: Mean, bound: str, published: float, **labels: object) -> Comparison:
+    """Pearson's correlation of our exact limits with those of the released beam of width 5, over texts and models."""
+
+    def r(moments: np.ndarray) -> np.ndarray:
+        x, y, xx, yy, xy = np.moveaxis(moments, -1, 0)
+        return np.asarray((xy - x * y) / np.sqrt((xx - x**2) * (yy - y**2)))
+
+    of_bound = [mean(f"{bound} {moment}", **labels) for moment in MOMENTS]
+    return combined(r, of_bound, published=published)
 
 
 def outside(limits: pd.DataFrame) -> pd.DataFrame:

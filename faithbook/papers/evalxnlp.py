@@ -7,6 +7,7 @@ has something to hold the library against. Shape letters: n words of a text, K s
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from faithbook.show.numbers import ends_of, listed
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import Estimate
+from faithbook.stats.estimate import Estimate
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
@@ -298,7 +299,9 @@ def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame
                 moved = cells.mean(metric=metric, change=change)
                 # Rounded behind what is shown, so that no zero comes out as -0.000.
                 ends = {end: round(value, 6) + 0.0 for end, value in ends_of(moved).items()}
-                direction = "higher" if ends["low"] > 0 else "lower" if ends["high"] < 0 else "undecided"
+                # What is the same on every text has no interval: the difference itself says the direction.
+                low, high = (ends["estimate"] if math.isnan(ends[end]) else ends[end] for end in ("low", "high"))
+                direction = "higher" if low > 0 else "lower" if high < 0 else "undecided"
                 row |= {"set, ours": by_text.corrected[1:].mean(), "set, released": by_text["value"][1:].mean()}
                 row |= {"difference": ends["estimate"], "low": ends["low"], "high": ends["high"]}
                 row |= {"n": float(moved.n), "released is": direction}

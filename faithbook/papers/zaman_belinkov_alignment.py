@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from faithbook.crosslingual.gold import COUNTS, SCORES, scores_of_counts
 from faithbook.stats.comparison import Comparison, combined
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import Array, Estimate
+from faithbook.stats.estimate import Array, Estimate
 from faithlib.errors import unknown
 
 EVERY = "mean"
@@ -68,11 +68,10 @@ def _of_one(mean: Estimate, orders: int) -> Estimate:
     wider = float(np.sqrt(orders))
     return replace(
         mean,
-        draws=mean.point + wider * (mean.draws - mean.point),
-        influence=wider * mean.influence,
+        deviations=wider * mean.deviations,
+        contributions=None,
         clusters=mean.clusters // orders,
         n=mean.n // orders,
-        share=mean.share and replace(mean.share, n=mean.share.n / orders),
     )
 
 

@@ -26,9 +26,9 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
+from faithbook.stats.agreement import defined_mean
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import Drawn, Estimate
-from faithbook.stats.p_values import defined_mean
+from faithbook.stats.estimate import Estimate, Resamples
 from faithlib.errors import InputError, unknown
 
 Array = NDArray[np.float64]
@@ -58,8 +58,9 @@ class Signal:
         return self.noise * math.sqrt(self.n / n)
 
 
-def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
-    """Spread of `values` [M, R], the cluster [M] of each text, and the draws that it shares with other quantities.
+def signal(values: Array, cluster: NDArray[np.int64], resamples: Resamples) -> Signal:
+    """Spread of `values` [M, R], the cluster [M] of each text, and the resamples that it shares with other
+    quantities.
 
     Pairs of a cluster with its own copy are left out in every draw; else drawing again would add its own noise to the
     spread. An estimate of a variance below zero counts as none. Raises InputError for fewer than two clusters.
@@ -67,7 +68,7 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
     if len(np.unique(cluster)) < 2:
         raise InputError(f"{len(values)} texts of one cluster: what they share cannot be seen")
     centred = values - values.mean(axis=1, keepdims=True)
-    sums, sizes, with_itself = (np.zeros((len(drawn.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
+    sums, sizes, with_itself = (np.zeros((len(resamples.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
     np.add.at(sums, cluster, centred)
     np.add.at(sizes, cluster, 1.0)
     np.add.at(with_itself, cluster, (centred**2).mean(axis=1))
@@ -82,22 +83,19 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
             return np.where(pairs > 0, products / pairs, np.nan), counts @ with_itself / n
 
     shared, whole = (float(part[0]) for part in parts(np.ones((1, len(sizes)))))
-    n = len(values)
-    pairs = n**2 - float((sizes**2).sum())
-    slope = 2 * (sums @ sums.sum(axis=0) / values.shape[1] - itself - shared * sizes * (n - sizes)) / pairs
-    slope_whole = (with_itself - sizes * whole) / n
-    # Near none the root has no slope: there the variance's own standard error says how far it may reach.
-    least = math.sqrt(float(drawn.variance(slope)))
+    n, strata = len(values), range(len(resamples.sizes))
     between = math.sqrt(max(shared, 0.0))
-    drawn_shared, drawn_whole = parts(drawn.counts)
-    deviations = np.sqrt(np.maximum(drawn_shared, 0.0))
-    reach = 2 * math.sqrt(max(shared, least)) or 1.0
-    clusters = int((sizes > 0).sum())
-    of_share = slope / whole - shared / whole**2 * slope_whole
+    # What resampling one stratum changes, the others as they are.
+    resampled = [parts(resamples.one_stratum(h)) for h in strata]
+    deviations = [np.sqrt(np.maximum(drawn, 0.0)) - between for drawn, _ in resampled]
+    of_share = [drawn / drawn_whole - shared / whole for drawn, drawn_whole in resampled]
+    there = [np.unique(cluster[resamples.stratum[cluster] == h]) for h in strata]
+    clusters = np.array([len(of_stratum) for of_stratum in there], dtype=np.int64)
+    facts: dict[str, Any] = {"clusters": clusters, "resamples": resamples, "contributions": None, "n": n}
     seen = float(values.mean(axis=0).std())
     return Signal(
-        Estimate(between, np.nan_to_num(deviations), slope / reach, drawn, clusters, n),
-        Estimate(shared / whole, np.nan_to_num(drawn_shared / drawn_whole), of_share, drawn, clusters, n, (-1.0, 1.0)),
+        Estimate(np.float64(between), np.nan_to_num(np.stack(deviations, axis=1)), **facts),
+        Estimate(np.float64(shared / whole), np.nan_to_num(np.stack(of_share, axis=1)), **facts, bounds=(-1.0, 1.0)),
         seen,
         math.sqrt(max(seen**2 - shared, 0.0)),
         n,

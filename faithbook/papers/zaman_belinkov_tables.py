@@ -3,7 +3,8 @@ claims take.
 
     rho = Rows(measured, printed_table("crosslingual_table1")[KEYS + ["value"]], setting="main")
     rho(("saliency", "l2"), "loss"), rho(("saliency", "l2"), "loss", model="e5")
-    rho.order("loss"), rho.leads([("input_x_gradient", "l2")], "loss"), rho.l2_over_mean("xl_c02", {"saliency"})
+    rho.order("loss"), rho.leads([("input_x_gradient", "l2")], "loss")
+    rho.l2_over_mean("xl_c02/direction", {"saliency"})
 
 A row is a method with what was made of the embedding's dimensions. What ignores the prediction (activation, floors) has
 one value for both outputs, measured under the output "none".
@@ -22,7 +23,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from faithbook.judge import analysis_plan
-from faithbook.judge.decide import Ordered, Parts
+from faithbook.judge.decide import Ordered, Parts, Statements
 from faithbook.judge.published import table
 from faithbook.judge.report import Page
 from faithbook.judge.scores import Scores
@@ -31,11 +32,11 @@ from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.show import tables
 from faithbook.show.labels import row_label, short
 from faithbook.show.numbers import ends_of, row_of
-from faithbook.stats import rules
-from faithbook.stats.agreement import tau_b, tau_of
+from faithbook.stats.agreement import tau_b, tau_of, tau_of_independent
 from faithbook.stats.comparison import Comparison, combined, mean
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import FEWEST_CLUSTERS, Estimate
+from faithbook.stats.estimate import FEWEST_CLUSTERS, Estimate, average
+from faithbook.stats.verdict import permutation_p, permutations_of
 from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]
@@ -165,16 +166,24 @@ def of_texts(page: Page) -> Scores:
 class Rows:
     """Means of rows, each beside its printed value.
 
-    `printed`: values whose other columns are labels; `fixed`: labels of every cell that is asked for (metric, setting,
-    languages); `better`: -1 where a smaller value is the better one.
+    `printed`: values whose other columns are labels; `own`: the paper's own repeats of them, printed for each of its
+    models (`model`); `fixed`: labels of every cell that is asked for (metric, setting, languages); `better`: -1 where a
+    smaller value is the better one.
     """
 
     def __init__(
-        self, measured: Scores, printed: pd.DataFrame | None = None, *, better: int = 1, **fixed: object
+        self,
+        measured: Scores,
+        printed: pd.DataFrame | None = None,
+        *,
+        own: pd.DataFrame | None = None,
+        better: int = 1,
+        **fixed: object,
     ) -> None:
         self.fixed, self.better = fixed, better
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
         self.measured = replace(measured, printed=self.printed, _means={})
+        self.own = None if own is None else replace(measured, printed=own, _means={})
 
     def __call__(self, row: Row, output: str, **labels: object) -> Comparison:
         """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
@@ -182,11 +191,18 @@ class Rows:
         """
         named = {**self.fixed, **labels, **_row(row), "output": [output, "none"]}
         try:
-            return self.measured.mean(**named)
+            return replace(self.measured.mean(**named), repeats=self._repeats(named))
         except UnknownNameError:
             raise
         except InputError:
             return Comparison(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
+
+    def _repeats(self, named: Mapping[str, object]) -> tuple[float, ...]:
+        """The same in the paper's own repeats, one value for each of its models."""
+        if self.own is None or "model" in named:
+            return ()
+        models = dict.fromkeys(self.own.printed["model"])
+        return tuple(self.own.published(**{**named, "model": model}) for model in models)
 
     def cell(self, row: Mapping[str, str]) -> Comparison:
         """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
@@ -235,7 +251,7 @@ class Rows:
             gaps = {floor: (self.better * (value - other)).ours for floor, other in there.items()}
             ends = {floor: gap.interval() for floor, gap in gaps.items()}
             over = min(ends, key=lambda floor: ends[floor].estimate)
-            enough = min(gap.clusters for gap in gaps.values()) >= FEWEST_CLUSTERS
+            enough = min(gap.fewest for gap in gaps.values()) >= FEWEST_CLUSTERS
             lead = {**_row(row), "over": row_label(*over), **vars(ends[over])}
             lead |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
             leads.append(lead | {"below": enough and any(end.high < 0 for end in ends.values())})
@@ -306,6 +322,14 @@ class Rows:
         return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
 
 
+def by_large_margins(l2_ahead: Parts) -> Statements:
+    """That L2 beats the mean (but for named rows), and that it does so by large margins: the parts of `l2_over_mean`,
+    and those among them in which L2 has to be ahead."""
+    return Statements(
+        {"direction": l2_ahead, "size": {part: gain for part, gain in l2_ahead.items() if part.startswith("L2 minus")}}
+    )
+
+
 def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
     """Values of the texts that every training of a model was asked for, on each data set.
 
@@ -337,18 +361,19 @@ def together(orders: Sequence[Ordered]) -> dict[str, float]:
     high: 95 % interval over texts; n of the smallest cell), the share of permutations of the items with a mean as high
     (p), and of how many permutations."""
     taus = [tau_of(one.ours, one.published) for one in orders]
-    mean_tau = sum(taus[1:], start=taus[0]) / len(taus)
+    mean_tau = average(taus)
     points = [[item.point for item in one.ours] for one in orders]
-    permuted = rules.Agreement.of(points, [one.published for one in orders], orders[0].block_of_each)
+    blocks = orders[0].block_of_each or list(orders[0].items)
+    p = permutation_p(points, [one.published for one in orders], blocks)
     n = min(item.n for one in orders for item in one.ours)
     ends = ends_of(mean_tau, "tau", "low", "high")
-    return ends | {"n": n, "p": permuted.above, "permutations": permuted.permutations}
+    return ends | {"n": n, "p": float(p), "permutations": len(permutations_of(tuple(blocks)))}
 
 
 def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     """Who leads in two measures of the thirteen, published and ours, and tau-b between their two orders.
 
-    The two are measured on different texts, whose draws are independent: those of the second are taken backwards.
+    The two are measured on different texts.
     """
     one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
     entry: dict[str, object] = {
@@ -357,8 +382,7 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
         for name, side in (("rho", one), ("MAP", two))
     }
     entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
-    backwards = [replace(pair.ours, draws=pair.ours.draws[::-1]) for pair in two]
-    return entry | row_of(tau_of([pair.ours for pair in one], backwards))
+    return entry | row_of(tau_of_independent([pair.ours for pair in one], [pair.ours for pair in two]))
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure
@@ -376,7 +400,7 @@ def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: objec
     """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where
     fewer than two have a value of every row."""
     try:
-        return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
+        return signal(*matrix(cells, labels_of(rows, **fixed)), cells.resamples)
     except UnknownNameError:
         raise
     except InputError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -301,7 +302,7 @@ def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
         "soft_c02": eighteen(power, tasks),
         "soft_c04": {
             f"{label(high)} minus {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
-            for high, low in (("nc", "ns"), ("soft_nc", "soft_ns"))
+            for high, low in product(("nc", "soft_nc"), ("ns", "soft_ns"))
             for m in METHODS
         },
         "soft_c05": {

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.estimates import Estimate
+from faithbook.stats.estimate import Estimate
 
 ENDS = ("estimate", "low", "high")
 
@@ -43,7 +43,7 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     """A quantity, or what else has an estimate, low and high (an interval, a row of a frame), in words; `form`: the
     format of each number; `n`: whether to say how many units a quantity is of.
 
-    >>> from faithbook.stats.estimates import Interval95
+    >>> from faithbook.stats.estimate import Interval95
     >>> spoken(Interval95(0.5, 0.25, 0.75), ".2f"), spoken(Interval95(0.5, 0.25, 0.75), "+.0%")
     ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
     """

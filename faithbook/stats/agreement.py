@@ -7,6 +7,7 @@ is a quantity, so that means over pairs and differences between them are too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.stats.estimates import Array, Drawn, Estimate
-from faithbook.stats.p_values import defined_mean
+from faithbook.stats.estimate import Array, Estimate, Resamples, combined
 from faithlib.errors import InputError
 
 SPEARMAN, KENDALL = "Spearman", "Kendall"
@@ -74,21 +74,42 @@ def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
     return np.array(rho, dtype=float), np.array(tau, dtype=float)
 
 
-def tau_of(ours: Sequence[Estimate], other: Sequence[Estimate] | Sequence[float]) -> Estimate:
-    """Kendall's tau-b of the order of some quantities with that of as many others, or with given values.
+def defined_mean(values: Array) -> Array:
+    """The mean over the first axis of what is not NaN; NaN where nothing is left.
 
-    Its draws are ranked again; it has no slopes, so it has an interval and no p-value of its own (`rules.order` has).
+    >>> defined_mean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
     """
-    first, theirs = ours[0], [one for one in other if isinstance(one, Estimate)]
-    draws = np.stack([one.draws for one in ours], axis=1)
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, values, 0).sum(0) / there.sum(0))
+
+
+def tau_of(ours: Sequence[Estimate], other: Sequence[Estimate] | Sequence[float]) -> Estimate:
+    """Kendall's tau-b of the order of some estimates with that of as many others, or with given values.
+
+    Its replicates are ranked again. It is shown with an interval; whether an order is the published one is tested by
+    permutation (`verdict.order`).
+    """
+    theirs = [one for one in other if isinstance(one, Estimate)]
     if theirs:
-        drawn = tau_b(draws, np.stack([one.draws for one in theirs], axis=1))
-        point = float(tau_b([one.point for one in ours], [one.point for one in theirs]))
+        number = len(ours)
+        tau = combined(lambda values: tau_b(values[..., :number], values[..., number:]), [*ours, *theirs])
     else:
         values = np.asarray(other, dtype=float)
-        drawn, point = tau_b(draws, values), float(tau_b([one.point for one in ours], values))
-    clusters, n = min(one.clusters for one in (*ours, *theirs)), min(one.n for one in (*ours, *theirs))
-    return Estimate(point, drawn, np.zeros_like(first.influence), first.drawn, clusters, n, (-1.0, 1.0))
+        tau = combined(lambda drawn: tau_b(drawn, values), list(ours))
+    return replace(tau, bounds=(-1.0, 1.0))
+
+
+def tau_of_independent(ours: Sequence[Estimate], other: Sequence[Estimate]) -> Estimate:
+    """The same of estimates that are measured on other inputs: what resampling either side changes, with the other as
+    it is, stands side by side as strata do."""
+    first, second = (
+        tau_of(resampled, [float(one.point) for one in fixed]) for resampled, fixed in ((ours, other), (other, ours))
+    )
+    together = np.concatenate([first.deviations, second.deviations], axis=1)
+    clusters = np.concatenate([first.clusters, second.clusters])
+    return replace(first, deviations=together, clusters=clusters, n=min(first.n, second.n))
 
 
 def rank_agreement(
@@ -101,9 +122,8 @@ def rank_agreement(
     """Spearman's rho and Kendall's tau-b of every two metrics over inputs, the mean over cells.
 
     `frame`: one row per input, cell and metric, with the columns dataset, id, cluster, metric, value; `inside`: the
-    columns of a cell (model, method). Clusters are drawn within their data set, the same draw for all cells. An input
-    is left out of a cell where one metric is undefined, a cell where a metric is constant. What each cluster adds is
-    its jackknife influence, (K - 1) / K of what leaving it out takes away, K the clusters of its data set.
+    columns of a cell (model, method). Clusters are resampled within their data set, the same resample for all cells. An
+    input is left out of a cell where one metric is undefined, a cell where a metric is constant.
 
     A pair without a cell left is NaN, of no inputs: not testable. Raises InputError where no input has all metrics.
     """
@@ -117,31 +137,41 @@ def rank_agreement(
         asked[["dataset", "cluster"]].drop_duplicates().sort_values(["dataset", "cluster"])
     )
     stratum = pd.factorize(shared.get_level_values("dataset"))[0].astype(np.int64)
-    drawn = Drawn.of(stratum, n_resamples=n_resamples, seed=0)
-    all_once, left_out = np.ones((1, len(shared))), 1 - np.eye(len(shared))
-    weights = np.vstack([all_once, drawn.counts, left_out])
+    resamples = Resamples.draw(stratum, n_resamples)
+    weights = np.vstack([np.ones((1, len(shared))), resamples.counts])  # as it is, then every resample
 
     values: dict[str, list[Array]] = {SPEARMAN: [], KENDALL: []}
-    sizes = []
+    sizes, stratum_of_cell = [], []
     for _, cell in wide.groupby(level=cells, sort=False):
         keys = pd.MultiIndex.from_arrays([cell.index.get_level_values(name) for name in ("dataset", "cluster")])
         place = shared.get_indexer(keys)
-        both = drawn_correlations(cell.to_numpy(), weights[:, place])
-        values[SPEARMAN].append(both[0])
-        values[KENDALL].append(both[1])
+        rho, tau = drawn_correlations(cell.to_numpy(), weights[:, place])
+        values[SPEARMAN].append(rho)
+        values[KENDALL].append(tau)
         sizes.append((len(set(place)), len(cell)))
-    counts = np.bincount(stratum)[stratum]
+        stratum_of_cell.append(int(stratum[place[0]]))  # a cell is of one data set, and so of one stratum
     made: Pairs = {}
     for kind, of_cells in values.items():
-        stacked = np.array(of_cells)  # [cells, pairs, 1 + draws + clusters]
-        # A cell in which a metric is constant has no correlation, in no draw either.
-        stacked[np.isnan(stacked[:, :, 0])] = np.nan
-        means = defined_mean(stacked)
-        for (one, other), row in zip(combinations(metrics, 2), means, strict=True):
-            draws, without = row[1 : 1 + n_resamples], row[1 + n_resamples :]
-            influence = (counts - 1) / counts * (row[0] - without)
-            # Without one of two different inputs a cell may be constant; then leaving it out tells nothing.
-            influence = np.nan_to_num(influence)
-            clusters, n = (0 if np.isnan(row[0]) else min(size[i] for size in sizes) for i in (0, 1))
-            made[kind, one, other] = Estimate(float(row[0]), draws, influence, drawn, clusters, n, (-1.0, 1.0))
+        for pair, (one, other) in enumerate(combinations(metrics, 2)):
+            of_pair = np.array([cell[pair] for cell in of_cells])  # [cells, 1 + resamples]
+            made[kind, one, other] = _mean_over_cells(of_pair, sizes, stratum_of_cell, resamples)
     return made
+
+
+def _mean_over_cells(
+    of_pair: Array, sizes: Sequence[tuple[int, int]], stratum_of_cell: Sequence[int], resamples: Resamples
+) -> Estimate:
+    """The mean over cells [cells, 1 + R] that have a correlation; a resample in which a cell has none leaves that cell
+    as it is."""
+    strata = len(resamples.sizes)
+    deviations, clusters = np.zeros((len(resamples.counts), strata)), np.zeros(strata, dtype=np.int64)
+    defined = np.flatnonzero(~np.isnan(of_pair[:, 0]))
+    if not len(defined):
+        return Estimate(np.float64(np.nan), deviations, clusters, resamples, None, 0, (-1.0, 1.0))
+    for cell in defined.tolist():
+        h, of_cell = stratum_of_cell[cell], sizes[cell][0]
+        deviations[:, h] += np.nan_to_num(of_pair[cell, 1:] - of_pair[cell, 0]) / len(defined)
+        clusters[h] = of_cell if clusters[h] == 0 else min(clusters[h], of_cell)
+    n = min(sizes[cell][1] for cell in defined.tolist())
+    point = of_pair[defined, 0].mean()
+    return Estimate(point, deviations, clusters, resamples, None, n, (-1.0, 1.0))

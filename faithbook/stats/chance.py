@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.estimates import Estimate
+from faithbook.stats.estimate import Estimate
 from faithlib.errors import InputError
 from faithlib.preferences import preferences
 

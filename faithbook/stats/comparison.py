@@ -3,21 +3,21 @@
     gain = saco("rollout") - saco("raw_attention")
     gain.ours.point, gain.published
 
-Sums, differences, products, ratios and absolute values act on both: ours (the reference's, where it has the values of
-single inputs) and the published number.
+Sums, differences and multiples act on both: ours (the reference's, where it has the values of single inputs) and the
+published number. Products, ratios and absolute values are for display.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from faithbook.stats import estimates, grounds
-from faithbook.stats.estimates import Array, Estimate, Interval95
+from faithbook.stats import estimate, grounds
+from faithbook.stats.estimate import Array, Estimate, Interval95
 from faithlib.errors import InputError
 
 
@@ -25,23 +25,33 @@ from faithlib.errors import InputError
 class Comparison:
     """Ours and the published value (NaN: not printed).
 
-    - `evidence`: the ground that it rests on, the weaker of two where two are combined;
+    - `evidence`: the evidence level that it rests on, the weaker of two where two are combined.
     - `published_n`: how many inputs the published value is of, where the paper says so.
+    - `seeds` [S]: ours on each of several trained models alone; empty where there is one or none is told.
+    - `repeats`: what the paper prints for it in its own repeat, one value of each (a second architecture, say).
     """
 
     ours: Estimate
     published: float = math.nan
     evidence: str = grounds.STAND_INS
     published_n: int | None = None
+    seeds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    repeats: tuple[float, ...] = ()
 
     def _with(self, other: Comparison | float, do: Callable[[Any, Any], Any]) -> Comparison:
         if not isinstance(other, Comparison):
-            return replace(self, ours=do(self.ours, other), published=do(self.published, other))
+            return replace(
+                self,
+                ours=do(self.ours, other),
+                published=do(self.published, other),
+                seeds=do(self.seeds, other),
+                repeats=tuple(do(value, other) for value in self.repeats),
+            )
         try:
             published = float(do(self.published, other.published))
         except ZeroDivisionError:
             published = math.nan
-        return _folded(lambda both: do(*both), [self, other], published)
+        return _folded(do(self.ours, other.ours), lambda both: do(*both), [self, other], published)
 
     def __add__(self, other: Comparison | float) -> Comparison:
         return self._with(other, lambda a, b: a + b)
@@ -61,10 +71,10 @@ class Comparison:
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Comparison:
-        return replace(self, ours=-self.ours, published=-self.published)
+        return self * -1.0
 
     def __abs__(self) -> Comparison:
-        return replace(self, ours=abs(self.ours), published=abs(self.published))
+        return replace(self, ours=abs(self.ours), published=abs(self.published), repeats=())
 
     @property
     def prediction(self) -> Interval95 | None:
@@ -82,48 +92,83 @@ class Comparison:
 
     @property
     def away(self) -> float:
-        """Ours minus the published value, in standard errors of ours with the spread between seeds in it; NaN where
-        none is printed or nothing spreads."""
-        error = self.ours.error_with_seeds
-        return (self.ours.point - self.published) / error if error > 0 else math.nan
+        """Ours minus the published value, in standard errors of ours with the spread between seeds in it,
+        sqrt(that of the inputs^2 + variance of seeds / S); NaN where none is printed or nothing spreads."""
+        seeds = self.seeds[~np.isnan(self.seeds)]
+        between = float(seeds.var(ddof=1)) / len(seeds) if len(seeds) > 1 else 0.0
+        error = math.sqrt(self.ours.standard_error**2 + between)
+        return (float(self.ours.point) - self.published) / error if error > 0 else math.nan
 
 
 def combined(
     function: Callable[[Array], Array], of: Sequence[Comparison], *, published: float | None = None
 ) -> Comparison:
-    """A smooth function of several quantities (a spread, a mean, the least): `function` maps [..., P] to [...].
+    """A smooth function of several quantities (a spread, a correlation): `function` maps [..., P] to [...].
 
     `published`: what the paper prints for it, where that is not the function of its printed values.
 
     Raises InputError for no quantities.
     """
-    printed = float(function(np.array([one.published for one in of]))) if of and published is None else published
-    return _folded(lambda side: estimates.combined(function, side), of, printed)
+    _require(of)
+    printed = float(function(np.array([one.published for one in of]))) if published is None else published
+    ours = estimate.combined(function, [one.ours for one in of])
+    return _folded(ours, lambda values: function(np.stack(values, axis=-1)), of, printed)
+
+
+def log_ratio(numerator: Comparison, denominator: Comparison) -> Comparison:
+    """The natural logarithm of a ratio: how ratios are tested. NaN where one of the two is not above zero."""
+
+    def logarithm(both: Array) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.log(both[..., 0]) - np.log(both[..., 1]))
+
+    return combined(logarithm, [numerator, denominator])
 
 
 def variance_between(of: Sequence[Comparison]) -> Comparison:
-    """The variance between several quantities, ours minus what noise alone would give (`estimates.variance_between`);
-    the published one is that of the printed values, of whose noise nothing is known."""
-    printed = float(np.var([one.published for one in of])) if of else math.nan
-    return _folded(estimates.variance_between, of, printed)
+    """The variance between several quantities, ours minus what noise alone would give; the published one is that of the
+    printed values, of whose noise nothing is known.
+
+    Means m_1 .. m_P that do not differ still have a variance: on average the mean over p of Var(m_p - mean of all),
+    which is taken out of the point, so that it can lie below zero.
+    """
+    seen = combined(lambda values: np.asarray(values.var(axis=-1)), of)
+    middle = estimate.average([one.ours for one in of])
+    noise = float(np.mean([(one.ours - middle).standard_error ** 2 for one in of]))
+    return replace(seen, ours=seen.ours - noise, seeds=seen.seeds - noise)
+
+
+def _require(of: Sequence[Comparison]) -> None:
+    if not of:
+        raise InputError("no quantities to combine")
 
 
 def _folded(
-    function: Callable[[Sequence[Estimate]], Estimate], of: Sequence[Comparison], published: float | None
+    ours: Estimate, function: Callable[[list[Any]], Any], of: Sequence[Comparison], published: float
 ) -> Comparison:
-    if not of:
-        raise InputError("no quantities to combine")
+    """What several quantities become together; `function` of their seeds, and of the values of the paper's repeats."""
+    _require(of)
     sizes = [one.published_n for one in of if one.published_n is not None]
+    as_many_seeds = len(of[0].seeds) > 0 and len({len(one.seeds) for one in of}) == 1
+    as_many_repeats = len({len(one.repeats) for one in of}) == 1
+    repeats = zip(*(one.repeats for one in of), strict=True) if as_many_repeats else ()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seeds = np.asarray(function([one.seeds for one in of])) if as_many_seeds else np.empty(0)
+        of_repeats = tuple(float(function([np.asarray(value) for value in values])) for values in repeats)
     return Comparison(
-        function([one.ours for one in of]),
-        math.nan if published is None else published,
+        ours,
+        published,
         grounds.weakest(one.evidence for one in of),
         min(sizes) if len(sizes) == len(of) else None,
+        seeds,
+        of_repeats,
     )
 
 
 def mean(of: Sequence[Comparison]) -> Comparison:
     """The mean of several quantities, each counted once. Raises InputError for none."""
-    if not of:
-        raise InputError("no quantities to average")
-    return sum(of[1:], start=of[0]) / len(of)
+    _require(of)
+    total = of[0]
+    for one in of[1:]:
+        total = total + one
+    return total / len(of)

@@ -1,4 +1,4 @@
-"""Values of inputs in the cells of a table, averaged and drawn together: where quantities come from.
+"""Values of inputs by condition, averaged and resampled together: where estimates come from.
 
 cells = Conditions.of(units, over=["method", "metric"], unit=["dataset", "id"], cluster="cluster", stratum="dataset")
 gain = cells.mean(method="lime", metric="nc") - cells.mean(method="random", metric="nc")
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from faithbook.stats.estimates import Array, Drawn, Estimate, Share
+from faithbook.stats.estimate import RESAMPLES, UNLIMITED, Array, Estimate, Range, Resamples
 from faithlib.errors import InputError, unknown
 
 
@@ -31,17 +31,21 @@ def among(column: pd.Categorical, wanted: Iterable[object]) -> NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Values of units in cells, ready to be averaged and drawn: `values` [U, C] with NaN where undefined or not
-    measured, the cluster [U] of each unit, the draws that all quantities share, and the means of cells [S, C] on each
-    of several seeds alone."""
+    """Values of units by condition, ready to be averaged and resampled.
+
+    - `values` [U, C]: of every unit and condition, NaN where undefined or not measured.
+    - `cluster` [U]: the cluster of each unit. `resamples`: of these clusters, shared by all estimates.
+    - `bounds`: the range of a value.
+    - `seeds` [S, C]: the means of conditions on each of several seeds alone; no row where there are not several.
+    """
 
     values: pd.DataFrame
     cluster: NDArray[np.int64]
-    drawn: Drawn
-    bounds: tuple[float, float]
+    resamples: Resamples
+    bounds: Range
     seeds: Array
-    _drawn_counts: dict[int, Array] = field(default_factory=dict, repr=False)
-    """By kind of cell, the number of its values on every draw."""
+    _resampled_counts: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False)
+    """By kind of condition and stratum, the number of its values on every resample."""
 
     @classmethod
     def of(
@@ -53,14 +57,14 @@ class Conditions:
         value: str = "value",
         cluster: str | None = None,
         stratum: str | None = None,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        n_resamples: int = 9999,
+        bounds: Range = UNLIMITED,
+        n_resamples: int = RESAMPLES,
     ) -> Conditions:
-        """Cells of a long frame: one for every combination of the columns `over` that was measured.
+        """Conditions of a long frame: one for every combination of the columns `over` that was measured.
 
         `unit`: the columns that name an input; `cluster`: the column of what it shares a source by (default: itself);
-        `stratum`: the column within which clusters are drawn. `bounds`: the range of a value. Several values of a unit
-        in one cell (seeds, say) count by their mean; what each value of a column `seed` gives alone is kept.
+        `stratum`: the column within which clusters are resampled. `bounds`: the range of a value. Several values of a
+        unit in one condition (seeds, say) count by their mean; what each value of a column `seed` gives alone is kept.
 
         Raises InputError for a missing column or an empty frame.
         """
@@ -78,17 +82,44 @@ class Conditions:
         number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
         stratum_of = np.array([key[0] for key in keys], dtype=np.int64)
         seeds = _by_seed(frame, over, value, wide.columns)
-        return cls(wide, number, Drawn.of(stratum_of, n_resamples=n_resamples, seed=0), bounds, seeds)
+        return cls(wide, number, Resamples.draw(stratum_of, n_resamples), bounds, seeds)
 
     def mean(self, **labels: object) -> Estimate:
-        """The mean over the cells that have these labels (each one or several) of each cell's mean over its units; what
-        `having` raises."""
-        return self._quantity(self.having(**labels))
+        """The mean over the conditions that have these labels (each one or several) of each condition's mean over its
+        units.
+
+        Raises what `having` raises, and InputError where a condition has no defined value.
+        """
+        chosen = self.having(**labels)
+        counts, totals = (sums[:, chosen] for sums in self._sums)
+        n = counts.sum(axis=0)
+        if not n.all():
+            raise InputError("a condition has no defined value: there is no mean of it")
+        means = totals.sum(axis=0) / n
+        members = self.resamples.members
+        clusters = np.zeros(len(members), dtype=np.int64)
+        for h, places in enumerate(members):
+            of_condition = (counts[places] > 0).sum(axis=0)
+            if of_condition.any():  # the conditions that have nothing in this stratum do not rest on it
+                clusters[h] = of_condition[of_condition > 0].min()
+        return Estimate(
+            means.mean(),
+            np.stack([self._deviations(chosen, h) for h in range(len(members))], axis=1),
+            clusters,
+            self.resamples,
+            ((totals - counts * means) / n).mean(axis=1),
+            int(n.min()),
+            self.bounds,
+        )
+
+    def by_seed(self, **labels: object) -> Array:
+        """The same mean on each of several seeds alone, [S]; empty where there are not several."""
+        return np.asarray(self.seeds[:, self.having(**labels)].mean(axis=1))
 
     def having(self, **labels: object) -> NDArray[np.bool_]:
-        """Which cells [C] have these labels (each one or several).
+        """Which conditions [C] have these labels (each one or several).
 
-        Raises UnknownNameError for a level that the cells do not have, InputError where no cell has the labels.
+        Raises UnknownNameError for a level that the conditions do not have, InputError where none has the labels.
         """
         columns = self.values.columns
         chosen = np.ones(len(columns), dtype=bool)
@@ -104,105 +135,59 @@ class Conditions:
     @property
     def undefined(self) -> Estimate:
         """What has no value on any unit: NaN, of no unit, about which no rule decides anything."""
-        draws, influence = np.full(len(self.drawn.counts), np.nan), np.zeros(len(self.drawn.stratum))
-        return Estimate(np.nan, draws, influence, self.drawn, 0, 0, self.bounds)
+        resamples = self.resamples
+        nothing = np.zeros((len(resamples.counts), len(resamples.sizes)))
+        clusters = np.zeros(len(resamples.sizes), dtype=np.int64)
+        return Estimate(np.float64(np.nan), nothing, clusters, resamples, None, 0, self.bounds)
 
     @cached_property
     def _levels(self) -> dict[str, pd.Categorical]:
-        """What every cell is called, by label."""
+        """What every condition is called, by label."""
         columns = self.values.columns
         levels = {str(name): columns.get_level_values(place) for place, name in enumerate(columns.names)}
         return {name: pd.Categorical(level) for name, level in levels.items()}
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
-        """Of every cluster and cell, the number of values and their sum, [K, C] each."""
-        count, total = (np.zeros((len(self.drawn.stratum), self.values.shape[1])) for _ in range(2))
+        """Of every cluster and condition, the number of values and their sum, [K, C] each."""
+        count, total = (np.zeros((len(self.resamples.stratum), self.values.shape[1])) for _ in range(2))
         np.add.at(count, self.cluster, self.values.notna().to_numpy(dtype=float))
         np.add.at(total, self.cluster, self.values.fillna(0.0).to_numpy(dtype=float))
         return count, total
 
     @cached_property
     def _kinds(self) -> NDArray[np.int64]:
-        """The kind [C] of every cell: those of one kind have as many values in the same clusters."""
+        """The kind [C] of every condition: those of one kind have as many values in the same clusters."""
         columns = np.ascontiguousarray(self._sums[0].T)
         return np.asarray(pd.factorize(np.array([column.tobytes() for column in columns], dtype=object))[0])
 
-    def _draws(self, chosen: NDArray[np.bool_]) -> Array:
-        """The mean of cells on every draw, [R]. Cells of one kind have a common denominator: their sums are added
-        first, so that the counts are gone through once for all of them."""
-        draws = np.zeros(len(self.drawn.counts))
+    def _deviations(self, chosen: NDArray[np.bool_], h: int) -> Array:
+        """By how much the mean of conditions changes where one stratum is resampled, [R].
+
+        Conditions of one kind have a common denominator: their sums are added first, so that the counts are gone
+        through once for all of them.
+        """
+        places = self.resamples.members[h]
+        changes = np.zeros(len(self.resamples.counts))
         for kind in np.unique(self._kinds[chosen]):
             same = chosen & (self._kinds == kind)
-            count, total = self._sums[0][:, same][:, 0], self._sums[1][:, same].sum(axis=1)
-            valued = count > 0
-            drawn = self.drawn.among(valued)
-            if kind not in self._drawn_counts:
-                self._drawn_counts[kind] = drawn @ count[valued]
+            count = self._sums[0][:, same][:, 0]
+            if not count[places].any():
+                continue  # the conditions have nothing in this stratum
+            total = self._sums[1][:, same].sum(axis=1)
+            valued = places[count[places] > 0]
+            resampled = self.resamples.of_clusters(valued)
+            if (kind, h) not in self._resampled_counts:
+                self._resampled_counts[kind, h] = count.sum() - count[valued].sum() + resampled @ count[valued]
+            new_total = total.sum() - total[valued].sum() + resampled @ total[valued]
             with np.errstate(invalid="ignore", divide="ignore"):
-                draws += (drawn @ total[valued]) / self._drawn_counts[kind]
-        return draws / chosen.sum()
-
-    def _quantity(self, chosen: NDArray[np.bool_]) -> Estimate:
-        count, total = (sums[:, chosen] for sums in self._sums)
-        n = count.sum(0)
-        if not n.all():
-            raise InputError("a cell has no defined value: there is no mean of it")
-        means = total.sum(0) / n
-        influence = ((total - count * means) / n).mean(axis=1)
-        width = self.bounds[1] - self.bounds[0]
-        return Estimate(
-            float(means.mean()),
-            self._draws(chosen),
-            influence,
-            self.drawn,
-            clusters=int((count > 0).sum(0).min()),
-            n=int(n.min()),
-            bounds=self.bounds,
-            share=self._share(int(chosen.argmax())) if len(n) == 1 else None,
-            seeds=self.seeds[:, chosen].mean(axis=1),
-            reach=(count / n).mean(axis=1) * width if np.isfinite(width) else None,
-        )
-
-    def _share(self, cell: int) -> Share | None:
-        """Where the values of a cell are all 0 or 1, for how many independent ones they count.
-
-        A cell of equal values may as well hold differences that are all zero: it is a share where values lie in [0, 1].
-        """
-        column = self.values.iloc[:, cell].to_numpy(dtype=float)
-        there = ~np.isnan(column)
-        values = column[there]
-        if not np.isin(values, (0.0, 1.0)).all() or ((values == values[0]).all() and not self._in_unit):
-            return None
-        return Share(effective_n(values, self.cluster[there]))
-
-    @cached_property
-    def _in_unit(self) -> bool:
-        """Whether values lie in [0, 1]: by their bounds, or (without bounds) all that there are."""
-        if np.isfinite(self.bounds).any():
-            return self.bounds == (0, 1)
-        values = self.values.to_numpy(dtype=float)
-        return bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
+                changes += new_total / self._resampled_counts[kind, h] - total.sum() / count.sum()
+        return changes / chosen.sum()
 
 
 def _by_seed(frame: pd.DataFrame, over: Sequence[str], value: str, columns: pd.Index[Any]) -> Array:
-    """The mean of each of the cells `columns` on each seed [S, C]; no row where there are not several."""
+    """The mean of each of the conditions `columns` on each seed [S, C]; no row where there are not several."""
     if "seed" in over or "seed" not in frame.columns or frame["seed"].nunique() < 2:
         return np.empty((0, len(columns)))
     wide = frame.groupby(["seed", *over], observed=True, dropna=False)[value].mean().unstack(list(over))
     return wide.reindex(columns=columns).to_numpy(dtype=float)
-
-
-def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:
-    """As how many independent values clustered 0/1 values count: p (1 - p) over the variance of their mean; at most
-    the number of clusters, and that number where all values are equal.
-
-    >>> effective_n([0, 1, 0, 1], ["a", "a", "b", "b"])
-    2.0
-    """
-    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "cluster": np.asarray(cluster)})
-    share, groups = frame["value"].mean(), frame.groupby("cluster", sort=False)["value"]
-    deviations = (groups.sum() - share * groups.size()).to_numpy() / len(frame)
-    k = len(deviations)
-    variance = float((deviations**2).sum()) * k / (k - 1) if k > 1 else 0.0
-    return float(k) if variance == 0 else float(min(k, share * (1 - share) / variance))

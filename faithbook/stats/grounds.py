@@ -1,13 +1,14 @@
-"""On what a verdict rests, from firm to weak, and how a decision reads on that ground.
+"""Evidence levels, from firm to weak: on what a verdict rests, and how it reads there.
 
-Four grounds: what the authors released; the paper's data and models; the paper's data with our models; substitute data.
+Four of the papers' claims: what the authors released; the paper's data and models; the paper's data with our models;
+substitute data. Questions of our own stand apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from faithbook.stats import rules
+from faithbook.stats.verdict import Verdict
 
 AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "substitute data, our models"
 DATA = "paper's data, our models"
@@ -15,16 +16,18 @@ OUR_QUESTION = "our own question"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 
-UNMEASURED = (rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN)
-"""Answers where nothing was measured, so that they rest on no ground at all."""
+REPRODUCED, MIXED, NOT_REPRODUCED = Verdict.YES.decision, Verdict.MIXED.decision, Verdict.NO.decision
+UNDECIDED, NOT_TESTED, NOTHING = Verdict.UNDECIDED.decision, Verdict.NOT_TESTED.decision, Verdict.NOTHING.decision
+DECISIONS = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED, NOTHING)
+"""The words under which verdicts are counted."""
 
-_OWN_MODELS = {rules.REPRODUCED: "replicates on our models", rules.NOT_REPRODUCED: "does not replicate on our models"}
-_OWN_QUESTION = {rules.REPRODUCED: "holds", rules.NOT_REPRODUCED: "does not hold"}
+_OWN_MODELS = {REPRODUCED: "replicates on our models", NOT_REPRODUCED: "does not replicate on our models"}
+_OWN_QUESTION = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
 _ON = {OUR_QUESTION: _OWN_QUESTION, DATA: _OWN_MODELS, STAND_INS: _OWN_MODELS}
 
 
 def worded(decision: str, ground: str) -> str:
-    """A decision as it reads on its ground: what is reproduced on the paper's own material only *replicates* on other
+    """A decision as it reads on its evidence: what is reproduced on the paper's own material only *replicates* on other
     models or data.
 
     >>> worded("reproduced", DATA), worded("not reproduced", AUTHORS), worded("mixed", DATA)
@@ -34,7 +37,7 @@ def worded(decision: str, ground: str) -> str:
 
 
 def weakest(grounds: Iterable[str]) -> str:
-    """The weakest ground that a claim rests on.
+    """The weakest evidence level that a claim rests on.
 
     >>> weakest([PAPER, STAND_INS, DATA])
     'substitute data, our models'

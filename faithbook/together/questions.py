@@ -21,14 +21,17 @@ from scipy.stats import rankdata
 from faithbook.judge import published
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.sources import cifar
-from faithbook.stats import rules
 from faithbook.stats.chance import against_random
 from faithbook.stats.comparison import Comparison
-from faithbook.stats.estimates import Estimate
+from faithbook.stats.estimate import Estimate
+from faithbook.stats.inference import TESTS
+from faithbook.stats.needed import how_many
+from faithbook.stats.verdict import Verdict, direction
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS, Direction
 
 FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
 SOFT = tuple(FAMILIES["soft"].directions)
+YES, NO = "yes", "no"
 TEXT, VISION, PHOTOGRAPHS = "text", "vision", "photographs"
 
 
@@ -88,18 +91,23 @@ def by_cell(measured: Scores, columns: Sequence[str], **fixed: object) -> dict[t
     return {key: measured.mean(**{**fixed, **dict(zip(columns, key, strict=True))}) for key in keys}
 
 
-def answer(quantity: Estimate, threshold: float = 0.0) -> str:
-    """Whether it is above the threshold, for an adviser: yes, no, or unsure (too few inputs, too)."""
-    decision = rules.above(quantity, threshold).answer
-    return decision if decision in (rules.YES, rules.NO) else "unsure"
+def answer(quantity: Estimate, threshold: float = 0.0, *, test: str = "t") -> str:
+    """Whether it is above the threshold, for an adviser: yes, no, or unsure (too few inputs, too).
+
+    `test`: of `inference.TESTS`; a share is asked with its own ("score"), which knows how much a share near 1 spreads.
+    """
+    if not quantity.n:
+        return "unsure"
+    verdict = direction(TESTS[test]([quantity]), 1, threshold).verdict
+    return {Verdict.YES: YES, Verdict.NO: NO}.get(verdict, "unsure")
 
 
 def not_worse_misled(lost: Estimate) -> str:
     """Whether a rank correlation is not worse on a model that erasure misleads, by what is lost: no where that is
     clearly above zero, however little, yes where it is clearly below `LITTLE`. It says nothing about the level."""
-    if answer(lost) == rules.YES:
-        return rules.NO
-    return rules.YES if answer(-lost, -LITTLE) == rules.YES else "unsure"
+    if answer(lost) == YES:
+        return NO
+    return YES if answer(-lost, -LITTLE) == YES else "unsure"
 
 
 def prices_of(measured: Scores, run: pd.DataFrame) -> pd.Series:
@@ -118,9 +126,9 @@ def prices_of(measured: Scores, run: pd.DataFrame) -> pd.Series:
 def inputs_needed(quantity: Estimate, threshold: float) -> float:
     """Inputs that separate it from the threshold four times in five; NaN where the ones at hand do not tell it to be
     above: an effect that may be zero needs any number."""
-    if answer(quantity, threshold) != rules.YES:
+    if answer(quantity, threshold) != YES:
         return float("nan")
-    return float(rules.how_many(quantity - threshold))
+    return how_many(quantity, threshold)
 
 
 # ---------------------------------------------------------------------------------------------------------- agreement

@@ -31,7 +31,7 @@ from faithbook.show.page import badge
 from faithbook.show.plots import Layout, dot_plot, line_plot
 from faithbook.show.tables import every
 from faithbook.sources.files import sources
-from faithbook.stats import rules
+from faithbook.stats import grounds
 
 page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
@@ -87,7 +87,7 @@ def got(name):
     """What to do about a gold set whose files are absent."""
     source = sources()[name]
     return (
-        f"- `{name}`, {GOLD[name]}: {badge(rules.NOT_TESTED)} {source.what}. Get them by hand: {source.where}; "
+        f"- `{name}`, {GOLD[name]}: {badge(grounds.NOT_TESTED)} {source.what}. Get them by hand: {source.where}; "
         f"put them into the folder `{name}` of FAITHLIB_DATA (`data/raw` if it is not set), the sentences as "
         f"`{source.file}`. Licence: {source.licence}."
     )

@@ -7,7 +7,8 @@
 # %% [markdown]
 # # Do explanations survive translation? (Tables 1, 2, 7, 8, 11–17)
 #
-# In the paper, input × gradient with L2 agrees most across languages; with our models saliency is level with it.
+# In the paper, input × gradient with L2 agrees most across languages. With our models it leads by little, and a choice that the
+# paper does not report turns the order.
 #
 # {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
 # explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
@@ -24,6 +25,7 @@ profile = "laptop"
 # %%
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -87,13 +89,13 @@ MAIN = {"setting": "main", "language": main_languages}
 WORDS, texts = words(models), of_texts(page)
 BY_ROW = {"rows": ["method", "aggregation"], "words": WORDS}
 table1 = printed_table("crosslingual_table1")[[*KEYS, "value"]]
-rho = Rows(measured, table1, **MAIN)
+table8 = for_ours(printed_table("crosslingual_table8"), models)
+rho = Rows(measured, table1, own=table8[["model", *KEYS, "value"]], **MAIN)
 on_more = page.measure(  # also texts that were asked for the rows of one gradient alone
     "crosslingual_metrics",
     prepare=lambda units: defined(units[units.setting == "main"], cells, further=True),
     **READ,
 )
-table8 = for_ours(printed_table("crosslingual_table8"), models)
 alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
 page.speaks()
 
@@ -160,10 +162,11 @@ def gradients_ahead(**how):
 
 
 l2_ahead, l2_on_more = (
-    source.l2_over_mean("xl_c02", lambda method, output: method == "saliency")
-    for source in (rho, Rows(on_more, table1, **MAIN))
+    source.l2_over_mean("xl_c02/direction", lambda method, output: method == "saliency")
+    for source in (rho, Rows(on_more, table1, own=table8[["model", *KEYS, "value"]], **MAIN))
 )
 l2_ahead = zaman_belinkov_tables.on_more_texts(l2_ahead, l2_on_more)
+l2_claim = zaman_belinkov_tables.by_large_margins(l2_ahead)
 
 
 def under_choices(name, parts):
@@ -189,8 +192,8 @@ claims = {
         for output in OUTPUT_NAMES  # those of Table 8
     ],
     "xl_c01": leading(),
-    "xl_c02": l2_ahead,
-    "crosslingual_figure2": l2_ahead,
+    "xl_c02": l2_claim,
+    "crosslingual_figure2": l2_claim,
     "xl_c03": rho.loss_over_top(EXCEPT),
     "xl_c16": rho.loss_over_top(EXCEPT),
     "xl_c04": gradients_ahead(),
@@ -431,21 +434,24 @@ page.figure(
 )
 
 # %% [markdown]
-# **What is tested.** Whether rho and accuracy rise together over languages (c05, Table 2), and whether each of Bulgarian,
-# German, Spanish and French is read better than each of Thai, Swahili and Urdu (c06, Table 7). The paper says more: that the
-# four are the best of all languages and the three the worst.
+# **What is tested.** Whether rho and accuracy rise together over languages (c05, Table 2). And whether Bulgarian, German,
+# Spanish and French are read better than every other language, and Thai, Swahili and Urdu worse than every other one (c06,
+# Table 7; English, in which the models were trained, is left out). In the paper this holds for the mean of both models; the
+# same rule is applied to each of them.
 
 # %%
 WORST = ("th", "sw", "ur")
 better_read = None  # the claim names languages: without them there is nothing to test it on
 if {*PAPER_LANGUAGES, *WORST} <= set(order):
-    both = published.table("crosslingual_table7").groupby("language").value.mean()  # the claim is about both models
-    known = {one: replace(accuracy(one), published=both[one]) for one in (*PAPER_LANGUAGES, *WORST)}
-    better_read = {
-        f"accuracy in {language} minus {other}": known[language] - known[other]
-        for language in PAPER_LANGUAGES
-        for other in WORST
+    both = published.table("crosslingual_table7").pivot(index="language", columns="model", values="value")
+    known = {
+        one: replace(accuracy(one), published=both.loc[one].mean(), repeats=tuple(both.loc[one]))
+        for one in reading.levels("language")
+        if one != "en" and one in both.index
     }
+    between = [one for one in known if one not in (*PAPER_LANGUAGES, *WORST)]
+    ordered = [*product(PAPER_LANGUAGES, [*between, *WORST]), *product(between, WORST)]
+    better_read = {f"accuracy in {best} minus {other}": known[best] - known[other] for best, other in ordered}
 along = Trend(read, rhos, name="accuracy and rho, correlation")
 third = page.test(
     {"xl_c05": along, "crosslingual_table2": along, "xl_c06": better_read, "crosslingual_table7": better_read}

@@ -43,7 +43,10 @@ from faithbook.judge.report import start_page
 from faithbook.papers import edin_bounds, edin_figures
 from faithbook.show.numbers import ends_of, spoken
 from faithbook.show.page import badge
-from faithbook.stats import grounds, rules
+from faithbook.stats import grounds
+from faithbook.stats.estimate import ALPHA
+from faithbook.stats.inference import Student
+from faithbook.stats.verdict import Verdict, conjunction, direction
 
 page = start_page("naopc_search_cost", profile, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]
@@ -128,11 +131,11 @@ rows, answers = [], []
 for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])].itertuples():
     fewer = mean(row.classifier, row.words, row.search, "fewer").ours
     short = difference(row.classifier, row.words, row.search, "short").ours
-    answers.append(rules.k_of([fewer - TIMES, -short + CLOSE], "all"))
+    answers.append(direction(Student.of([fewer - TIMES, -short + CLOSE])))
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
     rows[-1] |= ends(fewer, "times fewer", "fewer low", "fewer high")
     rows[-1] |= ends(short, "short of", "short low", "short high")
-    rows[-1] |= {"reached": grounds.worded(answers[-1].decision, grounds.OUR_QUESTION)}
+    rows[-1] |= {"reached": grounds.worded(answers[-1].verdict.decision, grounds.OUR_QUESTION)}
 aims = pd.DataFrame(rows)
 caption = (
     "Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
@@ -142,16 +145,17 @@ page.listing(aims, "naopc_aim", caption=caption, digits=4, empty="*None in this 
 
 # %%
 if aims.empty:
-    word = rules.NOT_TESTED
+    word = grounds.NOT_TESTED
     note = f"A beam of width 5 needs about 30,000 forward passes for a text of {LONG} words, so this build leaves such texts out."
 else:
-    tested = [answer for answer in answers if answer.answer != rules.UNTESTABLE]
-    word = rules.NOT_TESTED
+    tested = [answer for answer in answers if answer.verdict is not Verdict.NOT_TESTED]
+    word = grounds.NOT_TESTED
     if tested:  # by one search at least, after the correction for all that were tried
-        fewest = int(aims.n[aims.reached != rules.NOT_TESTED].min())
-        answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest)
-        word = grounds.worded(answer.decision, grounds.OUR_QUESTION)
-    reached = aims[aims.reached == grounds.worded(rules.REPRODUCED, grounds.OUR_QUESTION)]
+        yes = conjunction([answer.p_yes for answer in tested], 1) <= ALPHA
+        no = conjunction([answer.p_no for answer in tested], len(tested)) <= ALPHA
+        verdict = Verdict.YES if yes else Verdict.NO if no else Verdict.UNDECIDED
+        word = grounds.worded(verdict.decision, grounds.OUR_QUESTION)
+    reached = aims[aims.reached == grounds.worded(grounds.REPRODUCED, grounds.OUR_QUESTION)]
     note = (
         f"Whether at least one search reaches the aim, corrected for the number of searches. On their own, {len(reached)} of "
         f"{len(aims)} lines of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."

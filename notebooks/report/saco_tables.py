@@ -38,7 +38,7 @@ from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 from faithbook.show.numbers import listed
 from faithbook.show.plots import comparison_plot
-from faithbook.stats import rules
+from faithbook.stats.estimate import ALPHA
 
 page = start_page("saco_tables", profile, paper="wu_2024")
 
@@ -104,7 +104,7 @@ page.quote("saco_table1", {short(method): saco(method) for method in (RAW, LAST,
 
 def percent(more, base):
     """The gain in percent of a base that is clearly above zero, in words."""
-    if saco(base).ours.p_above() > rules.ALPHA:
+    if saco(base).ours.p_above() > ALPHA:
         return "no percentage, base not clearly above zero"
     gain = 100 * (saco(more) / saco(base) - 1)
     return f"{gain.ours.point:.0f} % (published {gain.published:.0f} %)"

@@ -28,15 +28,17 @@ page.run.save(board, "scoreboard", format="csv")
 caption = (
     "Every verdict. *Comparisons*: how many of a claim's comparisons support it on their own. *Printed numbers*: whether the "
     "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "
-    "intervals; the decision is by our rule. All estimates are in the file"
+    "intervals; the decision is by our rule. ★: survives Holm's correction over the reproduced claims of its paper. *Own repeat*: whether "
+    "the claim holds in the paper's own repeat by the same rule, where it prints one. All estimates are in the file"
 )
 page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 
 # %% [markdown]
 # ## In numbers
 #
-# A finding that several tables and claims state counts once. Tables of the set-up, illustrations and rankings on which the
-# paper's own repeats disagree are not counted: they leave nothing to test.
+# A finding that several tables and claims state counts once. Tables of the set-up, illustrations and results on which the
+# paper's own repeats disagree are not counted: they leave nothing to test. All verdicts are exploratory: their rules were written or
+# changed after values had been seen ({doc}`../how-verdicts-are-made`).
 
 # %%
 counts = summary.counts(board)
@@ -58,6 +60,14 @@ alt = "; ".join(
 alt = f"Stacked bars of the number of distinct findings by source and evidence. {alt}."
 page.figure(
     fig, "scoreboard_counts", alt=alt, caption="Distinct findings by source and evidence, the firmest evidence first."
+)
+
+# %%
+turned = summary.turned_by_rules()
+stars, reproduced = scoreboard.starred(board), summary.with_p(board)
+Markdown(
+    f"Of {len(reproduced)} reproduced claims of papers whose rule has a p-value, {int(stars.sum())} survive Holm's correction. Since "
+    f"22 November 2026 a change of a rule on values that had been seen turned {turned} verdicts (`data/rule_history.csv`)."
 )
 
 # %% [markdown]

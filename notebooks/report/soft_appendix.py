@@ -136,9 +136,9 @@ page.verdicts(tested)
 
 # %%
 worst = min(leads, key=lambda says: leads[says].ours.point)
-decision = tested["soft_c14"].decision
+result = tested["soft_c14"].result
 Markdown(
-    f"Dropout is clearly ahead of {decision.passed} of {decision.parts} alternatives. Its smallest lead: {worst}, "
+    f"Dropout is clearly ahead of {result.passed} of {len(leads)} alternatives. Its smallest lead: {worst}, "
     f"{leads[worst].ours.point:.3f}."
 )
 

@@ -37,10 +37,11 @@ from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, MET
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
-from faithbook.stats import rules
 from faithbook.stats.chance import kept_shares
-from faithbook.stats.estimates import FEWEST_CLUSTERS
+from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.grounds import worded
+from faithbook.stats.inference import Student
+from faithbook.stats.verdict import direction
 
 page = start_page("soft_deviations", profile, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
@@ -171,9 +172,9 @@ alone = {
     metric: exchanged(diagnosticity.REAL_ALONE, metric) - exchanged(diagnosticity.REAL_ALONE, metric, shows=BEFORE)
     for metric in SOFT
 }
-decision = rules.k_of([gain.ours for gain in gains.values()], "all")
+decision = direction(Student.of([gain.ours for gain in gains.values()])).verdict.decision
 Markdown(
-    f"{badge(worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{badge(worded(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "

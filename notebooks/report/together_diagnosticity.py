@@ -31,9 +31,9 @@ from faithbook.papers import wu
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.stats import rules
+from faithbook.stats.needed import smallest_detectable
 from faithbook.together import questions
-from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, answer, by_cell
+from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, YES, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
@@ -69,7 +69,7 @@ table["family"] = table.metric.map(FAMILY_OF)
 table["ties"] = [measured.mean(modality=a, metric=b, against=questions.TIES).ours.point for a, b in preferred]
 table["above chance"] = [answer(pair.ours, 0.5) for pair in preferred.values()]
 table["inputs needed"] = [questions.inputs_needed(pair.ours, 0.5) for pair in preferred.values()]
-table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in preferred.values()]
+table["gain it would find"] = [smallest_detectable(pair.ours) for pair in preferred.values()]
 table["model calls per input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in preferred]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
@@ -220,7 +220,7 @@ page.quote("together_photographs", shuffled)
 page.quote("together_mirrored", {"middle": rho["middle"]})
 real = [name for name in rho if name not in ("random", "middle")]
 q9 = {f"{label(name)} minus random": rho[name] - rho["random"] for name in real}
-beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]
+beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == YES]
 floor = (
     "Random scores are a lax baseline: a map of closeness to the middle, which knows neither model nor image, has "
     f"{rho['middle'].ours.point:.3f}, and {len(beaten)} of {len(real)} methods are clearly above that."

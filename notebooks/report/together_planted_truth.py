@@ -196,7 +196,7 @@ q5 = {
     if model in KNOWN and rung in (SHUFFLED, questions.OPPOSITE) and erase == MAIN[modality]
 }
 q6 = {
-    f"{label(metric)}, {modality}, {model}, truth against {label(method)}, minus one half": pair - 0.5
+    f"{label(metric)}, {modality}, {model}, truth against {label(method)}": pair
     for (modality, model, erase, metric, method), pair in by_cell(measured, CELLS, model=TRAINED).items()
     if method not in RUNGS and erase == MAIN[modality]
 }
@@ -242,7 +242,7 @@ page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
 # %%
 known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] and key[4] == SHUFFLED}
 right = listed({(modality, model, metric): pair for (modality, model, _, metric, _), pair in known.items()}, FOLLOWING)
-page.run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
+page.run.save(right.assign(answer=[answer(pair.ours, 0.5, test="score") for pair in known.values()]), "truth_preferred")
 lost_table = listed(lost, ["modality", "metric"]).assign(
     answer=[questions.not_worse_misled(pair.ours) for pair in lost.values()]
 )

@@ -1,0 +1,274 @@
+"""What is frozen before the confirmatory run: one digest of plan, claims and reserve, and of the code that judges.
+
+    python -m faithbook.judge.freeze            # says what differs from data/frozen.json
+    python -m faithbook.judge.freeze --write    # freezes: from now on nothing changes without a row in the history
+
+Code counts by its syntax tree: comments, docstrings, layout and the file that a function lies in do not. Of statistics
+and rules it is every function; of a claim's measure it is what its page says between the values of single inputs and
+`page.test(...)`, and every function of the studies that this calls. The digest travels with each run on the reserve
+(`faithbook.judge.confirmed`). A change after the freeze has a row in `data/rule_history.csv` with the digest that it
+leads to (column `frozen`); a test holds that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import datetime
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import pandas as pd
+
+from faithbook.engine.pages import BOARD
+from faithbook.judge.published import our_table
+from faithbook.paths import reference_dir, root
+from faithbook.text import some
+from faithlib.errors import DataError
+
+FROZEN, SIZES = "data/frozen.json", "data/confirmatory_sizes.csv"
+RESERVED_FOR = {
+    "zhao_aletras_2023": ("sst", "ag"),
+    "wu_2024": ("cifar10", "cifar100"),
+    "zaman_belinkov_2022": ("xnli",),
+}
+"""The data sets with a reserve that a paper's claims are confirmed on."""
+FILES = ("data/analysis_plan.csv", "data/claims.csv", "data/confirmatory_inputs.csv")
+JUDGING = ("faithbook/stats", "faithbook/judge/decide.py", "faithbook/judge/analysis_plan.py")
+"""Of these every function counts."""
+APART = ("calibrate.py", "needed.py", "grounds.py")
+"""Of the statistics what says something about rules, and nothing about a claim."""
+MEASURES = ("faithbook.papers", "faithbook.together", "faithbook.crosslingual", "faithbook.studies", "faithbook.stats")
+"""Packages whose functions a page's measures may call."""
+ASKS = ("test", "multiverse", "measure")
+"""What a page does with measures: the calls of `page` that a claim goes through."""
+
+
+def syntax(node: ast.AST) -> str:
+    """A syntax tree as text, without docstrings and places."""
+    bare = copy.deepcopy(node)
+    for inner in ast.walk(bare):
+        body = getattr(inner, "body", None)
+        if isinstance(body, list) and body and _is_text(body[0]) and not isinstance(inner, ast.Lambda):
+            inner.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
+    return ast.dump(bare)
+
+
+def _is_text(statement: ast.AST) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module gives a value."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return set()
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    # `table[...] = x` and `rows.append(x)` change what a name stands for.
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names |= {inner.id for inner in ast.walk(node.value) if isinstance(inner, ast.Name)}
+    return names
+
+
+@dataclass(frozen=True)
+class Source:
+    """The statements of a module or of a notebook's cells, and what its names are imported from: (module, name in it),
+    the name "" for a module itself."""
+
+    statements: tuple[ast.stmt, ...]
+    imports: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, text: str) -> Source:
+        """Of the text of a module."""
+        tree = ast.parse(text)
+        imports: dict[str, tuple[str, str]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in node.names:
+                    whole = f"{node.module}.{name.name}"
+                    target = (whole, "") if _file_of(whole) else (node.module, name.name)
+                    imports[name.asname or name.name] = target
+        return cls(tuple(tree.body), imports)
+
+    def defining(self, name: str) -> list[ast.stmt]:
+        """The statements that give a name its value."""
+        return [statement for statement in self.statements if name in bound(statement)]
+
+
+def _file_of(module: str) -> Path | None:
+    path = root() / (module.replace(".", "/") + ".py")
+    return path if path.is_file() else None
+
+
+@functools.cache
+def _module(module: str) -> Source | None:
+    path = _file_of(module)
+    return Source.of(path.read_text(encoding="utf-8")) if path else None
+
+
+class Reached:
+    """What is reached from some statements: the dumps of all statements that they rest on, here and in `MEASURES`."""
+
+    def __init__(self) -> None:
+        self.dumps: set[str] = set()
+        self._seen: set[tuple[int, str]] = set()
+
+    def follow(self, source: Source, statement: ast.stmt) -> None:
+        """Take a statement, and what gives its names their values."""
+        text = syntax(statement)
+        if text in self.dumps:
+            return
+        self.dumps.add(text)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                module, name = source.imports.get(node.value.id, ("", "x"))
+                if not name:
+                    self._of_module(module, node.attr)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._named(source, node.id)
+
+    def _named(self, source: Source, name: str) -> None:
+        if (id(source), name) in self._seen:
+            return
+        self._seen.add((id(source), name))
+        for statement in source.defining(name):
+            self.follow(source, statement)
+        module, there = source.imports.get(name, ("", ""))
+        if there:
+            self._of_module(module, there)
+
+    def _of_module(self, module: str, name: str) -> None:
+        source = _module(module) if module.startswith(MEASURES) else None
+        if source is not None:
+            self._named(source, name)
+
+
+def measure_of(text: str) -> set[str]:
+    """What a page's claims are measured by, from the text of its cells: the dumps of all that is reached."""
+    source, reached = Source.of(text), Reached()
+    for statement in source.statements:
+        for node in ast.walk(statement):
+            asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ASKS
+            if asks and isinstance(node.func.value, ast.Name) and node.func.value.id == "page":  # type: ignore[attr-defined]
+                reached.follow(source, statement)
+                break
+    return reached.dumps
+
+
+def _cells(path: Path) -> str:
+    cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+    return "\n".join(cells)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:16]
+
+
+def parts() -> dict[str, str]:
+    """The digests of all that is frozen, by name: the files, every function that judges, every page's measure."""
+    home = root()
+    found = {name: _digest([(home / name).read_text(encoding="utf-8")]) for name in FILES}
+    paths: list[Path] = []
+    for name in JUDGING:
+        place = home / name
+        paths += sorted(place.glob("*.py")) if place.is_dir() else [place]
+    by_name: dict[str, list[str]] = {}
+    for path in [path for path in paths if path.name not in APART]:
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in bound(statement):
+                by_name.setdefault(f"judging: {name}", []).append(syntax(statement))
+    found |= {name: _digest(texts) for name, texts in by_name.items()}
+    pages = sorted({row for row in our_table("claims")["page"] if row})
+    for page in pages:
+        found[f"measures: {page}"] = _digest(measure_of(_cells(home / "notebooks" / "report" / f"{page}.py")))
+    return found
+
+
+def digest_of(known: Mapping[str, str]) -> str:
+    """The one digest of all parts."""
+    return _digest(f"{name} {value}" for name, value in known.items())
+
+
+def digest() -> str:
+    """The digest of what is frozen, as it is now. The reserve is measured after the freeze, and by what was frozen.
+
+    Raises DataError where nothing is frozen yet, or where something has changed since without a row in the history.
+    """
+    if not frozen():
+        raise DataError(f"nothing is frozen yet ({FROZEN} is missing): python -m faithbook.judge.freeze --write")
+    if different := changed():
+        raise DataError(f"changed since the freeze without a row in data/rule_history.csv: {some(different)}")
+    return digest_of(parts())
+
+
+def frozen() -> dict[str, object]:
+    """What was frozen, and when; empty before the freeze."""
+    path = root() / FROZEN
+    known: dict[str, object] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return known
+
+
+def changed() -> list[str]:
+    """The parts that differ from what was frozen and are not accounted for in the history of rules; none before the
+    freeze."""
+    known = frozen()
+    if not known:
+        return []
+    now = parts()
+    history = our_table("rule_history")
+    if digest_of(now) in {known["digest"], *history["frozen"]}:
+        return []
+    before: Mapping[str, str] = known["parts"]  # type: ignore[assignment]
+    return sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
+
+
+def sizes() -> pd.DataFrame:
+    """How many inputs of the reserve each headline claim of studies 1 to 3 is confirmed on, one row each.
+
+    `needed`: for a power of .9 at three quarters of the exploratory effect, at least 60 (`needed.inputs_to_confirm`; of
+    a claim that is mixed or undecided as many as there are); `available`: the smallest reserve of the data sets that
+    its page reads; `inputs`: the smaller of the two.
+    """
+    reserve = our_table("confirmatory_inputs").set_index("dataset")["reserved"].astype(int)
+    board = pd.read_csv(reference_dir() / BOARD, dtype=str, keep_default_na=False).set_index("id")
+    rows = []
+    for claim in our_table("claims").query("headline == 'yes'").to_dict("records"):
+        datasets = RESERVED_FOR.get(claim["paper"])
+        if datasets is None:
+            continue
+        available = int(reserve[list(datasets)].min())
+        told = board.loc[claim["id"]]
+        needed = int(told["confirm"]) if told["confirm"] else available
+        row = {"id": claim["id"], "exploratory": told["decision"], "n": told["n"], "needed": needed}
+        rows.append(row | {"available": available, "inputs": min(needed, available)})
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    """Freeze, or say what has changed since."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"write {SIZES} and {FROZEN}")
+    if parser.parse_args().write:
+        sizes().to_csv(root() / SIZES, index=False, lineterminator="\n")
+        now = parts()
+        told = {"date": datetime.date.today().isoformat(), "digest": digest_of(now), "parts": now}
+        (root() / FROZEN).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    different = ", ".join(changed()) or "nothing"
+    print(f"digest {digest_of(parts())}; changed since the freeze: {different}")
+
+
+if __name__ == "__main__":
+    main()
