@@ -352,6 +352,11 @@ def load_units(
     return units.fillna({name: value for name, value in defaults.items() if name in units.columns})
 
 
+def has_units(notebook: str, part: str = "") -> bool:
+    """Whether the confirmatory run has values of a notebook and part."""
+    return any((root() / CONFIRMED_DIR / notebook).glob(f"*-{_units_file(part)}"))
+
+
 def _units_file(part: str) -> str:
     return f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet"
 

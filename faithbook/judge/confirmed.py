@@ -30,7 +30,7 @@ from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import confirmatory_dir, root
 from faithbook.sources.reserve import measured_ids
-from faithlib.errors import DataError, InputError
+from faithlib.errors import DataError, InputError, unknown
 
 PROFILE = "confirm"
 SAMPLE = "confirmatory"
@@ -64,7 +64,8 @@ def parts() -> list[Job]:
             for part in range(1, shares + 1):
                 share = {"part": part, "parts": shares} if shares > 1 else {}
                 jobs.append(make_job(find_notebook(name), PROFILE, {**point, **share}))
-    return sorted(jobs, key=lambda job: int(job.parameters.get("seed", 0)))
+    # So that a run that is cut short has the first parts of every data set.
+    return sorted(jobs, key=lambda job: (int(job.parameters.get("seed", 0)), int(job.parameters.get("part", 1))))
 
 
 def committed() -> list[dict[str, Any]]:
@@ -132,10 +133,13 @@ def _label(facts: Mapping[str, Any]) -> str:
 
 
 # --------------------------------------------------------------------------------------------------- the command line
-def _run(most: int | None) -> None:
-    """Measure the parts that are missing, at most so many, and commit each when it is whole."""
+def _run(most: int | None, notebook: str | None) -> None:
+    """Measure the parts that are missing (of one notebook), at most so many, and commit each when it is whole."""
     freeze = freeze_digest()
+    if notebook not in (None, *notebooks()):
+        raise unknown("notebook", notebook, notebooks())
     missing = [job for job in parts() if not _is_there(job.notebook, job.parameters, committed())]
+    missing = [job for job in missing if notebook in (None, job.notebook)]
     for job in missing[:most]:
         run_job(job)
         place = add([job.folder], freeze)
@@ -152,11 +156,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verbs.add_parser("list", help="the parts, and which are committed")
     run = verbs.add_parser("run", help="measure what is missing, and commit each part")
     run.add_argument("--most", type=int, help="at most so many parts")
+    run.add_argument("--of", metavar="NOTEBOOK", help="the parts of one notebook alone")
     verbs.add_parser("add", help="take over whole runs").add_argument("folders", nargs="+", type=Path)
     options = parser.parse_args(arguments)
     try:
         if options.verb == "run":
-            _run(options.most)
+            _run(options.most, options.of)
         elif options.verb == "add":
             print(f"the confirmatory values are in {add(options.folders, freeze_digest())}")
         else:

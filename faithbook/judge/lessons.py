@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.judge import published, summary
+from faithbook.judge.scoreboard import confirmed, on_unseen_inputs
 from faithbook.judge.sentences import Results
 from faithbook.show import figures
 from faithbook.show.page import badge
@@ -29,6 +30,8 @@ ROWS = {
     "soft_ns": ("Soft-NS", "Sufficiency,\nsoft (Soft-NS)"),
 }
 """The metrics of the landing page's figure: short and long name."""
+OVERVIEWS = dict(zip(("paper1", "paper2", "paper3", "paper4"), published.PAPERS, strict=True))
+"""By overview of a study, its paper."""
 
 
 def lessons() -> tuple[Any, ...]:
@@ -67,9 +70,27 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
     for overview, rows in published.our_table("in_short").groupby("overview", sort=False):
         lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
         sentences = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
+        sentences += filter(None, [on_unseen(str(overview), results)])
         boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(sentences) + "\n:::\n"
     boxes["paper1"] += f"\n{figure.replace('(executed/', '(../executed/')}\n"
     return boxes
+
+
+def on_unseen(overview: str, results: Results) -> str:
+    """The headline claims of a study that were judged again on unseen inputs, each with both verdicts; "" for none."""
+    study, again = OVERVIEWS.get(overview, ""), confirmed()
+    claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
+    said = []
+    for name in [one for one in claims["id"] if one in again.index]:
+        before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
+        plain = published.column("plain")[name] or published.column("claim")[name]
+        said.append(
+            f"*{plain.rstrip('.')}* (`{name}`): before {before}, on unseen inputs {on_unseen_inputs(name, again)}"
+        )
+    if not said:
+        return ""
+    begins = "**On unseen inputs.** What is said above is exploratory. Judged once more, after the rules were frozen:"
+    return f"{begins} {'; '.join(said)}."
 
 
 def paragraph(lesson: Any, results: Results) -> str:

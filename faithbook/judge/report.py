@@ -129,6 +129,11 @@ class Page:
             self._entries[one.id] = self._entry(one)
         return Tested((one.id, one) for one in decided)
 
+    @property
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """The verdicts drawn so far, by id, as rows of the scoreboard."""
+        return dict(self._entries)
+
     def _turns(self, name: str) -> tuple[str, ...]:
         """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
         curve = self._curves.get(name) or self._curves.get(analysis_plan.rule(name).same_as)
@@ -154,12 +159,14 @@ class Page:
     def verdicts(self, tested: Tested) -> Markdown:
         """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
         rule."""
-        lines = []
+        lines, again = [], scoreboard.confirmed()
         for name, one in tested.items():
             ground = f" ({one.evidence})" if one.rule.fixed_verdict is None else ""
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             shown = scoreboard.in_cells(self._entries[name])
+            if unseen := scoreboard.on_unseen_inputs(one.rule.same_as or name, again):
+                shown["on unseen inputs, after the rules were frozen"] = unseen
             shown["rule of"] = f"{one.rule.date}"
             columns = "; ".join(f"{label}: {value}" for label, value in shown.items())
             lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{columns}</span>')

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.judge.published import claims, our_table
-from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED
+from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
@@ -127,6 +127,39 @@ def starred(board: pd.DataFrame) -> pd.Series:
     for _, rows in board[counted].groupby("paper", sort=False):
         stars.loc[rows.index] = holm(np.asarray(rows["p"], dtype=float))
     return stars
+
+
+# ------------------------------------------------------------------------------------------------- on unseen inputs
+CONFIRMED = "confirmatory_verdicts"
+"""The table in `data/` of verdicts on inputs that nothing had measured before the rules were frozen
+(`faithbook.judge.unseen`)."""
+
+
+def confirmed() -> pd.DataFrame:
+    """The verdicts on unseen inputs, [headline claims], by id, with the columns of the board as text; none before there
+    are values."""
+    rows = our_table(CONFIRMED).set_index("id", drop=False)
+    return rows[rows["lacks"] == ""]
+
+
+def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
+    """The verdict on unseen inputs of an id for a reader, with n, parts and the part that decides; "" where there is
+    none. `verdicts`: those of `confirmed()`, for who asks often.
+
+    >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
+    >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3"}
+    >>> on_unseen_inputs("a", pd.DataFrame([row]).set_index("id", drop=False))
+    'mixed (1 of 2 contrasts, n = 64; b minus c 0.250 [0.200, 0.300])'
+    """
+    rows = confirmed() if verdicts is None else verdicts
+    if name not in rows.index:
+        return ""
+    row = {column: str(value) for column, value in rows.loc[name].items()}
+    contrasts = f"{row['passed']} of {row['parts']} contrasts, " if row["parts"] not in ("", "1") else ""
+    n = f"n = {int(row['n']):,}" if row["n"] else "n not counted"
+    ends = f" [{float(row['low']):.3f}, {float(row['high']):.3f}]" if row["low"] else ""
+    effect = f"; {row['part']} {float(row['effect']):.3f}{ends}" if row["effect"] else ""
+    return f"{worded(row['decision'], row['evidence'])} ({contrasts}{n}{effect})"
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it

@@ -23,16 +23,17 @@ import pandas as pd
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.profiles import settings_of
-from faithbook.engine.run import Run, load_units
+from faithbook.engine.run import Run, has_units, load_units
 from faithbook.judge import materials
-from faithbook.paths import reference_dir, root
+from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
 from faithbook.stats.estimate import Array, Estimate
 from faithlib.errors import InputError
 
-REFERENCE, RUN = "the reference", "this run"
+REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
+CONFIRM = "confirm"  # the profile at which a page speaks of the confirmatory values alone
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")
@@ -233,8 +234,11 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     """Whose values are ours.
 
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
-    size, or rests on firmer ground (the paper's own models, say).
+    size, or rests on firmer ground (the paper's own models, say). At the profile `confirm` those of the confirmatory
+    run and no others.
     """
+    if run.job.profile == CONFIRM:
+        return _confirmed(notebook, parts)
     known = _reference(run, notebook)
     theirs = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
     if theirs and not has_run(run, notebook):
@@ -247,6 +251,13 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
 
 
+def _confirmed(notebook: str, parts: Sequence[str]) -> Material:
+    """The committed values of the confirmatory run; of `parts` those that it has measured."""
+    manifest: dict[str, Any] = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
+    there = [part for part in parts if has_units(notebook, part)]
+    return _material(CONFIRMED, notebook, there or parts, CONFIRM, manifest["runs"])
+
+
 def has_run(run: Run, notebook: str) -> bool:
     """Whether the present run reads one of a compute notebook."""
     return any(folder.parent.name == notebook for folder in run.upstream)
@@ -254,6 +265,8 @@ def has_run(run: Run, notebook: str) -> bool:
 
 def has_values(run: Run, notebook: str) -> bool:
     """Whether there are values of a compute notebook to show: of the present run's, or of the reference."""
+    if run.job.profile == CONFIRM:
+        return has_units(notebook)
     return has_run(run, notebook) or _reference(run, notebook) is not None
 
 
@@ -278,8 +291,8 @@ def _material(
     source: str, notebook: str, parts: Sequence[str], profile: str, manifests: Sequence[Mapping[str, Any]]
 ) -> Material:
     """The values of a compute notebook in the run or the reference, with the models that its manifests declare."""
-    reference = source == REFERENCE
-    frames = [load_units(notebook, profile, part=part, reference=reference) for part in parts]
+    committed = {"reference": source == REFERENCE, "confirmed": source == CONFIRMED}
+    frames = [load_units(notebook, profile, part=part, **committed) for part in parts]
     units = pd.concat(frames, ignore_index=True)
     if "dataset" not in units.columns:
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))

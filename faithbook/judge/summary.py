@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.judge import published
-from faithbook.judge.scoreboard import WAITS, distinct, starred
+from faithbook.judge.scoreboard import WAITS, confirmed, distinct, on_unseen_inputs, starred
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
@@ -76,12 +76,19 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
-    what only a review page says; of these how many have each decision (`own reproduced`); `turned by rules`."""
+    what only a review page says; of these how many have each decision (`own reproduced`); how many were `judged again`
+    on unseen inputs, and with the same decision (`same again`), rest on `released` files, which have no second sample,
+    or are `exploratory only`; `turned by rules`."""
     rows = facts(board)
     of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
     counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
-    return counted | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    counted |= {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    again = confirmed()["decision"]
+    twice = of_papers[of_papers["id"].isin(again.index)]
+    released = int((of_papers["ground"] == grounds.AUTHORS).sum())
+    counted |= {"judged again": len(twice), "same again": int((twice["decision"] == twice["id"].map(again)).sum())}
+    return counted | {"released": released, "exploratory only": len(of_papers) - len(twice) - released}
 
 
 def turned_by_rules() -> int:
@@ -99,7 +106,8 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
-    link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page.
+    link to (`anchor`), the decision, the one on unseen inputs, evidence, comparisons that support it, n, why, source,
+    printed numbers, page.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -108,7 +116,8 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     rows = board.assign(ground=ground, paper=board["id"].map(published.sources()))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    claims = published.claims().set_index("id").loc[rows["id"]]
+    claims, again = published.claims().set_index("id").loc[rows["id"]], confirmed()
+    facts_of = rows["same_as"].where(rows["same_as"] != "", rows["id"])
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     status = claims["status_in_published_tables"]
     return pd.DataFrame(
@@ -121,6 +130,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 badge(grounds.worded(decision, evidence)) + (" ★" if star else "")
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
+            "on unseen inputs": [on_unseen_inputs(name, again) for name in facts_of],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).fillna(""),

@@ -1,0 +1,98 @@
+"""Verdicts on inputs that nothing had measured before the rules were frozen: the claims' own pages, on other values.
+
+    python -m faithbook.judge.unseen        # judges data/reference/confirmatory; writes data/confirmatory_verdicts.csv
+
+Of a page run the statements that its claims rest on (`freeze.measured_in`), which the freeze covers, at the profile
+`confirm`: there a page speaks of the confirmatory values alone (`scores.Scores.read`). Other measures of the same pages
+(variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
+rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+from typing import Any
+
+import pandas as pd
+
+from faithbook.engine.plan import MANIFEST
+from faithbook.judge import freeze
+from faithbook.judge.published import our_table
+from faithbook.judge.report import Page
+from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
+from faithbook.judge.scores import CONFIRM
+from faithbook.paths import confirmatory_dir, root
+from faithbook.stats.grounds import NOT_TESTED
+from faithlib.errors import DataError
+
+COLUMNS = ("id", *FIELDS, "lacks", "freeze")
+"""Columns of the file: those of the scoreboard; `lacks`: why a claim could not be judged; `freeze`: the digest of what
+was frozen when its values were measured."""
+
+
+def headlines() -> dict[str, list[str]]:
+    """By page, the headline claims that are confirmed on the reserve."""
+    claims = our_table("claims").query("headline == 'yes'")
+    claims = claims[claims["paper"].isin(list(freeze.RESERVED_FOR))]
+    return {str(page): list(rows["id"]) for page, rows in claims.groupby("page", sort=False)}
+
+
+def verdicts() -> pd.DataFrame:
+    """The verdicts on the confirmatory values, one row per headline claim."""
+    manifest = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
+    digests = {run["freeze"] for run in manifest["runs"]}
+    if len(digests) != 1:
+        raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
+    rows = []
+    for page, names in headlines().items():
+        entries, lacks = judged_on(page)
+        for name in names:
+            if name in entries:
+                rows.append(entries[name])
+            else:
+                rows.append({"id": name, "decision": NOT_TESTED, "lacks": lacks})
+    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "lacks"])
+    board = filled(frame.drop(columns="lacks"))
+    return board.assign(lacks=frame["lacks"].fillna("").to_numpy(), freeze=digests.pop())[list(COLUMNS)]
+
+
+def judged_on(page: str) -> tuple[dict[str, dict[str, Any]], str]:
+    """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others.
+
+    A statement that fails for want of values is left out, with all that rest on it; why is told where a headline claim
+    has no verdict therefore, so that no failure is silent.
+    """
+    names: dict[str, Any] = {"__name__": "__main__", "profile": CONFIRM}
+    lacks = []
+    for statement in freeze.measured_in(page):
+        if _sets_profile(statement):
+            continue
+        try:
+            exec(compile(ast.Module([statement], []), f"{page}, line {statement.lineno}", "exec"), names)
+        except Exception as error:
+            lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
+    shown = names.get("page")
+    entries = shown.entries if isinstance(shown, Page) else {}
+    if isinstance(shown, Page):
+        shutil.rmtree(shown.run.folder, ignore_errors=True)
+    return dict(entries), lacks[0] if lacks else ""
+
+
+def _sets_profile(statement: ast.stmt) -> bool:
+    """Whether it is the page's parameter, whose value is given here."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    return any(isinstance(target, ast.Name) and target.id == "profile" for target in statement.targets)
+
+
+def main() -> None:
+    """Write the verdicts."""
+    found = verdicts()
+    found.to_csv(root() / "data" / f"{CONFIRMED}.csv", index=False, lineterminator="\n")
+    print(found[["id", "decision", "n", "passed", "parts", "effect", "low", "high", "lacks"]].to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
