@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
+from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from faithbook.judge import freeze
-from faithlib.errors import DataError
+from faithlib.errors import DataError, InputError
 
 PLAIN = "def f(x, margin=0.05):\n    return x > margin\n"
 
@@ -89,3 +92,38 @@ def test_the_reserve_has_no_digest_before_the_freeze_and_none_after_a_change(mon
 def test_nothing_has_changed_since_the_freeze_without_a_row_in_the_history() -> None:
     """Before the freeze there is nothing to hold."""
     assert freeze.changed() == [], "changed after the freeze: add a row to data/rule_history.csv, with its digest"
+
+
+@pytest.fixture
+def renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Something was frozen, and a function has had another name since."""
+    (tmp_path / "data").mkdir()
+    before, now = {"judging: direction": "a"}, {"judging: aim": "a"}
+    frozen = {"digest": freeze.digest_of(before), "parts": before}
+    (tmp_path / freeze.FROZEN).write_text(json.dumps(frozen))
+    columns = "id,date,rule_before,verdict_before,rule_after,verdict_after,reason,frozen"
+    (tmp_path / freeze.HISTORY).write_text(f"{columns}\nsaco_c01,2026-11-22,a,b,c,d,why,\n")
+    monkeypatch.setattr(freeze, "parts", lambda: now)
+    monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_change_of_names_is_recorded_and_is_of_the_same_freeze(renamed: Path) -> None:
+    with pytest.raises(DataError, match="without a row"):
+        freeze.digest()
+    refused(InputError, "needs a reason", freeze.record, " ")
+    freeze.record("names only: direction is aim; golden values equal")
+    assert freeze.changed() == []
+    assert freeze.digest() == freeze.frozen()["digest"]
+    refused(DataError, "nothing has changed", freeze.record, "again")
+
+
+def test_another_change_is_another_freeze_and_so_is_what_follows_it(
+    renamed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freeze.record("the margin is smaller", "saco_c01")
+    assert freeze.changed() == []
+    assert freeze.digest() != freeze.frozen()["digest"]
+    monkeypatch.setattr(freeze, "parts", lambda: {"judging: goal": "a"})
+    freeze.record("names only: aim is goal")
+    assert freeze.digest() != freeze.frozen()["digest"]

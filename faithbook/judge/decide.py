@@ -400,11 +400,27 @@ def _result(rule: Rule, claim: Claim, have: Collection[str]) -> Result:
     return _decided(rule, claim)
 
 
+def _awaited_by_statements(rule: Rule, claim: Statements) -> int | None:
+    """Inputs that would decide every open statement of a sentence; None where nothing says so of one."""
+    awaited: list[int] = []
+    for name, part in claim.of.items():
+        of_part = analysis_plan.statement(rule.id, name)
+        result = _decided(of_part, part)
+        if result.verdict is Verdict.UNDECIDED:
+            number = _sizes(of_part, part, result)[0]
+            if number is None:
+                return None
+            awaited.append(number)
+    return max(awaited, default=None)
+
+
 def _sizes(rule: Rule, claim: Claim, result: Result) -> tuple[int | None, int | None]:
     """Inputs that would decide what is undecided, and inputs of a confirmatory sample of what is decided; None where
     nothing says so."""
     undecided = result.verdict is Verdict.UNDECIDED
     decided = result.verdict in (Verdict.YES, Verdict.NO, Verdict.EQUIVALENT)
+    if undecided and isinstance(claim, Statements):
+        return _awaited_by_statements(rule, claim), None
     if rule.rule not in OF_PARTS or not (undecided or decided):
         return None, None
     pairs = _items(rule, claim, Comparison, "parts")

@@ -1,0 +1,99 @@
+"""Verdicts on unseen inputs: the statements that claims rest on, on the confirmatory values alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_pages_saco import as_printed, metric_units, saco_units
+from tiny import REPOSITORY
+
+from faithbook.engine.inputs import CONFIRMED_DIR
+from faithbook.engine.units import write_units
+from faithbook.judge import freeze, lessons, published, scoreboard, summary, unseen
+from faithbook.judge.sentences import Results
+from faithbook.paths import root
+
+
+def test_what_runs_is_what_claims_rest_on_and_no_picture() -> None:
+    """Everything that is imported, what is measured and what is tested; nothing that only draws or says something."""
+    text = "\n".join(ast.unparse(one) for one in freeze.measured_in("saco_tables"))
+    assert "page.measure(" in text and "page.test(" in text and "def by_setting" in text
+    assert "page.finish(" not in text and "page.figure(" not in text and "Markdown(f" not in text
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the book with confirmatory values of study 2 that are as the paper prints them, and no others."""
+    place = tmp_path / "home"
+    (place / "data").mkdir(parents=True)
+    for name in ("notebooks", "requirements.lock", "faithlib", "faithbook"):
+        (place / name).symlink_to(REPOSITORY / name)
+    for path in (REPOSITORY / "data").iterdir():
+        if path.name not in ("reference", "results", f"{scoreboard.CONFIRMED}.csv"):
+            (place / "data" / path.name).symlink_to(path)
+    runs = []
+    for seed, dataset in enumerate(("cifar10", "cifar100")):
+        world = metric_units(like_saco=False, compete=0.0, zero=0.0, leads=0.0, n=40, seed=seed)[""]
+        saco = saco_units(as_printed(), n=40, seed=seed)[""]
+        frame = pd.concat([world[world["metric"] != "saco"], saco], ignore_index=True)
+        point = {"profile": "confirm", "dataset": dataset, "model": "lora", "part": 1, "parts": 1}
+        path = place / CONFIRMED_DIR / "saco_metrics" / f"{dataset}-units.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_units(frame.assign(model="lora", dataset=dataset), path, notebook="saco_metrics", parameters=point)
+        runs.append({"notebook": "saco_metrics", "parameters": point, "declared": [], "freeze": "f"})
+    manifest = place / "data" / "reference" / "confirmatory" / "manifest.json"
+    manifest.write_text(json.dumps({"profile": "confirm", "runs": runs}))
+    monkeypatch.setenv("FAITHLIB_HOME", str(place))
+    return place
+
+
+def test_headlines_are_judged_on_the_confirmatory_values_and_others_say_what_they_lack(home: Path) -> None:
+    found = unseen.verdicts().set_index("id")
+    assert set(found.index) == {name for names in unseen.headlines().values() for name in names}
+    assert found.loc["saco_c03", ["decision", "n", "lacks"]].tolist() == ["reproduced", 40, ""]
+    assert found.loc["saco_c05", "decision"] == "reproduced"
+    # Nothing of studies 1 and 3 was measured here: no verdict, and the reason.
+    assert (found.loc[["soft_c01", "xl_c01"], "decision"] == "not tested").all()
+    assert (found.loc[["soft_c01", "xl_c01"], "lacks"] != "").all()
+    assert set(found["freeze"]) == {"f"}
+
+
+def test_values_after_two_freezes_are_refused(home: Path) -> None:
+    path = home / "data" / "reference" / "confirmatory" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["runs"][0]["freeze"] = "another"
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(unseen.DataError, match="after 2 freezes: expected one"):
+        unseen.verdicts()
+
+
+def test_both_verdicts_are_shown(home: Path) -> None:
+    """On the scoreboard, in the box of the overview, and counted for the landing page."""
+    again = unseen.verdicts()
+    again.to_csv(home / "data" / f"{scoreboard.CONFIRMED}.csv", index=False)
+    board = scoreboard.filled(pd.read_csv(REPOSITORY / "data/reference/full/scoreboard.csv", keep_default_na=False))
+    board = published.claims()[["id", "paper", "kind"]].merge(board, on="id")
+    said = scoreboard.on_unseen_inputs("saco_c03")
+    assert said.startswith("replicates on our models (") and "n = 40" in said
+    assert scoreboard.on_unseen_inputs("soft_c01") == ""
+    box = lessons.on_unseen("paper2", Results(board, pd.DataFrame({"claim": []})))
+    assert "`saco_c03`" in box and said in box
+    assert lessons.on_unseen("paper1", Results(board, pd.DataFrame({"claim": []}))) == ""
+    told = summary.in_numbers(board)
+    assert told["judged again"] == sum(again["lacks"] == "") > told["same again"] >= 0
+    assert told["judged again"] + told["released"] + told["exploratory only"] == told["own"]
+
+
+def test_the_committed_verdicts_follow_from_the_committed_values() -> None:
+    """What `python -m faithbook.judge.unseen` would write is what is there."""
+    committed = pd.read_csv(root() / "data" / f"{scoreboard.CONFIRMED}.csv", dtype=str, keep_default_na=False)
+    if not (root() / CONFIRMED_DIR).is_dir():
+        assert committed.empty
+        return
+    again = unseen.verdicts().astype(str).set_index("id")
+    columns = ["decision", "n", "passed", "parts", "lacks", "freeze"]
+    assert committed.set_index("id")[columns].to_dict() == again[columns].replace("<NA>", "").to_dict()
