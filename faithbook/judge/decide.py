@@ -407,7 +407,7 @@ def _awaited_by_statements(rule: Rule, claim: Statements) -> int | None:
         of_part = analysis_plan.statement(rule.id, name)
         result = _decided(of_part, part)
         if result.verdict is Verdict.UNDECIDED:
-            number = _sizes(of_part, part, result)[0]
+            number = _sizes(of_part, part.claim if isinstance(part, OnlyIf) else part, result)[0]
             if number is None:
                 return None
             awaited.append(number)
