@@ -46,6 +46,12 @@ def gain(at):
 def colour():
     return SHOWN
 page.figure(colour(), "x", alt="")
+CHOICES = ["one", "two"]
+def under(name):
+    return page.multiverse(name, ["setting"], CHOICES)
+def curve_of(name):
+    return under(name)
+curves = {"saco_c04": curve_of("saco_c04")}
 tested = page.test({"saco_c04": gain(measured), "saco_c10": wu.two_are_steady(measured)})
 """
 
@@ -56,6 +62,9 @@ def test_a_measure_is_what_its_claim_rests_on_and_no_more() -> None:
     assert freeze.measure_of(PAGE.replace('"a"', '"b"')) != reached
     assert freeze.measure_of(PAGE.replace('["method"]', '["model"]')) != reached
     assert freeze.measure_of(PAGE.replace("blue", "red")) == reached
+    # The choices of a curve belong to it, also where a function of the page draws the curve.
+    assert freeze.measure_of(PAGE.replace('curve_of("saco_c04")', 'curve_of("saco_c10")')) != reached
+    assert freeze.measure_of(PAGE.replace('"two"', '"three"')) != reached
     # Functions of a study that it calls belong to it, and those that these call: `two_are_steady` asks `falls`.
     assert any("FunctionDef(name='two_are_steady'" in text for text in reached)
     assert any("FunctionDef(name='falls'" in text for text in reached)

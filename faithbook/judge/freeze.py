@@ -22,7 +22,7 @@ import datetime
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,15 @@ RESERVED_FOR = {
 UNAFFORDABLE = ("soft_c11",)
 """Headline claims of these papers that are not confirmed: this one is about the two long-text tasks, whose substitutes
 take an hour of a processor for 64 texts."""
-FILES = ("data/analysis_plan.csv", "data/claims.csv", "data/confirmatory_inputs.csv")
+FILES: Mapping[str, tuple[str, ...]] = {
+    "analysis_plan": (
+        *("id", "rule", "k", "threshold", "margin", "low", "high", "test"),
+        *("needs", "fixed_verdict", "unreported", "same_as", "date"),
+    ),
+    "claims": ("id", "paper", "kind", "claim", "published_value", "headline"),
+    "confirmatory_inputs": ("dataset", "split", "total", "reserved", "rows", "digest"),
+}
+"""The tables in `data/`, and of each the columns that count: no notes, no sentences for readers, no names of pages."""
 JUDGING = ("faithbook/stats", "faithbook/judge/decide.py", "faithbook/judge/analysis_plan.py")
 """Of these every function counts."""
 APART = ("calibrate.py", "needed.py", "grounds.py")
@@ -181,14 +189,29 @@ def measured_in(page: str) -> list[ast.stmt]:
 
 
 def _reached(source: Source) -> Reached:
-    reached = Reached()
+    reached, asking = Reached(), _functions_that_ask(source)
     for statement in source.statements:
-        for node in ast.walk(statement):
-            asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ASKS
-            if asks and isinstance(node.func.value, ast.Name) and node.func.value.id == "page":  # type: ignore[attr-defined]
-                reached.follow(source, statement)
-                break
+        if _asks(statement, asking):
+            reached.follow(source, statement)
     return reached
+
+
+def _functions_that_ask(source: Source) -> set[str]:
+    """The functions of a page that ask `page` for a measure or a verdict, themselves or by one another."""
+    functions = [one for one in source.statements if isinstance(one, ast.FunctionDef)]
+    asking: set[str] = set()
+    while more := {one.name for one in functions if one.name not in asking and _asks(one, asking)}:
+        asking |= more
+    return asking
+
+
+def _asks(statement: ast.stmt, functions: Set[str]) -> bool:
+    """Whether a statement asks `page` for a measure or a verdict, or calls one of these functions."""
+    calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    of_page = [one for one in calls if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
+    if any(one.attr in ASKS and one.value.id == "page" for one in of_page):  # type: ignore[attr-defined]
+        return True
+    return any(isinstance(one, ast.Name) and one.id in functions for one in calls)
 
 
 def _cells(path: Path) -> str:
@@ -203,7 +226,7 @@ def _digest(texts: Iterable[str]) -> str:
 def parts() -> dict[str, str]:
     """The digests of all that is frozen, by name: the files, every function that judges, every page's measure."""
     home = root()
-    found = {name: _digest([(home / name).read_text(encoding="utf-8")]) for name in FILES}
+    found = {name: _digest([our_table(name)[list(columns)].to_csv(index=False)]) for name, columns in FILES.items()}
     paths: list[Path] = []
     for name in JUDGING:
         place = home / name

@@ -77,7 +77,7 @@ def judged_on(page: str) -> tuple[dict[str, dict[str, Any]], str]:
     entries = shown.entries if isinstance(shown, Page) else {}
     if isinstance(shown, Page):
         shutil.rmtree(shown.run.folder, ignore_errors=True)
-    return dict(entries), lacks[0] if lacks else ""
+    return dict(entries), "; ".join(lacks[:1])
 
 
 def _sets_profile(statement: ast.stmt) -> bool:

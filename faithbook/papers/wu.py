@@ -62,7 +62,14 @@ def turned(units: pd.DataFrame) -> pd.DataFrame:
 
 def by_groups(units: pd.DataFrame) -> pd.DataFrame:
     """SaCo alone, by number of groups `k`; the main setting has ten."""
-    return units[units["metric"] == "saco"].assign(k=units["k"].fillna(MID).astype(int))
+    saco = of_main_or_other(units[units["metric"] == "saco"])
+    return saco.assign(k=saco["k"].fillna(MID).astype(int))
+
+
+def of_main_or_other(units: pd.DataFrame) -> pd.DataFrame:
+    """The units with columns `k` and `setting`, undefined where nothing but the main setting was measured."""
+    missing = [name for name in ("k", "setting") if name not in units.columns]
+    return units.assign(**dict.fromkeys(missing, np.nan))
 
 
 def with_all_groups(units: pd.DataFrame) -> pd.DataFrame:
@@ -75,7 +82,8 @@ def with_all_groups(units: pd.DataFrame) -> pd.DataFrame:
 def by_setting(units: pd.DataFrame) -> pd.DataFrame:
     """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks
     instead of scores are a control, which no reading of the paper allows."""
-    saco = units[(units["metric"] == "saco") & (units["setting"] != "ranks")]
+    whole_or_changed = of_main_or_other(units)
+    saco = whole_or_changed[(whole_or_changed["metric"] == "saco") & (whole_or_changed["setting"] != "ranks")]
     whole = saco["k"].map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
     return saco.assign(setting=saco["setting"].replace("main", "main, first model").fillna(whole))
 
