@@ -75,7 +75,7 @@ def test_both_verdicts_are_shown(home: Path) -> None:
     """On the scoreboard, in the box of the overview, and counted for the landing page."""
     again = unseen.verdicts()
     again.to_csv(home / "data" / f"{scoreboard.CONFIRMED}.csv", index=False)
-    board = scoreboard.filled(pd.read_csv(REPOSITORY / "data/reference/full/scoreboard.csv", keep_default_na=False))
+    board = scoreboard.filled(pd.read_csv(REPOSITORY / "data/reference/full/scoreboard.csv"))
     board = published.claims()[["id", "paper", "kind"]].merge(board, on="id")
     said = scoreboard.on_unseen_inputs("saco_c03")
     assert said.startswith("replicates on our models (") and "n = 40" in said
