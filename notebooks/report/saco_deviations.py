@@ -343,6 +343,10 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 # - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
 #   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository
 #   reports. A test checks that no two of ours are the same. The table shows which are closest on the stored images.
+# - *A limit of LRP:* the map of an image is decided by rounding. Its rule for products of two activations divides by sums that
+#   nearly cancel, so that pixels changed by a millionth, or another processor, give another map and another SaCo, also in
+#   double precision. Transformer attribution, which reads LRP's relevance of attention, moves by a tenth on some images; maps of
+#   attention and gradients stay. SaCo of LRP on *one* image says nothing therefore; its mean over images is what pages show.
 
 # %%
 wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")

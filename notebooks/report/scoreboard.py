@@ -37,8 +37,8 @@ page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data
 # ## In numbers
 #
 # A finding that several tables and claims state counts once. Tables of the set-up, illustrations and results on which the
-# paper's own repeats disagree are not counted: they leave nothing to test. All verdicts are exploratory: their rules were written or
-# changed after values had been seen ({doc}`../how-verdicts-are-made`).
+# paper's own repeats disagree are not counted: they leave nothing to test. Verdicts are exploratory: their rules were written or
+# changed after values had been seen. *On unseen inputs* has those that were judged once more by frozen rules ({doc}`../how-verdicts-are-made`).
 
 # %%
 counts = summary.counts(board)
