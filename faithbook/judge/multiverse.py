@@ -103,7 +103,7 @@ def multiverse(
 
 def _beside_print(claim: Claim, own: Claim) -> Claim:
     """The parts of a variant, beside what the paper prints for the parts of the same names, where it has nothing of its
-    own to stand beside."""
+    own to be shown next to."""
     if not isinstance(claim, Mapping) or not isinstance(own, Mapping):
         return claim
     parts: dict[str, Any] = {}

@@ -33,7 +33,7 @@ from faithbook.stats.estimate import Array, Estimate
 from faithlib.errors import InputError
 
 REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
-CONFIRM = "confirm"  # the profile at which a page speaks of the confirmatory values alone
+CONFIRM = "confirm"  # the profile at which a page shows the confirmatory values alone
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")

@@ -3,7 +3,7 @@
     python -m faithbook.judge.unseen        # judges data/reference/confirmatory; writes data/confirmatory_verdicts.csv
 
 Of a page run the statements that its claims rest on (`freeze.measured_in`), which the freeze covers, at the profile
-`confirm`: there a page speaks of the confirmatory values alone (`scores.Scores.read`). Other measures of the same pages
+`confirm`: there a page shows the confirmatory values alone (`scores.Scores.read`). Other measures of the same pages
 (variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
 rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not.
 """

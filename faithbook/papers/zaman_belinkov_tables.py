@@ -323,7 +323,7 @@ class Rows:
 
 
 def by_large_margins(l2_ahead: Parts) -> Statements:
-    """That L2 beats the mean (but for named rows), and that it does so by large margins: the parts of `l2_over_mean`,
+    """That L2 beats the mean (except for named rows), and by large margins: the parts of `l2_over_mean`,
     and those among them in which L2 has to be ahead."""
     return Statements(
         {"direction": l2_ahead, "size": {part: gain for part, gain in l2_ahead.items() if part.startswith("L2 minus")}}

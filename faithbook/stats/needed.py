@@ -41,7 +41,7 @@ def smallest_detectable(quantity: Estimate) -> float:
 
 
 def how_many(quantity: Estimate, threshold: float = 0.0) -> float:
-    """Inputs with which the estimate, were it as it looks, is told from the threshold with a power of .8; infinite
+    """Inputs with which the estimate, were it as it looks, is separated from the threshold with a power of .8; infinite
     where it lies on it, NaN where nothing varies."""
     error, distance = quantity.standard_error, abs(float(quantity.point) - threshold)
     if not error > 0:
