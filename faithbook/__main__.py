@@ -25,7 +25,7 @@ from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
 from faithbook.engine.plan import make_job, plan
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.study import find_profile
 from faithlib.errors import FaithlibError, InputError
 
 _ENDS = (signal.SIGTERM, signal.SIGINT)

@@ -1,6 +1,6 @@
 """What the present run has said it reads: whatever opens a source, a checkpoint or a committed table asks here.
 
-The name of a run is a digest of what it declares (`loads` in notebooks/profiles.yaml). What it opened beside that could
+The name of a run is a digest of what it declares (`loads` in its study.py). What it opened beside that could
 change and the run would still be served as done; so inside a run the undeclared is refused. Outside a run nothing is.
 
 Names: `local:text/movie-seed0`, `hf:<hub id>` and `timm:<name>` for models, a folder for one that lies in it, `cards`
@@ -44,7 +44,7 @@ def require(*names: str) -> None:
         if not {name, name.rpartition("/")[0]} & _declared:
             raise InputError(
                 f"this run opens {name!r}, which its notebook does not declare: name it, or what holds it, under "
-                f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_listed()) or 'nothing'}"
+                f"`loads` of the notebook in its study.py; declared: {', '.join(_listed()) or 'nothing'}"
             )
     _opened.update(names)
 

@@ -1,6 +1,6 @@
 """Models of the hub: at which commit they are read, and what the hub would give if it were asked for them now.
 
-The table `hub` of notebooks/profiles.yaml names commit and licence of each. Where it has no commit, the newest is
+The table `hub` of data/artifacts.toml names commit and licence of each. Where it has no commit, the newest is
 downloaded once and stays: a build reads the hub's cache alone. Weights are read as safetensors only; what a repository
 holds as pickles alone has to be converted first (`faithbook.models.convert`).
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faithbook import disk
+from faithbook.artifacts import HubModel, registry
 from faithbook.engine.inputs import commit_of
-from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError
 
@@ -48,7 +48,7 @@ def repository(name: str) -> str:
 
 def entry(name: str) -> HubModel:
     """What the table says of a model; nothing, where it does not know it."""
-    return table().hub.get(repository(name), HubModel())
+    return registry().hub.get(repository(name), HubModel())
 
 
 def revision_of(name: str) -> str | None:

@@ -22,11 +22,16 @@ def _resolved(folder: str) -> Path:
 def checked_root() -> Path:
     """The repository; DataError where there is none, as beside a package that was installed without its clone."""
     folder = root()
-    if not (folder / "notebooks" / "profiles.yaml").is_file():
+    if not (folder / "faithbook" / "studies").is_dir():
         raise DataError(
-            f"{folder} is no clone of the book's repository (no notebooks/profiles.yaml): set FAITHLIB_HOME to one"
+            f"{folder} is no clone of the book's repository (no faithbook/studies): set FAITHLIB_HOME to one"
         )
     return folder
+
+
+def studies_dir() -> Path:
+    """The folder in which each study has a folder of its own."""
+    return checked_root() / "faithbook" / "studies"
 
 
 def results_dir(profile: str) -> Path:

@@ -20,9 +20,12 @@ import psutil
 from tqdm.auto import tqdm
 
 from faithbook import hub
+from faithbook.artifacts import are_here, registry
 from faithbook.engine import devices, inputs
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
-from faithbook.engine.profiles import is_here, place_of, settings_of, studies_of, table
+from faithbook.engine.studies import notebooks as all_notebooks
+from faithbook.engine.studies import reads_of, study_names
+from faithbook.engine.study import Notebook, find_profile
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.sources import files
@@ -111,36 +114,41 @@ def show(needs: Collection[Need]) -> None:
 def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
     """Every name under `loads` of the notebooks of a profile, or of one study and what it reads, with who loads it."""
     wanted: dict[str, set[str]] = {}
+    size = find_profile(profile)
     for notebook in notebooks_of(study):
-        entry, block = place_of(notebook)[1], settings_of(notebook, profile)
-        source = find_notebook(notebook)
-        for point in entry.points(block):
+        source = find_notebook(notebook.name)
+        for point in notebook.points(size):
             parameters = checked_parameters(source, point)
-            for name in inputs.named(notebook, profile, entry.loads, block, parameters):
-                wanted.setdefault(name, set()).add(notebook)
+            for name in notebook.names_loaded(notebook.settings_at(size, parameters), parameters):
+                wanted.setdefault(name, set()).add(notebook.name)
     return wanted
 
 
-def notebooks_of(study: str | None) -> list[str]:
+def notebooks_of(study: str | None) -> list[Notebook]:
     """The notebooks of a study with those they read, computations first; of all studies where none is named."""
-    entries, studies = {name: (of, entry) for of, _, name, entry in table().entries()}, studies_of(study)
-    chosen = {name for name, (of, _) in entries.items() if of in studies}
-    while more := {read for name in chosen for read in entries[name][1].reads} - chosen - {"*"}:
-        chosen |= more
-    return [name for name in entries if name in chosen]
+    known = {notebook.name: notebook for notebook in all_notebooks()}
+    todo = [name for name, notebook in known.items() if notebook.study in study_names(study)]
+    chosen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in chosen:
+            chosen.add(name)
+            todo += reads_of(known[name])
+    return [notebook for name, notebook in known.items() if name in chosen]
 
 
 def _expanded(name: str) -> Iterator[str]:
     """A name with what it stands on: a data set's sources and files, an adapter's encoder."""
-    if name in table().data:
-        names, instead = table().data[name], table().instead.get(name, ())
-        if instead and is_here(instead) and not is_here(names):
+    known = registry()
+    if name in known.data:
+        names, instead = known.data[name], known.instead.get(name, ())
+        if instead and are_here(instead) and not are_here(names):
             names = instead
         yield from names
         return
     yield name
     if (folder := _checkpoint_folder(name)) is not None and (encoder := inputs.encoder_of(folder)):
-        yield from table().data.get(encoder, ())
+        yield from known.data.get(encoder, ())
 
 
 def _checkpoint_folder(name: str) -> Path | None:

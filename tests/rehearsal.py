@@ -1,9 +1,9 @@
 """The paper profile in small, as a machine runs it that has all models of the hub in its cache.
 
 A clone of the repository in a temporary folder, whose profile `paper` has few inputs, steps and draws and one epoch
-(`SMALL`): sizes alone, never which data sets, models, methods or tables. Its models are tiny ones that are written into
-the layout of the hub's cache (`replica_models`), its data what is in FAITHLIB_DATA or else rows of ours in the owners'
-forms (`replica_data`). All that runs is `python -m faithbook …`.
+(`small_profile`): sizes alone, never which data sets, models, methods or tables. Its models are tiny ones that are
+written into the layout of the hub's cache (`replica_models`), its data what is in FAITHLIB_DATA or else rows of ours in
+the owners' forms (`replica_data`). All that runs is `python -m faithbook …`.
 """
 
 from __future__ import annotations
@@ -19,73 +19,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import replica_data
 import replica_models
-import yaml
 
+from faithbook.artifacts import HubModel, listed_source, registry, source_is_here
 from faithbook.engine.plan import MANIFEST
-from faithbook.engine.profiles import inherited, listed_source, source_lies
+from faithbook.engine.studies import entry_of
+from faithbook.engine.study import PAPER
 from faithbook.paths import raw_dir
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PROFILE = "paper"
+PROFILE = PAPER.name
 LEFT_OUT = ("data/raw", "data/results", "book/_build", "book/executed")
-
-SMALL: dict[str, int] = {
-    name: size
-    for size, names in {
-        1: "epochs attack_steps noise_draws cka_draws permutations searched priced lengths",
-        2: "draws random_draws controlled examples",
-        3: "ig_steps ig_steps_of",
-        4: "inputs attacked pictures",
-        6: "lime_samples samples texts messages erased excerpts",
-        8: "gold_sentences",
-        12: "checked compared_messages",
-        24: "represented read",
-        30: "articles",
-        60: "learnt_from",
-    }.items()
-    for name in names.split()
-} | {"varied_pictures": 1, "grouped_pictures": 1}
-"""What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
-ZERO_IS_ALL = ("read",)
-"""Sizes of which zero says that everything is taken."""
-LENGTH = 10
-"""Words of the longest texts of those that are cut to several `lengths`."""
-LONGEST, SPAN = 8, 2
-"""Words of the shortest texts of a kind (`words`) at most; how many more than these the longest have."""
-LIMIT = 24
-"""Texts or pictures of each split that a training learns from."""
-PARTS, WHOLE = 2, ("naopc_models", "naopc_six")
-"""In how many parts a computation is cut that the profile cuts at all; which stay whole, as they are many already."""
-
-
-def small(profile: dict[str, Any]) -> dict[str, Any]:
-    """A profile with the sizes of a rehearsal and everything else as it is."""
-    made = {**profile, "settings": {name: _reduced(block) for name, block in profile["settings"].items()}}
-    made["parts"] = {name: min(PARTS, number) for name, number in profile.get("parts", {}).items() if name not in WHOLE}
-    made["trains"] = {
-        study: {notebook: [{**point, "limit": LIMIT} for point in points] for notebook, points in grids.items()}
-        for study, grids in profile["trains"].items()
-    }
-    return made
-
-
-def _reduced(value: Any, to: int | None = None) -> Any:
-    if isinstance(value, dict):
-        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= LENGTH}
-        return {
-            name: [min(one[0], LONGEST), min(one[0], LONGEST) + SPAN]
-            if name == "words" and isinstance(one, list)
-            else _reduced(SMALL[name] if name in ZERO_IS_ALL and one == 0 else one, SMALL.get(name, to))
-            for name, one in kept.items()
-        }
-    if to is not None and isinstance(value, int) and not isinstance(value, bool):
-        return min(value, to)
-    return value
 
 
 @dataclass(frozen=True)
@@ -107,7 +54,8 @@ class Rehearsal:
             name: value for name, value in os.environ.items() if not name.startswith(("FAITHLIB_", "PYTEST", "HF_"))
         }
         told = {"FAITHLIB_HOME": str(self.home), "FAITHLIB_DATA": str(self.data), "FAITHBOOK_REHEARSAL": "yes"}
-        told["PYTHONPATH"] = os.pathsep.join((str(self.home), str(self.home / "tests" / "narrow")))
+        places = (self.home, self.home / "tests", self.home / "tests" / "narrow")
+        told["PYTHONPATH"] = os.pathsep.join(map(str, places))
         return kept | told | {"HF_HOME": str(self.hub), "HF_HUB_OFFLINE": "1"}
 
     def call(self, *words: str, module: str = "faithbook", echo: bool = True) -> tuple[int, str]:
@@ -139,22 +87,20 @@ class Rehearsal:
 
 
 def prepared(folder: Path) -> Rehearsal:
-    """Clone the repository, shrink its profile, put every model that the table of profiles names into a cache, and
+    """Clone the repository, shrink its profile, put every model that data/artifacts.toml names into a cache, and
     files of ours in the place of those that have an address."""
     home, data, hub = folder / "home", folder / "data", folder / "hub"
     shutil.copytree(REPOSITORY, home, ignore=_made_here, symlinks=True)
-    path = home / "notebooks" / "profiles.yaml"
-    table = yaml.safe_load(path.read_text(encoding="utf-8"))
-    table["profiles"] = inherited(table["profiles"])
-    table["profiles"][PROFILE] = small(table["profiles"][PROFILE])
-    path.write_text(yaml.safe_dump(table, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    for study in (home / "faithbook" / "studies").glob("*/study.py"):
+        with study.open("a", encoding="utf-8") as stream:
+            stream.write("\nfrom small_profile import shrink  # noqa: E402\n\nshrink(study)\n")
     data.mkdir()
     if raw_dir().is_dir():
         for there in raw_dir().iterdir():
             (data / there.name).symlink_to(there.resolve())
-    if not source_lies("cifar100-folder"):  # or the same would be downloaded in another form from its owners
+    if not source_is_here("cifar100-folder"):  # or the same would be downloaded in another form from its owners
         replica_data.BY_HAND["cifar100-folder"](data / "cifar100-folder")
-    _cache_models(table["hub"], folder / "models", hub / "hub")
+    _cache_models(registry().hub, folder / "models", hub / "hub")
     _put_listed(home / "data" / "sources.toml", data)
     return Rehearsal(home, data, hub)
 
@@ -180,14 +126,14 @@ def _put_listed(listed: Path, data: Path) -> None:
     listed.write_text(text, encoding="utf-8")
 
 
-def _cache_models(named: Mapping[str, Mapping[str, str]], folder: Path, cache: Path) -> None:
-    """Make all models; one that the table pins lies at that commit alone, so that whoever asks for the newest fails."""
+def _cache_models(named: Mapping[str, HubModel], folder: Path, cache: Path) -> None:
+    """Make all models; one that it pins lies at that commit alone, so that whoever asks for the newest fails."""
     said = [
         *replica_data.languages(),
         *(text for kind in ("sst", "ag") for text in replica_data.texts(60, (5, 15), kind)),
     ]
     for name, about in named.items():
-        place, pinned = folder / name.replace("/", "--"), about.get("revision", "")
+        place, pinned = folder / name.replace("/", "--"), about.revision
         replica_models.make(name, place, said)
         replica_models.put_in_cache(cache, name, place, pinned or "f" * 40, newest=not pinned)
 
@@ -251,13 +197,12 @@ def measured(rehearsed: Rehearsal, notebook: str) -> pd.DataFrame:
 
 def unasked(rehearsed: Rehearsal, file: str, notebook: str, column: str) -> set[tuple[str, str]]:
     """The data sets and classifiers that the profile names for a computation, and of which a report has no number."""
-    table = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
-    asked = table["profiles"][PROFILE]["settings"][notebook]
-    named = asked["classifiers"]
-    named = named if isinstance(named, dict) else dict.fromkeys(asked["datasets"], named)
+    entry = entry_of(notebook)
+    assert entry is not None
+    asked = {(point["dataset"], point["classifier"]) for point in entry.points(PAPER)}
     found = saved(rehearsed, file).dropna(subset=["estimate"])
     there = set(found[["dataset", column]].itertuples(index=False, name=None))
-    return {(dataset, one) for dataset, own in named.items() for one in own} - there
+    return asked - there
 
 
 def saved(rehearsed: Rehearsal, file: str) -> pd.DataFrame:

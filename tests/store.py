@@ -26,9 +26,11 @@ import pandas as pd
 import pytest
 from tiny import REPOSITORY
 
+from faithbook.artifacts import registry
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import Job, specification
-from faithbook.engine.profiles import place_of, table
+from faithbook.engine.studies import entry_of, reads_of
+from faithbook.engine.study import find_profile
 from faithbook.engine.units import write_units
 from faithbook.judge import scores
 from faithbook.show import figures
@@ -126,10 +128,12 @@ class Store:
         source = self.home / "notebooks" / "report" / f"{notebook}.py"
         folder = self.home / "data" / "results" / self.profile / "runs" / notebook / "all"
         folder.mkdir(parents=True)
-        study, entry = place_of(notebook)
-        names = [one for name in entry.loads for one in table().data.get(name, [name])]
-        names += ["data", "data/published", *(f"{UNITS_DIR}/{name}" for name in entry.reads)]
-        job = Job(notebook, "report", study, source, self.profile, {"profile": self.profile}, "test")
+        entry, parameters = entry_of(notebook), {"profile": self.profile}
+        settings = entry.settings_at(find_profile(self.profile), parameters)
+        known = registry().data
+        names = [file for name in entry.names_loaded(settings, parameters) for file in known.get(name, [name])]
+        names += ["data", "data/published", *(f"{UNITS_DIR}/{name}" for name in reads_of(entry))]
+        job = Job(notebook, "report", entry.study, source, self.profile, parameters, "test", settings=settings)
         about = specification(replace(job, loads=dict.fromkeys(names, "")))
         told = {"job": about, "folder": str(folder), "upstream": [str(path) for path in self.upstream]}
         self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))

@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tiny import OF_STUDY
 from toy_models import text_model, tokenizer
 
 from faithbook import access
 from faithbook.access import declare, opened, require
+from faithbook.artifacts import registry
 from faithbook.crosslingual.gold import load_gold
 from faithbook.engine import digests, inputs
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
-from faithbook.engine.profiles import table
 from faithbook.engine.run import load_units, start_run
 from faithbook.judge import published
 from faithbook.models.cards import cards
@@ -113,9 +114,9 @@ def test_a_model_may_be_declared_by_its_folder_and_one_made_by_the_run_need_not(
 
 
 def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
-    profiles = home / "notebooks" / "profiles.yaml"
-    text = profiles.read_text().replace("count: {over", "count: {loads: [words], over")
-    profiles.write_text(text + "data:\n  words: [words]\n")
+    path = home / OF_STUDY
+    path.write_text(path.read_text().replace("loads=[]", 'loads=["words"]'))
+    (home / "data" / "artifacts.toml").write_text('[data]\nwords = ["words"]\n')
     (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\n')
     run = start_run("count", profile="smoke", dataset="movie", seed=0)
     require("words")
@@ -131,7 +132,7 @@ def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
 
 
 def test_every_name_of_a_data_set_leads_to_sources_that_are_listed() -> None:
-    for files in table().data.values():
+    for files in registry().data.values():
         assert all(tree_digest(root() / one) if "/" in one else inputs.source_digest(one) for one in files)
 
 

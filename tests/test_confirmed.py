@@ -11,8 +11,9 @@ import pytest
 from refusals import refused
 
 from faithbook.engine.plan import MANIFEST, slug_of
-from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load_units
+from faithbook.engine.studies import notebooks
+from faithbook.engine.study import CONFIRM
 from faithbook.engine.units import UNITS_SCHEMA, write_units
 from faithbook.judge import confirmed
 from faithbook.paths import root
@@ -50,16 +51,15 @@ def run_in(folder: Path, ids=(FRESH,), **changed) -> Path:
 
 
 def test_only_the_headline_computations_draw_on_the_reserve():
-    assert confirmed.notebooks() == ["soft_metrics", "crosslingual_metrics", "saco_metrics"]
-    others = {name for _, _, name, _ in table().entries("compute")} - set(confirmed.notebooks())
-    assert not {name for name in others if settings_of(name, "confirm").get("sample") == "confirmatory"}
+    names = [notebook.name for notebook in confirmed.confirming()]
+    assert names == ["soft_metrics", "saco_metrics", "crosslingual_metrics"]
+    others = [notebook for notebook in notebooks("compute") if notebook.name not in names]
+    assert not [other.name for other in others if other.settings(CONFIRM).get("sample") == "confirmatory"]
 
 
 def test_each_data_set_gets_at_least_sixty_inputs():
-    blocks = find_profile("confirm").settings
-    sizes = [*blocks["soft_metrics"]["inputs"].values(), *blocks["saco_metrics"]["pictures"].values()]
-    sizes += [blocks["crosslingual_metrics"]["erased"]["nli"], blocks["crosslingual_metrics"]["messages"]["nli"]["0"]]
-    assert min(sizes) >= 60
+    soft, saco, crosslingual = (notebook.settings(CONFIRM) for notebook in confirmed.confirming())
+    assert min(soft["inputs"], saco["pictures"], crosslingual["erased"], crosslingual["messages"]) >= 60
 
 
 def test_a_part_goes_in_once_and_with_the_digest_of_the_freeze(tmp_path, place):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 from refusals import no_file_above, refused
+from tiny import OF_STUDY
 from toy_models import text_model, tokenizer
 
 from faithbook import hub
@@ -90,14 +90,12 @@ def test_a_pickle_that_holds_more_than_tensors_is_refused_and_runs_nothing(
 
 
 def test_a_model_of_the_hub_is_read_at_the_listed_commit(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    found = yaml.safe_load(path.read_text())
-    found["studies"]["tiny"]["compute"]["count"]["loads"] = ["hf:some/model"]
-    path.write_text(yaml.safe_dump(found, sort_keys=False))
+    path = home / OF_STUDY
+    path.write_text(path.read_text().replace("loads=[]", 'loads=["hf:some/model"]'))
     before = plan("smoke")[0].run_id
     assert hub.revision_of("hf:some/model") is None
-    found["hub"] = {"some/model": {"revision": "a" * 40}}
-    path.write_text(yaml.safe_dump(found, sort_keys=False))
+    revision = "a" * 40
+    (home / "data" / "artifacts.toml").write_text(f'[hub]\n"some/model" = {{ revision = "{revision}" }}\n')
     assert hub.revision_of("hf:some/model") == "a" * 40
     assert plan("smoke")[0].run_id != before
     with pytest.raises(DataError, match="cannot load some/model"):

@@ -137,13 +137,12 @@ def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
 def test_a_notebook_that_raises_or_is_killed_fails_the_build_and_costs_nothing_else(built: Path) -> None:
     home, reports = built, built / "notebooks" / "report"
     good, book = [job.folder for job in plan("smoke")], pages(home)
-    text, of_study = (reports / "report.py").read_text(), (home / "notebooks" / "profiles.yaml").read_text()
+    text, of_study = (reports / "report.py").read_text(), (home / tiny.OF_STUDY).read_text()
     reading = 'counts = load("counts", profile)'
     (reports / "report.py").write_text(text.replace(reading, 'raise ValueError("no such luck")'))
     killed = text.replace(reading, "import os\nos.kill(os.getpid(), 9)").replace('"report"', '"killed"')
     (reports / "killed.py").write_text(killed)
-    two = of_study.replace("report: {reads: [count]}", "report: {reads: [count]}\n      killed: {reads: [count]}")
-    (home / "notebooks" / "profiles.yaml").write_text(two)
+    (home / tiny.OF_STUDY).write_text(f'{of_study}\nstudy.report("killed", reads=["count"])\n')
 
     broken = tiny.call(home, "book", "--profile", "smoke")
     assert broken.returncode == 1
@@ -158,7 +157,7 @@ def test_a_notebook_that_raises_or_is_killed_fails_the_build_and_costs_nothing_e
     assert pages(home) == book
 
     (reports / "report.py").write_text(text)
-    (home / "notebooks" / "profiles.yaml").write_text(of_study)
+    (home / tiny.OF_STUDY).write_text(of_study)
     mended = tiny.call(home, "book", "--profile", "smoke")
     assert mended.returncode == 0
     assert "3 notebooks, 3 of them done before" in mended.stdout

@@ -11,6 +11,7 @@ import pytest
 import replica_models
 from hub_replica import COMMIT, Replica
 from refusals import no_file_above, refused
+from tiny import OF_STUDY
 
 from faithbook import hub
 from faithbook.engine.inputs import commit_of
@@ -54,9 +55,8 @@ def replica(cache: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def read_by_the_tiny_study(home: Path, *models: str) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    named = ", ".join(f"'{name}'" for name in models)
-    path.write_text(path.read_text().replace("seed: seeds}}", f"seed: seeds}}, loads: [{named}]}}"))
+    path = home / OF_STUDY
+    path.write_text(path.read_text().replace("loads=[]", f"loads={list(models)}"))
 
 
 # --------------------------------------------------------------------------------------------- what the hub would give

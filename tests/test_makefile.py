@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from faithbook.engine.plan import trainings
-from faithbook.engine.profiles import find_profile, table
+from faithbook.engine.studies import recipes
+from faithbook.engine.study import PROFILES
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`make` in a folder with nothing but what it reads, and without a Python."""
-    for name in ("Makefile", "notebooks/profiles.yaml", "requirements.lock", "pyproject.toml"):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     line = ["make", "PYTHON=/nowhere/python", *words]
@@ -26,7 +27,7 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_an_unknown_profile_is_told_before_anything_is_made(tmp_path: Path) -> None:
     done = make(tmp_path, "book", "PROFILE=lapto")
     assert done.returncode == 2
-    assert f"unknown profile 'lapto'; known: {' '.join(table().profiles)}" in done.stderr
+    assert f"unknown profile 'lapto'; known: {' '.join(PROFILES)}" in done.stderr
     assert "/nowhere/python" not in done.stderr + done.stdout and not (tmp_path / ".venv").exists()
 
 
@@ -35,12 +36,9 @@ def test_every_training_of_a_profile_has_its_settings(
     profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    blocks = find_profile(profile).settings
     jobs = trainings(profile)
     for job in jobs:
-        own = blocks.get(job.notebook, {}).get("training")
-        known = own if own is not None else {name for block in blocks.values() for name in block.get("training", ())}
-        assert job.parameters["dataset"] in known, job.label
+        assert job.parameters["dataset"] in recipes(job.notebook, profile)["training"], job.label
     made = {str(job.parameters["dataset"]) for job in jobs}
     assert made >= ({"sst", "ag", "evinf", "multirc", "mnli", "cifar10"} if profile == "paper" else {"movie", "mnist"})
     # The papers' own pictures are learnt from where they lie, or where the whole profile is about them.

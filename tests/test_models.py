@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
-from faithbook.engine.profiles import table
+from faithbook.artifacts import is_here
 from faithbook.models import cards as model_cards
 from faithbook.models import encoders
 from faithbook.models import load as models
@@ -36,7 +36,7 @@ ADAPTERS = [name for name in models.local_checkpoints() if name.startswith("text
 def test_an_adapter_reaches_what_its_card_says(name):
     classifier = models.load_model(f"local:{name}")
     n, dataset = 100 if classifier.card["max_length"] <= 64 else 24, classifier.card["dataset"]
-    if dataset in _PAPER_SETS and not table().is_here(dataset):
+    if dataset in _PAPER_SETS and not is_here(dataset):
         pytest.skip(f"the files of {dataset} are not on this machine")
     data = load_dataset(dataset, "test", n=n)
     inputs = TextInputs.from_texts(

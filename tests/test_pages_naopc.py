@@ -12,7 +12,8 @@ import pytest
 from refusals import refused
 from store import Shown, Store, of_inputs, units_of
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import entry_of
+from faithbook.engine.study import PAPER
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_released import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
@@ -236,7 +237,9 @@ def test_adversarial_training_that_is_better_under_both_does_not(store: Store) -
 def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = settings_of("naopc_models", "paper")["classifiers"]
+    asked: dict[str, list[str]] = {}
+    for point in entry_of("naopc_models").points(PAPER):
+        asked.setdefault(point["dataset"], []).append(point["classifier"])
     found = models(Store(tmp_path, monkeypatch, profile="paper"), aopc=0.1, naopc=-0.1, asked=asked)
     everyone = {(dataset, model) for dataset, own in asked.items() for model in own}
     assert len(everyone) == 16

@@ -11,8 +11,8 @@ import pytest
 from refusals import refused
 
 from faithbook.engine.plan import trainings
-from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.engine.run import load, load_units
+from faithbook.engine.studies import settings_of
 from faithbook.engine.trained import checkpoint_of
 from faithbook.judge import published
 from faithbook.models import load as models
@@ -249,7 +249,7 @@ CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the 
 
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
     settings = settings_of("crosslingual_plausibility", "paper")
-    asked = {settings["models"]["esnli"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
+    asked = {settings["model"](dataset="esnli", seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
     made = {checkpoint_of(job).name for job in trainings("paper", "crosslingual")}
     assert len(asked) == 3
     assert asked < made
@@ -261,12 +261,11 @@ def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_
 
 
 def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the_paper_profile(folder):
-    blocks = find_profile("paper").settings
-    classes = blocks["together_matrix"]["classes"]["esnli"]
+    classes = settings_of("together_matrix", "paper")["classes"]["esnli"]
     assert classes == list(CLASSES)
     classifier = models.Classifier(None, None, ("LABEL_0", "LABEL_1", "LABEL_2"), "hf:nobody/snli")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
-    highlights = datasets.load_dataset(blocks["crosslingual_plausibility"]["datasets"][0], "dev")
+    highlights = datasets.load_dataset(settings_of("crosslingual_plausibility", "paper")["datasets"][0], "dev")
     labels = classifier.labels_of(highlights, names=classes)
     assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
     assert marked(highlights) == [["man", "rests."]]

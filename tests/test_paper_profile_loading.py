@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from refusals import refused
 
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.studies import settings_of
+from faithbook.engine.study import value_at
 from faithbook.papers.zaman_belinkov_rows import AGGREGATIONS, OUTPUTS, thirteen_rows
 from faithlib.errors import UnknownNameError
 
@@ -19,9 +20,11 @@ from faithlib.errors import UnknownNameError
     ],
 )
 def test_steps_of_integrated_gradients_are_those_of_appendix_b4(notebook, of, others, steps):
-    block = find_profile("paper").settings[notebook]
+    block = settings_of(notebook, "paper")
     names = ("ig_steps", "lime_samples", "permutations")
-    rows = thirteen_rows(**{name: block[name] for name in names}, ig_steps_of=block["ig_steps_of"].get(of))
+    others_of = value_at(block["ig_steps_of"], {"dataset": of})
+    others_of = others_of.get(of) if notebook == "crosslingual_metrics" else others_of
+    rows = thirteen_rows(**{name: block[name] for name in names}, ig_steps_of=others_of)
     found = {name[1:3]: row.options["n_steps"] for name, row in rows.items() if name[0] == "integrated_gradients"}
     assert found == {(how, out): others.get((how, out), steps) for how in AGGREGATIONS for out in OUTPUTS}
 

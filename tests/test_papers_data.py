@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from faithbook.engine.profiles import table
+from faithbook.artifacts import registry
 from faithbook.sources import cifar, datasets, files, nli_sets, partial_sets, zhao_aletras_sets
 from faithbook.sources.near_duplicates import near_duplicates, words_of
 from faithbook.sources.splits import SPLITS
@@ -96,7 +96,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_table_of_profiles_names_the_same_parts() -> None:
     pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
     prompted = {"prompted-ag": ("smollm2", *partial_sets._SOURCES["ag"])}  # the same texts, asked of a language model
-    assert dict(table().instead) == partial_sets._SOURCES | pictures | prompted
+    assert dict(registry().instead) == partial_sets._SOURCES | pictures | prompted
     known = {*files.sources(), *(source.id.partition(":")[0] for source in files.sources().values())}
     assert {name for names in partial_sets._SOURCES.values() for name in names} <= known
 
@@ -334,7 +334,7 @@ def test_english_pairs_are_learnt_and_a_premise_stays_in_one_split() -> None:
     assert both["en"] == found["test"]
     assert both["bg"].labels == both["en"].labels and both["bg"].texts[0].startswith("bgtest")
     refused(DataError, "its dev split is in English alone", datasets.load_parallel, "nli", ("en", "bg"), "dev")
-    assert table().data["nli"] == datasets._READ_FROM["nli"]
+    assert registry().data["nli"] == datasets._READ_FROM["nli"]
 
 
 @pytest.mark.usefixtures("archives")

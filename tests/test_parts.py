@@ -8,28 +8,29 @@ import os
 import re
 import shutil
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from families import opened, saved
 from replica_data import edin_texts, reviews
+from studies import change, copy_studies, cut
 from test_language_pages import films
 from test_stamps import packed_stamps
-from tiny import HEADER
+from tiny import HEADER, OF_STUDY
 
 from faithbook import language
 from faithbook.access import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
 from faithbook.engine.machine import RUN
-from faithbook.engine.plan import NOTEBOOK, PARTS, Job, make_job, notebook_parameters, plan, specification
-from faithbook.engine.profiles import table
+from faithbook.engine.plan import NOTEBOOK, Job, make_job, notebook_parameters, plan, specification
 from faithbook.engine.run import load, load_manifests, load_units, start_run
+from faithbook.engine.studies import notebooks
+from faithbook.engine.study import PARTS
 from faithbook.paths import raw_dir, root
 from faithbook.sources import files, object_scenes
 from faithlib.errors import InputError, UnknownNameError
@@ -94,22 +95,9 @@ def shared(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small study, whose computation shares its five inputs out."""
     monkeypatch.setattr(build, "_execute", in_this_process)
     (home / "notebooks" / "compute" / "count.py").write_text(SHARED)
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("inputs: 3}", "inputs: 5}"))
+    path = home / OF_STUDY
+    path.write_text(path.read_text().replace("inputs=3)", "inputs=5)"))
     return home
-
-
-def changed(home: Path, profile: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a profile of the table."""
-    path = home / "notebooks" / "profiles.yaml"
-    found = yaml.safe_load(path.read_text())
-    change(found["profiles"][profile])
-    path.write_text(yaml.safe_dump(found, sort_keys=False))
-
-
-def cut(home: Path, profile: str, **parts: int) -> None:
-    """Let a profile run computations in so many parts."""
-    changed(home, profile, lambda block: block.update(parts=parts))
 
 
 def computed(notebook: str = "count") -> list[Job]:
@@ -158,24 +146,24 @@ def done(jobs: list[Job]) -> list[Job]:
 
 def test_parts_are_points_of_the_grid(shared: Path) -> None:
     before = {job.label: job.run_id for job in plan("smoke")}
-    cut(shared, "smoke", count=3)
+    cut(shared, "count", "smoke", 3)
     jobs = plan("smoke")
     parts = [f"count {name} 0 {number} 3" for name in ("movie", "bbc") for number in (1, 2, 3)]
     assert [job.label for job in jobs] == [*parts, "report"]
     assert len({job.run_id for job in jobs}) == len(jobs)
     assert [job.label for job in jobs[-1].upstream] == parts
-    cut(shared, "smoke", count=1)
+    cut(shared, "count", "smoke", 1)
     assert {job.label: job.run_id for job in plan("smoke")} == before
 
 
 def test_what_cannot_be_cut_is_refused(shared: Path) -> None:
-    cut(shared, "smoke", report=2)
+    cut(shared, "report", "smoke", 2)
     with pytest.raises(UnknownNameError, match=r"unknown parameter of report\.py 'part'"):
         plan("smoke")
-    cut(shared, "smoke", count=0)
+    cut(shared, "count", "smoke", 0)
     with pytest.raises(InputError, match="greater than 0"):
         plan("smoke")
-    cut(shared, "smoke", count=1)
+    cut(shared, "count", "smoke", 1)
     for part, parts in ((0, 1), (3, 2), (1, 0)):
         with pytest.raises(InputError, match=f"part {part} of {parts}: parts are counted from 1"):
             make_job(shared / "notebooks" / "compute" / "count.py", "smoke", {"part": part, "parts": parts})
@@ -200,7 +188,7 @@ def test_readers_see_the_inputs_of_all_parts_in_their_order(shared: Path) -> Non
     notes = [json.loads(job.manifest.read_text())["notes"] for job in whole]
     assert notes[0] == {"n": 5, "peak_bytes": 5, "seconds_model": pytest.approx(0.3), "device": "cpu"}
     for number in (3, 7):  # of three blocks: seven parts have four that are empty
-        cut(shared, "smoke", count=number)
+        cut(shared, "count", "smoke", number)
         parts = done(computed())
         assert len(parts) == 2 * number
         assert_same({"": load("counts", "smoke").drop(columns="run_id")}, {"": counts})
@@ -210,7 +198,7 @@ def test_readers_see_the_inputs_of_all_parts_in_their_order(shared: Path) -> Non
 
 
 def test_a_lost_part_alone_is_done_again(shared: Path) -> None:
-    cut(shared, "smoke", count=3)
+    cut(shared, "count", "smoke", 3)
     parts = done(computed())
     expected = tables(parts)
     shutil.rmtree(parts[1].folder)
@@ -222,9 +210,9 @@ def test_a_lost_part_alone_is_done_again(shared: Path) -> None:
 # --- the real computations -------------------------------------------------------------------------------------------
 
 CUT = [
-    name
-    for _, kind, name, _ in table().entries()
-    if kind == "compute" and PARTS in notebook_parameters(ROOT / "notebooks" / "compute" / f"{name}.py")
+    notebook.name
+    for notebook in notebooks("compute")
+    if PARTS in notebook_parameters(ROOT / "notebooks" / "compute" / f"{notebook.name}.py")
 ]
 # Settings that make eleven runs of each cheaper still than the smoke profile does.
 SMALLER: dict[str, dict[str, Any]] = {
@@ -243,9 +231,9 @@ SMALLER: dict[str, dict[str, Any]] = {
     "naopc_six": {
         "block": 2,
         "datasets": ["sst2"],
-        "models": {"l6": "local:text/sst-seed0"},
+        "model": "local:text/sst-seed0",
         "classifiers": ["l6"],
-        "texts": {"sst2": {"short": 4, "long": 6}},
+        "texts": {"short": 4, "long": 6},
         "adaptive": {"most": 8, "change": 0.001, "candidates": 4},
         "ig_steps": 2,
     },
@@ -254,8 +242,8 @@ SMALLER: dict[str, dict[str, Any]] = {
     "together_objects": {"datasets": ["stamps-two"]},
     "together_toolkit": {"datasets": ["reviews"]},
     "language_agreement": {"datasets": ["agreement"], "block": 1, "permutations": 1},
-    "language_sentences": {"datasets": ["facts"], "prompts": {"facts": 4}, "block": {"facts": 1}},
-    "language_amounts": {"datasets": ["copied-name"], "inputs": {"copied-name": 4}, "block": 1},
+    "language_sentences": {"datasets": ["facts"], "prompts": 4, "block": 1},
+    "language_amounts": {"datasets": ["copied-name"], "inputs": 4, "block": 1},
     "language_erasures": {"datasets": ["prompted-movie"], "block": 1, "matches": 2},
 }
 
@@ -269,6 +257,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("requirements.lock", *(f"data/{path.name}" for path in (ROOT / "data").iterdir())):
         if not re.search(r"raw|results", name):
             (tmp_path / name).symlink_to(ROOT / name)
+    copy_studies(tmp_path)
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     monkeypatch.setattr(build, "_execute", in_this_process)
     yield tmp_path
@@ -299,7 +288,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
             (clone / "raw" / "edin-texts" / one.file).write_text(edin_texts(one.file, 6), encoding="utf-8")
         monkeypatch.setattr(files, "verify", lambda source, path: None)
         monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
-    changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
+    change(clone, notebook, "smoke", **SMALLER.get(notebook, {}))
     whole = computed(notebook)[0]
     done([*whole.upstream, whole])
     expected, notes = tables([whole]), json.loads(whole.manifest.read_text())["notes"]
@@ -307,7 +296,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
     counted = [name for name in notes if not name.startswith(("seconds", "peak", "features"))]
     numbers = [name for name in counted if isinstance(notes[name], int) and not isinstance(notes[name], bool)]
     for number in (3, 7):
-        cut(clone, "smoke", **{notebook: number})
+        cut(clone, notebook, "smoke", number)
         parts = [job for job in computed(notebook) if whole.parameters.items() <= job.parameters.items()]
         assert len(parts) == number
         assert sum(bool(json.loads(job.manifest.read_text())["files"]) for job in done(parts)) > 1
@@ -319,9 +308,9 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
 
 
 FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "crosslingual_plausibility": ({"excerpts": 2, "further": {"pair": 4}}, {"excerpts": 4}),
+    "crosslingual_plausibility": ({"excerpts": 2, "further": 4}, {"excerpts": 4}),
     "crosslingual_metrics": (
-        {"messages": 2, "erased": 2, "further": {"messages": {"0": {"messages": 4, "erased": 4}}}},
+        {"messages": 2, "erased": 2, "further": {"messages": 4, "erased": 4}},
         {"messages": 4, "erased": 4},
     ),
 }
@@ -333,10 +322,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_rows_of_further_texts_are_those_of_a_run_that_has_them_all(notebook: str, clone: Path) -> None:
     few, all_of_them = FURTHER[notebook]
     options = SMALLER[notebook] | few | {"asked_of": ["", "one pass"]}
-    changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(options))
+    change(clone, notebook, "smoke", **options)
     further = next(job for job in computed(notebook) if job.parameters["only"])
     done([*further.upstream, further])
-    changed(clone, "smoke", lambda block: block["settings"][notebook].update(all_of_them, asked_of=[""]))
+    change(clone, notebook, "smoke", **all_of_them, asked_of=[""])
     whole = computed(notebook)[0]
     done([whole])
     found, expected = tables([further]), tables([whole])
@@ -366,7 +355,7 @@ def test_more_inputs_keep_no_more_in_memory(clone: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Perturber, "__init__", counted)
     for inputs in (4, 8):
-        changed(clone, "smoke", lambda block, n=inputs: block["settings"]["soft_metrics"]["inputs"].update(movie=n))
+        change(clone, "soft_metrics", "smoke", inputs=inputs)
         most.append(0)
         whole = computed("soft_metrics")[0]
         done([whole])

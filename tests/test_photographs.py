@@ -11,15 +11,16 @@ import numpy as np
 import onnx
 import pytest
 import torch
-import yaml
 from onnx.reference import ReferenceEvaluator
 from PIL import Image
 from refusals import refused
 from replica_data import tarred
 from safetensors.torch import load_file, save_file
 from store import Store, run_cells
+from studies import change, copy_studies
 from timm.layers import resample_abs_pos_embed
 
+from faithbook.artifacts import registry
 from faithbook.engine.units import read_units
 from faithbook.models import vit_s14
 from faithbook.models.load import HEAD, load_model, local_checkpoints
@@ -314,15 +315,14 @@ def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_mod
     """As scenes of cut-out objects are, whose photographs are not on every machine: pictures with planted cells."""
     theirs = root() / "notebooks"
     home = Store(tmp_path, monkeypatch, profile="smoke").home
-    told = yaml.safe_load((theirs / "profiles.yaml").read_text())
-    told["data"]["planted"] = told["data"]["vision:planted"]
-    block = told["profiles"]["smoke"]["settings"]["together_matrix"]
-    block |= {"datasets": ["planted"], "models": {"planted": "local:vision/planted-base-seed0"}}
-    block |= {"inputs": {"planted": 3}, "controlled": {"planted": 1}}
-    (home / "notebooks").unlink()
-    (home / "notebooks").mkdir()
-    (home / "notebooks" / "compute").symlink_to(theirs / "compute")
-    (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
+    pictures = registry().data["vision:planted"]
+    known = home / "data" / "artifacts.toml"
+    text = known.read_text()
+    known.unlink()
+    known.write_text(text.replace("[data]\n", f"[data]\nplanted = {json.dumps(pictures)}\n"))
+    copy_studies(home)
+    chosen = {"datasets": ["planted"], "model": "local:vision/planted-base-seed0", "inputs": 3, "controlled": 1}
+    change(home, "together_matrix", "smoke", **chosen)
     run_cells(theirs / "compute" / "together_matrix.py", {"profile": "smoke", "dataset": "planted"}, [])
     (folder,) = (home / "data" / "results" / "smoke" / "by-hand" / "together_matrix").glob("*")
     values = read_units(folder / "units.parquet").rename(columns={"id": "input"})

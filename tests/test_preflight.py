@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 import tiny
+from studies import copy_studies
 
 from faithbook import hub
 from faithbook.__main__ import main
+from faithbook.artifacts import is_here, registry
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
 from faithbook.engine.plan import Job, trainings
-from faithbook.engine.profiles import find_profile, table
+from faithbook.engine.studies import studies
+from faithbook.engine.study import PAPER
 from faithbook.engine.trained import checkpoint_of, has_weights, waits_for
 from faithbook.paths import checkpoints_dir
 from faithbook.preflight import (
@@ -87,8 +90,7 @@ def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
 def test_what_trainings_make_is_what_is_shipped() -> None:
     shipped = {path.parent for path in checkpoints_dir().glob("*/*/*.safetensors")}
     photographs = {folder for folder in shipped if folder.parent.name == "photo"}  # learnt where the archive lies
-    blocks = find_profile("full").settings.values()
-    papers = {name for block in blocks for name in block.get("where_here", ())}  # learnt where these texts lie
+    papers = {"sst", "ag", "nli", "esnli"}  # learnt where these texts lie
     texts = {folder for folder in shipped if folder.name.partition("-")[0] in papers}
     assert {checkpoint_of(job) for job in trainings("laptop")} == shipped - photographs - texts
     assert {checkpoint_of(job) for job in trainings("full")} >= shipped - photographs - texts
@@ -133,19 +135,25 @@ def test_only_what_is_not_there_is_trained(
 def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that `make train` makes anew what is to be trained otherwise, and nothing else."""
     for path in tiny.REPOSITORY.iterdir():
-        if path.name != "notebooks":
+        if path.name not in ("data", "faithbook"):
             (tmp_path / path.name).symlink_to(path)
-    shutil.copytree(tiny.REPOSITORY / "notebooks", tmp_path / "notebooks")
+    (tmp_path / "data").mkdir()
+    for path in (tiny.REPOSITORY / "data").iterdir():
+        if path.name not in ("raw", "artifacts.toml"):
+            (tmp_path / "data" / path.name).symlink_to(path)
+    shutil.copy(tiny.REPOSITORY / "data" / "artifacts.toml", tmp_path / "data")
+    copy_studies(tmp_path)
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
 
     def ids() -> dict[str, str]:
         return {job.label: job.run_id for job in trainings("paper")}
 
-    before, path = ids(), tmp_path / "notebooks" / "profiles.yaml"
-    for old, new, dataset in (
-        ("scibert_scivocab_uncased, batch_size: 4", "scibert_scivocab_uncased, batch_size: 8", "evinf"),
-        ("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", "multirc"),
+    before = ids()
+    of_soft, artifacts = tmp_path / "faithbook/studies/soft/study.py", tmp_path / "data" / "artifacts.toml"
+    for path, old, new, dataset in (
+        (of_soft, 'scibert_scivocab_uncased", batch_size=4', 'scibert_scivocab_uncased", batch_size=8', "evinf"),
+        (artifacts, '"roberta-base" = { revision = "e2da8e2f', '"roberta-base" = { revision = "f2da8e2f', "multirc"),
     ):
         text = path.read_text()
         assert old in text
@@ -168,16 +176,17 @@ def test_what_cannot_be_trained_is_said(home: Path, begun: list[str], capsys: py
     assert "the profile smoke trains nothing for the study tiny" in capsys.readouterr().out
     assert main(["train", "--profile", "smoke"]) == 1
     assert "trains nothing" in capsys.readouterr().err
-    path = home / "notebooks" / "profiles.yaml"
-    grids = "smoke:\n    trains: {tiny: {text_classifiers: [{dataset: movei, seed: 0}]}}"
-    path.write_text(path.read_text().replace("smoke:", grids, 1))
+    path = home / tiny.OF_STUDY
+    recipe = "study.recipe('text_classifiers')(lambda profile: Settings(training={'movie': {'rank': 8}}))"
+    training = "study.trainings(lambda profile: [('text_classifiers', {'dataset': 'movei', 'seed': 0})])"
+    path.write_text(f"{path.read_text()}\n{recipe}\n{training}\n")
     assert main(["train", "--profile", "smoke"]) == 1
-    assert "data set with a `training` in the profile smoke" in capsys.readouterr().err
+    assert "data set with a recipe in the profile smoke 'movei': did you mean 'movie'" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("nothing")
 def test_pictures_as_files_stand_for_the_archive() -> None:
-    assert not table().is_here("cifar10") and not table().is_here("cifar100")
+    assert not is_here("cifar10") and not is_here("cifar100")
     names = {need.name: need.state for need in needs_of("paper", "saco")}
     assert names["cifar10"] == names["cifar100"] == COMES
     assert not [name for name in names if name.endswith("-folder")]
@@ -185,11 +194,11 @@ def test_pictures_as_files_stand_for_the_archive() -> None:
     names = {need.name: need.state for need in needs_of("paper", "saco")}
     assert (names["cifar10-folder"], names["cifar100"]) == (HERE, COMES)
     assert "cifar10" not in names
-    assert table().is_here("cifar10")
+    assert is_here("cifar10")
     archive = sources()["cifar100"].path
     archive.parent.mkdir()
     archive.touch()
-    assert table().is_here("cifar100")
+    assert is_here("cifar100")
 
 
 @pytest.mark.usefixtures("nothing")
@@ -227,8 +236,8 @@ def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixtu
 def test_every_model_of_the_hub_is_in_the_table() -> None:
     for need in needs_of("paper"):
         if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
-            assert hub.repository(need.name) in table().hub, need.name
-    for model in table().hub.values():
+            assert hub.repository(need.name) in registry().hub, need.name
+    for model in registry().hub.values():
         assert len(model.revision) in (0, 40)
 
 
@@ -257,7 +266,7 @@ def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     assert "500000000.0 GB are to be written by trainings" in short.note  # two, and the state beside one
 
 
-@pytest.mark.parametrize("study", [None, *find_profile("paper").trains])
+@pytest.mark.parametrize("study", [None, *(name for name, study in studies().items() if list(study.trained(PAPER)))])
 def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | None) -> None:
     """So that `make paper STUDY=...` makes it."""
     made = {checkpoint_of(job) for job in trainings("paper", study)}

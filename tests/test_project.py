@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 import faithlib
-from faithbook.engine.profiles import table as profiles
+from faithbook.artifacts import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -61,7 +61,7 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
         assert licence == ("MIT" if open_to_all else bound), name
         kind, _, data = name.rpartition(":")
         known = {"texts": "text:planted", "pictures": "vision:planted"}.get(kind, data)
-        read = list(profiles().instead.get(known, profiles().data[known]))
+        read = list(registry().instead.get(known, registry().data[known]))
         shipped = [one for one in read if "/" not in one]
         assert not shipped or shipped == trained_on, name
 

@@ -14,12 +14,12 @@ import pytest
 from nbformat import v4 as nb
 from refusals import refused
 from small_book import built
-from tiny import finish
+from tiny import OF_STUDY, finish
 
 from faithbook import __main__
 from faithbook.engine import pages, publish
 from faithbook.engine.plan import NOTEBOOK, plan
-from faithbook.engine.profiles import table
+from faithbook.engine.studies import notebooks
 from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,8 +73,8 @@ def test_the_first_page_says_who_made_it_when_and_where(environment: pytest.Monk
 def test_a_published_book_leaves_out_what_it_may_not_show(
     repository: str, home: Path, environment: pytest.MonkeyPatch
 ) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("report: {reads: [count]}", "report: {reads: [count], public: false}"))
+    path = home / OF_STUDY
+    path.write_text(path.read_text().replace('reads=["count"]', 'reads=["count"], public=False'))
     (job,) = (one for one in plan("laptop") if one.kind == "report")
     finish(job)
     cells = [
@@ -93,7 +93,7 @@ def test_a_published_book_leaves_out_what_it_may_not_show(
 
 def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
     """Figures, tables and equations of withheld pages have no place in it: a reference there would break its build."""
-    kept = {name for _, _, name, entry in table().entries() if not entry.public}
+    kept = {notebook.name for notebook in notebooks() if not notebook.public}
     lost = {f"provenance-{name.replace('_', '-')}" for name in kept}
     for name in kept:
         text = (ROOT / "notebooks" / "report" / f"{name}.py").read_text(encoding="utf-8")

@@ -113,7 +113,7 @@ def test_ids_are_unique_and_unknown_names_are_refused():
     every = published.claims()
     assert every.id.is_unique and list(dict.fromkeys(every.kind)) == list(published.KINDS)
     assert published.table("soft_table1").starred.isin(["true", "false"]).all()  # what is no number is as printed
-    assert set(published.claims("claim").paper) == set(published.PAPERS)
+    assert set(published.claims("claim").paper) == set(published.papers())
     assert len(published.claims("claim", "zhao_aletras_2023")) == 14
     refused(UnknownNameError, "soft_table1", published.table, "soft_table")
     refused(UnknownNameError, "did you mean 'claim'", published.claims, "claims")

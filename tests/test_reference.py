@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from faithbook.engine.plan import plan
-from faithbook.engine.profiles import place_of, table
 from faithbook.engine.run import load_units
+from faithbook.engine.studies import entry_of, notebooks, reads_of
 from faithbook.judge import analysis_plan, published
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import filled
@@ -35,7 +35,7 @@ def test_the_verdicts_of_the_reference_follow_from_its_committed_values(html: Pa
     with_values = {path.name for path in (REFERENCE / "units").glob("*")}
     judged = set()
     for job in plan("smoke"):
-        if job.kind != "report" or not with_values & set(place_of(job.notebook)[1].reads):
+        if job.kind != "report" or not with_values & set(reads_of(entry_of(job.notebook))):
             continue
         if (job.folder / "verdicts.parquet").is_file():
             verdicts = filled(pd.read_parquet(job.folder / "verdicts.parquet"))
@@ -124,7 +124,7 @@ def test_what_a_run_of_the_reference_has_read_is_in_it_too() -> None:
     """A run whose values came from others is made again with them; those of a few inputs give way to the whole set."""
     runs = json.loads((REFERENCE / "manifest.json").read_text())["runs"]
     there = {run["run_id"] for run in runs}
-    readers = {name for _, kind, name, entry in table().entries() if kind == "compute" and entry.reads}
+    readers = {notebook.name for notebook in notebooks("compute") if notebook.reads}
     read = [(run["notebook"], name) for run in runs if run["notebook"] in readers for name in run["upstream"]]
     assert read
     assert not [one for one in read if one[1].rpartition("-")[2] not in there and "_few" not in one[1]]

@@ -10,7 +10,7 @@ import pytest
 import rehearsal
 from rehearsal import PROFILE, Rehearsal, Shown
 
-from faithbook.engine.profiles import table
+from faithbook.engine.studies import notebooks
 
 pytestmark = pytest.mark.xdist_group("rehearsal")  # one worker: each test goes on from what the one before has left
 RHO = "crosslingual_metrics"
@@ -89,4 +89,4 @@ def test_the_whole_profile_ends_in_a_book(staged: Rehearsal) -> None:
         assert status == 0, said
     assert [cells for study in SHOWN for cells in lacking(staged, study).items()] == []
     pages = {path.stem for path in (staged.results / "book/_build/html/executed").glob("*.html")}
-    assert pages >= {name for _, kind, name, _ in table().entries() if kind == "report"}
+    assert pages >= {notebook.name for notebook in notebooks("report")}

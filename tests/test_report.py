@@ -14,7 +14,8 @@ import pytest
 from refusals import refused
 from store import Store, units_of
 
-from faithbook.engine.profiles import table as profiles
+from faithbook.artifacts import registry
+from faithbook.engine.studies import notebooks
 from faithbook.judge import analysis_plan, decide, materials, published, scoreboard
 from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Trend
 from faithbook.judge.multiverse import multiverse
@@ -101,12 +102,12 @@ def test_the_ground_follows_from_data_and_models(
 
 def test_the_materials_and_the_pages_of_claims_are_those_of_the_profiles() -> None:
     found = published.our_table("materials")
-    assert set(found.paper) <= set(published.PAPERS) and set(found.kind) == {"data", "model", "outputs"}
-    known = set(profiles().data) | {"exnli", *LENGTHS}
+    assert set(found.paper) <= set(published.papers()) and set(found.kind) == {"data", "model", "outputs"}
+    known = set(registry().data) | {"exnli", *LENGTHS}
     assert set(found[found.kind == "data"].name) <= known
     assert not found[(found.own == "yes") & (found.stands_for != "")].size
     assert set(found[(found.kind == "data") & (found.own != "yes")].stands_for) <= known
-    assert set(published.claims().page) <= {name for _, kind, name, _ in profiles().entries() if kind == "report"}
+    assert set(published.claims().page) <= {notebook.name for notebook in notebooks("report")}
 
 
 # ------------------------------------------------------------------------------------------------------------- judged

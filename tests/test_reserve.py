@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from refusals import refused
 
-from faithbook.engine.profiles import table
+from faithbook.engine.studies import notebooks
+from faithbook.engine.study import PROFILES
 from faithbook.paths import root
 from faithbook.sources import datasets, images, reserve
 from faithbook.sources.reserve import FILE, IMAGES, TEXTS, measured_ids, places_of
@@ -113,8 +114,8 @@ def test_rows_of_another_file_are_not_the_reserved_ones():
 
 def test_the_paper_profile_alone_is_exempt():
     samples = {
-        name: {block["sample"] for block in profile.settings.values() if "sample" in block}
-        for name, profile in table().profiles.items()
+        name: {notebook.settings(profile).get("sample") for notebook in notebooks()} - {None}
+        for name, profile in PROFILES.items()
     }
     exploratory = {"exploratory"}
     assert samples.pop("paper") == {"all"}

@@ -14,7 +14,9 @@ import pytest
 from refusals import refused
 from tiny import REPOSITORY
 
-from faithbook.engine.profiles import settings_of, table
+from faithbook.artifacts import registry
+from faithbook.engine.studies import entry_of, settings_of
+from faithbook.engine.study import PAPER
 from faithbook.judge import analysis_plan, decide, published
 from faithbook.judge.analysis_plan import OF_PARTS, Rule, plan
 from faithbook.judge.decide import Claim, OnlyIf, Ordered, SameNumber, Statements, Trend
@@ -201,10 +203,10 @@ def test_everything_that_is_judged_has_a_rule() -> None:
 
 
 def test_rows_have_what_their_rules_ask_for() -> None:
-    ours = settings_of("naopc_models", "paper")["classifiers"]
-    models = {*settings_of("crosslingual_metrics", "paper")["models_read"], *ours["movie"]}
+    ours = {point["classifier"] for point in entry_of("naopc_models").points(PAPER)}
+    models = {*settings_of("crosslingual_metrics", "paper")["models_read"], *ours}
     models |= set(settings_of("language_amounts", "laptop")["models_read"])
-    there = {*table().data, *models, *published.table("crosslingual_table7").language, "en"}
+    there = {*registry().data, *models, *published.table("crosslingual_table7").language, "en"}
     for name, rule in plan().items():
         assert set(rule.needs) <= there, name
         assert datetime.date(2026, 11, 22) <= rule.date <= datetime.date(2026, 12, 31), name

@@ -10,7 +10,8 @@ import pytest
 from store import Store
 from test_pages_soft import FIVE, SOFT, kept, scores
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import entry_of
+from faithbook.engine.study import FULL, LAPTOP, Profile
 from faithbook.judge import reference
 from faithbook.papers.zhao_aletras import SIZES, choices_of, replay_name, subsets
 from faithbook.paths import root
@@ -124,6 +125,14 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
     assert reference._inputs_of(part) == reference._inputs_of(older)  # which the reference has whole
 
 
+def classifiers_of(notebook: str, profile: Profile) -> list[str]:
+    """The classifiers of the sentences of SST that a notebook runs over."""
+    entry = entry_of(notebook)
+    assert entry is not None
+    points = entry.points(profile)
+    return list(dict.fromkeys(point["classifier"] for point in points if point["dataset"] == "sst"))
+
+
 def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,11 +143,11 @@ def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(
         source.path.touch()
     # The weights of the model that was trained whole are not in the repository, but on the machine that trained it.
     tuned = ["mpnet-tuned"] * (root() / "data/checkpoints/paper/sst-mpnet-tuned-seed0").exists()
-    assert settings_of("soft_metrics", "full")["classifiers"]["sst"] == ["", *tuned]
-    assert settings_of("naopc_models", "full")["classifiers"]["sst"] == ["l6"]
+    assert classifiers_of("soft_metrics", FULL) == ["", *tuned]
+    assert classifiers_of("naopc_models", FULL) == ["l6"]
     for source in files_of("mpnet"):
         source.path.parent.mkdir(exist_ok=True)
         source.path.touch()
-    assert settings_of("soft_metrics", "full")["classifiers"]["sst"] == ["", "mpnet", *tuned]
-    assert settings_of("naopc_models", "full")["classifiers"]["sst"] == ["l6", "mpnet"]
-    assert settings_of("soft_metrics", "laptop")["classifiers"] == [""]
+    assert classifiers_of("soft_metrics", FULL) == ["", "mpnet", *tuned]
+    assert classifiers_of("naopc_models", FULL) == ["l6", "mpnet"]
+    assert classifiers_of("soft_metrics", LAPTOP) == [""]

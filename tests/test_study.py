@@ -14,14 +14,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny import REPOSITORY, finish
+import yaml
+from tiny import OF_STUDY, REPOSITORY, finish
 
 from faithbook.engine import digests, machine
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.pages import contents, page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
-from faithbook.engine.profiles import settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
+from faithbook.engine.studies import entry_of, notebooks, reads_of, settings_of, studies
+from faithbook.judge import published
 from faithbook.models.resume import precision_on
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -60,43 +62,37 @@ def put(path: Path, text: str = "here") -> Path:
 # --- profiles and settings -------------------------------------------------------------------------------------------
 
 
-def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(
-        path.read_text().replace("      count: {d", "      tiny: {inputs: 1, resamples: 9}\n      count: {d")
-    )
-    assert settings_of("count", "smoke") == {"inputs": 3, "resamples": 9, "datasets": ["movie", "bbc"], "seeds": [0]}
-    assert settings_of("report", "smoke") == {"inputs": 1, "resamples": 9}
+def test_settings_of_a_profile_lie_over_those_of_the_one_that_it_extends(home: Path) -> None:
+    edit(home / OF_STUDY, "smoke=dict(seeds=[0], inputs=3)", "smoke=dict(inputs=3), full=dict(seeds=[0, 1, 2])")
+    assert settings_of("count", "smoke") == {"datasets": ["movie", "bbc"], "seeds": [0, 1], "inputs": 3}
+    assert settings_of("count", "full") == {"datasets": ["movie", "bbc"], "seeds": [0, 1, 2], "inputs": 30}
+    assert settings_of("count", "paper") == settings_of("count", "confirm") == settings_of("count", "full")
+    assert settings_of("report", "smoke") == {}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seeds: [0], inputs", "seeds: 0, inputs", "non-empty list"),
-        ("reads: [count]", "reads: [cuont]", "did you mean 'count'"),
-        ("      count: {datasets", "      cuont: {datasets", "unknown study or notebook"),
-        ("about: Small.", "abuot: Small.", "abuot"),
+        ("seeds=[0], inputs", "seeds=0, inputs", "non-empty list"),
+        ("seeds=[0], inputs", "seed=[0], inputs", "setting of the profile smoke 'seed': did you mean 'seeds'"),
+        ("smoke=dict", "smok=dict", "unknown profile 'smok': did you mean 'smoke'"),
+        ('reads=["count"]', 'reads=["cuont"]', "did you mean 'count'"),
+        ("loads=[]", "load=[]", r"study\.py cannot be used:\n(.|\n)*load\n.*Extra inputs are not permitted"),
+        ('Study("tiny"', 'Study("teeny"', r"study\.py must define study = Study\('tiny', \.\.\.\)"),
+        ('report("report"', 'report("count"', "the study tiny has two notebooks count"),
     ],
 )
-def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, message: str) -> None:
-    edit(home / "notebooks" / "profiles.yaml", old, new)
+def test_a_study_that_cannot_work_is_refused(home: Path, old: str, new: str, message: str) -> None:
+    edit(home / OF_STUDY, old, new)
     with pytest.raises(InputError, match=message):
-        table()
+        studies()
 
 
-def test_a_profile_has_the_settings_of_the_one_that_it_extends_but_for_its_own(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    first, _, rest = path.read_text().partition("  laptop:\n")
-    extends = "extends: smoke\n    about: Larger.\n    settings:\n      count: {seeds: [0, 1]}\n"
-    path.write_text(f"{first}  laptop:\n    {extends}{rest[rest.index('studies:') :]}")
-    assert settings_of("count", "laptop") == {"datasets": ["movie", "bbc"], "seeds": [0, 1], "inputs": 3}
-    assert settings_of("count", "smoke")["seeds"] == [0]
-    for old, new, message in (
-        ("extends: smoke", "extends: smok", "profile above laptop that it extends, 'smok': did you mean 'smoke'"),
-        ("{seeds: [0, 1]}", "{seed: [0, 1]}", "setting of count in the profile laptop 'seed': did you mean 'seeds'"),
-    ):
-        with edited(path, old, new), pytest.raises(UnknownNameError, match=message):
-            table()
+def test_two_studies_cannot_have_the_same_notebook(home: Path) -> None:
+    other = (home / OF_STUDY).read_text().replace('"tiny"', '"other"')
+    put(home / "faithbook" / "studies" / "other" / "study.py", other)
+    with pytest.raises(InputError, match="notebooks of two studies: count, report"):
+        studies()
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -126,30 +122,25 @@ def test_plan_is_the_grid_in_an_order_that_can_run(home: Path) -> None:
 
 def test_a_plan_of_one_study_has_what_it_reads_of_others(home: Path) -> None:
     (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
-    edit(
-        home / "notebooks" / "profiles.yaml",
-        "reads: [count]}",
-        'reads: [count]}\n  other:\n    report:\n      last: {reads: ["*"]}',
-    )
+    other = "from faithbook.engine.study import Study\n\nstudy = Study('other', number=2)\n"
+    everything = "lambda notebooks: [notebook.name for notebook in notebooks if notebook.name != 'last']"
+    put(home / "faithbook" / "studies" / "other" / "study.py", f"{other}study.report('last', reads={everything})\n")
     assert [job.notebook for job in plan("laptop", "tiny")] == [*["count"] * 4, "report"]
-    assert [job.notebook for job in plan("laptop", "other")] == [*["count"] * 4, "report", "last"]  # * is all others
+    assert [job.notebook for job in plan("laptop", "other")] == [*["count"] * 4, "report", "last"]
     assert len(plan("laptop")) == 6
     with pytest.raises(UnknownNameError, match="unknown study 'tine': did you mean 'tiny'"):
         plan("laptop", "tine")
 
 
 def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: Path) -> None:
-    before, profiles = ids(), home / "notebooks" / "profiles.yaml"
+    before, study = ids(), home / OF_STUDY
     source, every = home / "notebooks" / "compute" / "count.py", set(before)
     for path, old, new, expected in (
-        (
-            profiles,
-            "[movie, bbc], seeds: [0], i",
-            "[movie, bbc, section], seeds: [0], i",
-            {"count section 0", "report"},
-        ),
-        (profiles, "inputs: 3}", "inputs: {movie: 3, bbc: 4}}", {"count bbc 0", "report"}),
-        (profiles, "inputs: 3}", "inputs: 4}", every),
+        (study, '"bbc"], seeds', '"bbc", "section"], seeds', {"count section 0", "report"}),
+        (study, "inputs=3)", 'inputs=by("dataset", movie=3, bbc=4))', {"count bbc 0", "report"}),
+        (study, "inputs=3)", "inputs=4)", every),
+        (study, "inputs=30", "inputs=40", set()),  # of another profile
+        (study, "@study.compute", "SIZES = (1, 2)  # of no run\n\n\n@study.compute", set()),
         (source, "time.sleep(0.05)", "time.sleep(0.06)", every),
         (home / "requirements.lock", "", "torch==0", every),
     ):
@@ -158,21 +149,21 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
         assert ids() == before
 
 
-def declared(
-    home: Path, loads: str, models: str = "{movie: 'local:text/movie-seed{seed}', bbc: 'hf:somewhere'}"
-) -> None:
+def declared(home: Path, loads: str) -> None:
     """Let the computation of the tiny study load something, of two adapters and a hub model that there are."""
-    path = home / "notebooks" / "profiles.yaml"
-    text = path.read_text().replace("      count: {d", f"      tiny: {{models: {models}}}\n      count: {{d")
-    path.write_text(
-        text.replace("count: {over", f"count: {{loads: {loads}, over") + "data:\n  texts: [words, data/a.txt]\n"
-    )
+    edit(home / OF_STUDY, "loads=[]", f"loads={loads}")
+    (home / "data" / "artifacts.toml").write_text('[data]\ntexts = ["words", "data/a.txt"]\n')
     (home / "data" / "sources.toml").write_text(
         '[words]\nfile = "w"\nsha256 = "1"\n[others]\nfile = "o"\nsha256 = "2"\n'
     )
     (home / "data" / "a.txt").write_text("a")
     for name in ("movie-seed0", "movie-seed1", "section-seed0"):
         put(home / "data" / "checkpoints" / "text" / name / "adapter.safetensors", "weights")
+
+
+MODEL = """lambda settings, run: [
+    f"local:text/movie-seed{run['seed']}" if run["dataset"] == "movie" else "hf:somewhere"
+]"""
 
 
 def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +205,7 @@ def test_a_gpu_that_only_emulates_bfloat16_trains_in_float32(monkeypatch: pytest
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
-    declared(home, "['models.{dataset}']")
+    declared(home, MODEL)
     before = ids("laptop")
     adapters = home / "data" / "checkpoints" / "text"
     (adapters / "section-seed0" / "adapter.safetensors").write_bytes(b"others")
@@ -224,7 +215,7 @@ def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
 
 
 def test_a_source_counts_by_its_own_digests(home: Path) -> None:
-    declared(home, "[texts]")
+    declared(home, "['texts']")
     listed, file = home / "data" / "sources.toml", home / "data" / "a.txt"
     before, every = ids(), set(ids())
     for path, old, new, expected in (
@@ -244,107 +235,107 @@ def test_a_source_counts_by_its_own_digests(home: Path) -> None:
     assert changed(before) == every
 
 
-def optional(home: Path, settings: str, data: str, sources: str) -> Path:
-    """The tiny study with these settings of its computation and these data, of which some may be here; its profiles."""
-    declared(home, "['{dataset}']")
-    path = home / "notebooks" / "profiles.yaml"
-    edit(path, "count: {datasets: [movie, bbc]", f"count: {{{settings}")
-    edit(path, "  texts: [words, data/a.txt]\n", data)
+def optional(home: Path, datasets: str, data: str, sources: str) -> Path:
+    """The tiny study with these data sets, of which some may be here; its `study.py`."""
+    declared(home, "lambda settings, run: [run['dataset']]")
+    path = home / OF_STUDY
+    edit(path, 'datasets=["movie", "bbc"]', f"datasets={datasets}")
+    path.write_text(f"from faithbook.artifacts import on_this_machine, whole_or_few\n{path.read_text()}")
+    (home / "data" / "artifacts.toml").write_text(data)
     with (home / "data" / "sources.toml").open("a") as stream:
         stream.write(sources)
     return path
 
 
-def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
-    data = "  movie: [words]\n  bbc: [words]\n  own: [mine]\n  theirs: [others]\ninstead: {theirs: [half, rest]}\n"
+def test_data_sets_that_are_on_this_machine_go_before_the_others(home: Path) -> None:
+    data = (
+        '[data]\nmovie = ["words"]\nbbc = ["words"]\nown = ["mine"]\ntheirs = ["others"]\n'
+        '[instead]\ntheirs = ["half", "rest"]\n'
+    )
     sources = '[mine]\nkind = "manual"\n[half]\nfile = "h"\nsha256 = "3"\n[rest]\nfiles = {"r" = "4", "s" = "5"}\n'
-    path = optional(home, "where_here: [own, theirs], datasets: [movie, bbc]", data, sources)
+    found = 'on_this_machine(["own", "theirs"], lambda dataset: ["local:text/own-seed0"] * (dataset == "own"))'
+    path = optional(home, f'{found} + ["movie", "bbc"]', data, sources)
     raw, before = home / "data" / "raw", ids()
-    for name in ("smoke", "laptop"):
-        assert settings_of("count", name)["datasets"] == ["movie", "bbc"] and "where_here" not in settings_of(
-            "count", name
-        )
+
+    def datasets() -> list[str]:
+        return list(settings_of("count", "smoke")["datasets"])
+
+    assert datasets() == ["movie", "bbc"]
     for file, expected in (
         ("half/h", ["movie", "bbc"]),
         ("rest/r", ["movie", "bbc"]),  # one of two files
         ("rest/s", ["theirs", "movie", "bbc"]),
     ):
         put(raw / file)
-        assert settings_of("count", "smoke")["datasets"] == expected
+        assert datasets() == expected
     assert changed(before) == {"count theirs 0", "report"}
     put(raw / "mine" / "any.gz")  # of what people bring any file counts
-    assert settings_of("count", "smoke")["datasets"] == ["own", "theirs", "movie", "bbc"]
-    edit(path, "bbc: 'hf:somewhere'", "bbc: 'hf:somewhere', own: 'local:text/own-seed{seed}'")
-    assert settings_of("count", "smoke")["datasets"] == ["theirs", "movie", "bbc"]  # not without its model
+    assert datasets() == ["theirs", "movie", "bbc"]  # not without its model
     (home / "data" / "checkpoints" / "text" / "own-seed0").mkdir()
-    assert settings_of("count", "smoke")["datasets"] == ["own", "theirs", "movie", "bbc"]
-    assert settings_of("count", "laptop")["datasets"] == ["theirs", "movie", "bbc"]  # of two seeds
-    edit(path, "[own, theirs]", "[own, thiers]")
+    assert datasets() == ["own", "theirs", "movie", "bbc"]
+    edit(path, '["own", "theirs"]', '["own", "thiers"]')
     with pytest.raises(UnknownNameError, match="did you mean 'theirs'"):
-        table()
+        studies()
 
 
 def test_a_few_inputs_of_a_set_are_read_only_where_the_whole_is_not(home: Path) -> None:
-    data = "  movie: [words]\n  bbc: [rare]\n  bbc-few: [words]\n"
-    optional(home, "where_here: [bbc], datasets: [movie, bbc-few]", data, '[rare]\nfile = "h"\nsha256 = "3"\n')
+    data = '[data]\nmovie = ["words"]\nbbc = ["rare"]\nbbc-few = ["words"]\n'
+    datasets = 'whole_or_few(["movie", "bbc-few"], on_this_machine(["bbc"]))'
+    optional(home, datasets, data, '[rare]\nfile = "h"\nsha256 = "3"\n')
     assert settings_of("count", "smoke")["datasets"] == ["movie", "bbc-few"]
     put(home / "data" / "raw" / "rare" / "h")
     assert settings_of("count", "smoke")["datasets"] == ["bbc", "movie"]
 
 
 def test_data_that_somebody_may_bring_need_not_be_there(home: Path) -> None:
-    path = optional(home, "where_here: [own], datasets: []", "  own: [mine]\n", '[mine]\nkind = "manual"\n')
+    optional(home, 'on_this_machine(["own"])', '[data]\nown = ["mine"]\n', '[mine]\nkind = "manual"\n')
     assert [job.label for job in plan("smoke")] == ["report"]
     put(home / "data" / "raw" / "mine" / "any.gz")
     assert [job.label for job in plan("smoke")] == ["count own 0", "report"]
-    edit(path, "where_here: [own], ", "")
-    with pytest.raises(InputError, match="non-empty list"):
-        table()
 
 
 def test_a_grid_may_list_values_for_each_data_set_with_how_many_inputs_each_has(home: Path) -> None:
-    before, path, old = ids(), home / "notebooks" / "profiles.yaml", "seeds: [0], inputs: 3"
-    with edited(path, old, "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3"):
+    before, path, old = ids(), home / OF_STUDY, "seeds=[0], inputs=3"
+    with edited(path, old, 'seeds=by("dataset", movie=[0, 1], bbc=[0]), inputs=3'):
         assert changed(before) == {"count movie 1", "report"}
     with (
-        edited(path, old, "seeds: {movie: [0, 1], bbc: []}, inputs: 3"),
+        edited(path, old, 'seeds=by("dataset", movie=[0, 1], bbc=[]), inputs=3'),
         pytest.raises(InputError, match="non-empty list, or one for each value of a parameter before it"),
     ):
-        table()
-    edit(path, old, "seeds: {movie: {0: 5, 1: 2}, bbc: {0: 5}}, inputs: 3")
+        studies()
+    of_seeds = 'seeds=by("dataset", movie=[0, 1], bbc=[0]), inputs=by("seed", {0: 5, 1: 2})'
+    edit(path, old, of_seeds)
     before = ids()
     assert set(before) == {"count movie 0", "count movie 1", "count bbc 0", "report"}
-    edit(path, "1: 2}", "1: 3, 2: 4}")  # another number and another seed touch no other run
-    assert changed(before) == {"count movie 1", "count movie 2", "report"}
-    edit(path, "bbc: {0: 5}}", "section: {0: 5}}")
-    with pytest.raises(InputError, match="seeds has no list for dataset bbc: it has movie, section"):
+    with edited(path, "{0: 5, 1: 2}", "{0: 5, 1: 3}"):  # another number touches no other run
+        assert changed(before) == {"count movie 1", "report"}
+    with edited(path, "{0: 5, 1: 2}", "{0: 5}"), pytest.raises(InputError, match="inputs: unknown seed 1"):
+        ids()
+    edit(path, "bbc=[0])", "section=[0])")
+    with pytest.raises(InputError, match="seeds: unknown dataset 'bbc'"):
         ids()
 
 
 @pytest.mark.parametrize(
-    ("loads", "models", "error", "message"),
+    ("loads", "error", "message"),
     [
-        ("['local:text/movie-seed7']", "{}", DataError, r"count loads local:text/movie-seed7, but there is no "),
-        ("['models.{dataset}']", "{}", InputError, r"count loads 'models.\{dataset\}', but its settings hold nothing"),
-        ("['models.{dataset}']", "{moviez: local:text/movie-seed0}", InputError, r"hold nothing at 'models\.movie'"),
-        ("['models.{datset}']", "{}", UnknownNameError, "did you mean 'dataset'"),
-        ("[text]", "{}", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
-        ("['hf:data/checkpoints/paper/x']", "{}", DataError, "there is no folder data/checkpoints/paper/x"),
+        ("['local:text/movie-seed7']", DataError, r"count loads local:text/movie-seed7, but there is no "),
+        ("lambda settings, run: [settings['model']]", UnknownNameError, "unknown setting 'model'"),
+        ("['text']", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
+        ("['hf:data/checkpoints/paper/x']", DataError, "there is no folder data/checkpoints/paper/x"),
     ],
 )
-def test_what_is_not_there_is_named(home: Path, loads: str, models: str, error: type[Exception], message: str) -> None:
-    declared(home, loads, models)
+def test_what_is_not_there_is_named(home: Path, loads: str, error: type[Exception], message: str) -> None:
+    declared(home, loads)
     with pytest.raises(error, match=message):
         plan("smoke")
 
 
-def test_settings_of_another_notebook_alternatives_and_the_encoder_of_an_adapter_count(home: Path) -> None:
-    declared(home, "['models.section|models.movie', count.inputs]")
-    edit(home / "notebooks" / "profiles.yaml", "inputs: 3}", "inputs: minilm}")
-    edit(home / "notebooks" / "profiles.yaml", "data:\n", "data:\n  minilm: [others]\n")
+def test_the_encoder_of_an_adapter_counts(home: Path) -> None:
+    declared(home, "['local:text/movie-seed0']")
     card = home / "data" / "checkpoints" / "text" / "movie-seed0" / "card.json"
     card.write_text('{"encoder": "texts"}')
-    assert list(plan("smoke")[0].loads) == ["local:text/movie-seed0", "words", "data/a.txt", "others"]
+    assert list(plan("smoke")[0].loads) == ["local:text/movie-seed0", "words", "data/a.txt"]
 
 
 def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,7 +527,7 @@ def test_load_by_hand_takes_the_newest_run_and_what_was_computed_before_a_page_s
     assert load("counts", "smoke")["value"].tolist() == [3]
     finish(old, counts=pd.DataFrame({"value": [1]}))
     assert load("counts", "smoke")["value"].tolist() == [1]
-    edit(home / "notebooks" / "profiles.yaml", "inputs: 3", "inputs: 4")
+    edit(home / OF_STUDY, "inputs=3)", "inputs=4)")
     new = plan("smoke")[0]
     assert new.folder != old.folder
     assert load("counts", "smoke")["value"].tolist() == [1]  # better an older one than none, by hand
@@ -570,6 +561,56 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
     stage("smoke", jobs)
     assert not (source / "executed" / "gone.ipynb").exists()
     assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
+
+
+def test_a_new_study_is_in_the_plan_and_the_contents_without_another_word(home: Path) -> None:
+    """Its folder, its notebooks and its overview are enough."""
+    header = '# %% tags=["parameters"]\nprofile = "laptop"\n'
+    for place in ("compute/fresh_values", "report/fresh_tables", "report/fresh_more"):
+        put(home / "notebooks" / f"{place}.py", header)
+    put(
+        home / "faithbook" / "studies" / "fresh" / "study.py",
+        """
+from faithbook.engine.study import Profile, Settings, Study
+
+study = Study(
+    "fresh",
+    number=2,
+    title="Study 2: a fresh one",
+    overview="fresh/overview",
+    papers={"new_2026": "New 2026"},
+)
+
+
+@study.compute()
+def fresh_values(profile: Profile) -> Settings:
+    return profile.layers(laptop=dict(inputs=5), smoke=dict(inputs=2))
+
+
+study.report("fresh_tables", reads=["fresh_values"])
+study.report("fresh_more", reads=["fresh_values"], contents="appendix")
+""",
+    )
+    toc = home / "book" / "_toc.yml"
+    toc.write_text("format: jb-book\nroot: intro\nparts:\n  # studies: here they stand\n")
+    jobs = plan("smoke")
+    assert [job.label for job in jobs] == [
+        *("count movie 0", "count bbc 0", "fresh_values", "report", "fresh_tables", "fresh_more")
+    ]
+    assert {job.study for job in plan("smoke", "fresh")} == {"fresh"}
+    for job in jobs:
+        executed(job)
+    listed = yaml.safe_load(contents(stage("smoke", jobs)))["parts"]
+    assert [(part["caption"], [chapter["file"] for chapter in part["chapters"]]) for part in listed] == [
+        ("Study 2: a fresh one", ["fresh/overview", "executed/fresh_tables"]),
+        ("Study 2: appendix", ["executed/fresh_more"]),
+    ]
+    assert published.papers() == {"new_2026": "New 2026"}
+    everything = [notebook.name for notebook in notebooks()]
+    shutil.copytree(REPOSITORY / "faithbook" / "studies" / "book", home / "faithbook" / "studies" / "book")
+    for name, reads in (("scoreboard", {"fresh_tables", "fresh_more"}), ("this_build", {"fresh_values"})):
+        assert set(reads_of(entry_of(name))) >= reads
+    assert {*reads_of(entry_of("status"))} >= {*everything}
 
 
 def test_a_page_without_numbers_is_not_published(home: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, load_units
+from faithbook.engine.studies import settings_of
 from faithbook.sources.cifar import PHOTOGRAPHS
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
@@ -42,9 +42,10 @@ def test_the_matrix_is_whole(html: Path) -> None:
     values = values_of_the_matrix()
     settings = settings_of("together_matrix", "smoke")
     for dataset, part in values.groupby("dataset"):
-        assert part.input.nunique() == settings["inputs"][dataset]
+        own = settings.at({"dataset": dataset})
+        assert part.input.nunique() == own["inputs"]
         bounded = part[part.metric.isin(["naopc_morf", "naopc_lerf"])].input.nunique()
-        assert bounded == min(settings["searched"][part.modality.iloc[0]], settings["inputs"][dataset])
+        assert bounded == min(settings["searched"][part.modality.iloc[0]], own["inputs"])
         missing = set(METRICS) - set(part.metric)
         assert missing in (set(), set(FAMILIES["plausibility"].directions))
         # A method less or a metric less for one input would show here.
@@ -55,7 +56,7 @@ def test_the_matrix_is_whole(html: Path) -> None:
 def test_controls_ask_about_other_scores_than_the_matrix(html: Path) -> None:
     controls = load("together_controls", "smoke")
     settings = settings_of("together_matrix", "smoke")
-    assert controls.groupby("dataset").input.nunique().to_dict() == settings["controlled"]
+    assert controls.groupby("dataset").input.nunique().to_dict() == settings["controlled"].values
     assert controls.density.between(0, 1).all() and controls.density.nunique() > 10
     both = controls.merge(values_of_the_matrix(), on=WHERE, suffixes=("", "_matrix"), validate="m:1")
     assert len(both) == len(controls)

@@ -9,7 +9,7 @@ import pytest
 import replica_data
 from store import Store, run_cells
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.paths import raw_dir, root
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "movies"
@@ -34,7 +34,7 @@ def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.Mon
     run_cells(root() / "notebooks" / "compute" / "together_toolkit.py", {"profile": "smoke", "dataset": "reviews"}, [])
     (manifest,) = (store.home / "data" / "results" / "smoke" / "by-hand" / "together_toolkit").glob("*/manifest.json")
     units = pd.read_parquet(manifest.parent / "units.parquet")
-    n = settings_of("together_toolkit", "smoke")["inputs"]["reviews"]
+    n = settings_of("together_toolkit", "smoke")["inputs"]
     kept = units["id"].nunique()
     assert kept == n if files == "made" else 1 <= kept <= n  # few reviews bear marks so near their beginning
     assert units["metric"].nunique() == 9

@@ -98,23 +98,23 @@ run.finish()
 """
 )
 
-PROFILES = """\
-profiles:
-  smoke:
-    about: Small.
-    settings:
-      count: {datasets: [movie, bbc], seeds: [0], inputs: 3}
-  laptop:
-    about: Larger.
-    settings:
-      count: {datasets: [movie, bbc], seeds: [0, 1], inputs: 30}
-studies:
-  tiny:
-    compute:
-      count: {over: {dataset: datasets, seed: seeds}}
-    report:
-      report: {reads: [count]}
+STUDY = """\
+from faithbook.engine.study import Profile, Settings, Study, by
+
+study = Study("tiny", number=1)
+
+
+@study.compute(grid={"dataset": "datasets", "seed": "seeds"}, loads=[])
+def count(profile: Profile) -> Settings:
+    return profile.layers(
+        laptop=dict(datasets=["movie", "bbc"], seeds=[0, 1], inputs=30),
+        smoke=dict(seeds=[0], inputs=3),
+    )
+
+
+study.report("report", reads=["count"])
 """
+OF_STUDY = "faithbook/studies/tiny/study.py"
 
 INDEX = """\
 # A tiny book
@@ -128,7 +128,7 @@ def make_home(folder: Path) -> Path:
     files = {
         "notebooks/compute/count.py": COMPUTE,
         "notebooks/report/report.py": REPORT,
-        "notebooks/profiles.yaml": PROFILES,
+        OF_STUDY: STUDY,
         "book/intro.md": INDEX,
         "book/_toc.yml": "format: jb-book\nroot: intro\nchapters:\n  - file: executed/report\n",
         "book/references.bib": "",

@@ -1,22 +1,17 @@
-"""What a notebook loads, as notebooks/profiles.yaml declares it, and the digest of each.
-
-`loads` of a notebook names settings, its own or another notebook's (`models.{dataset}`: every string below it counts;
-`a|b`: the first that holds any), or a data set, encoder or gold alignment of the table `data` at the end of that file,
-or a model as `load_model` takes it. `{dataset}` stands for the parameter or setting of that name.
-"""
+"""The digest of everything that a notebook loads: what the names lead to that its study gives under `loads`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from faithbook.access import CARDS, model_name
+from faithbook.artifacts import HubModel, listed_source, registry
 from faithbook.engine.digests import digest, tree_digest
-from faithbook.engine.profiles import HubModel, Settings, listed_source, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root
-from faithlib.errors import DataError, InputError, unknown
+from faithlib.errors import DataError, unknown
 
 _MODELS = ("local", "hf", "timm")
 UNITS_DIR = "data/reference/full/units"
@@ -34,58 +29,6 @@ def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
     return digests
 
 
-def named(
-    notebook: str, profile: str, templates: Iterable[str], block: Settings, parameters: Mapping[str, Any]
-) -> list[str]:
-    """The models, data sets and encoders that a notebook with these parameters loads, whether they are there or not.
-
-    Raises InputError for a template that leads to nothing, UnknownNameError for a parameter or setting in one that
-    does not exist, or for a parameter whose value no setting has.
-    """
-    plain = {key: value for key, value in block.items() if isinstance(value, str | int)}
-    values = {"seed": 0, **plain, **parameters}
-    wanted_names: list[str] = []
-    for template in templates:
-        try:
-            wanted = template.format_map(values)
-        except KeyError as error:
-            raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
-        if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
-            raise InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
-        wanted_names += names
-    return list(dict.fromkeys(wanted_names))
-
-
-def _names(wanted: str, profile: str, block: Settings) -> list[str]:
-    """What a template stands for: the strings below a setting, or itself where no setting has that name."""
-    notebooks = {name for _, _, name, _ in table().entries()}
-    for path in wanted.split("|"):
-        parts = path.split(".")
-        # A setting may have the name of a data set (`messages: 12`), and then it is the data that is meant.
-        if path in table().data or (parts[0] not in block and parts[0] not in notebooks):
-            return [path]
-        value: Any = block if parts[0] in block else {parts[0]: settings_of(parts[0], profile)}
-        for part in parts:
-            value = _below(value, part)
-        if names := list(_strings(value)):
-            return names
-    return []
-
-
-def _below(value: Any, part: str) -> Any:
-    if not part:  # a parameter that stands for all of them is empty
-        return value
-    return value.get(part, {}) if isinstance(value, dict) else {}
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _strings(part)
-    elif value:
-        yield str(value)
-
-
 def _digests(notebook: str, name: str) -> dict[str, str]:
     """One name with what it leads to: an adapter to its encoder, a data set to the files it is read from."""
     if name == CARDS:
@@ -97,10 +40,10 @@ def _digests(notebook: str, name: str) -> dict[str, str]:
         return {name: _checkpoint(notebook, rest), **_encoder(notebook, checkpoints_dir() / rest)}
     if kind in _MODELS or "/" in name:
         return {model_name(name): _folder_or_hub(name)}
-    files = table().data
-    if name not in files:
-        raise unknown(f"data set, encoder or gold that {notebook} loads", name, files)
-    read = (*files[name], *table().instead.get(name, ()))
+    known = registry()
+    if name not in known.data:
+        raise unknown(f"data set, encoder or gold that {notebook} loads", name, known.data)
+    read = (*known.data[name], *known.instead.get(name, ()))
     return {one: tree_digest(root() / one) if "/" in one else source_digest(one) for one in read}
 
 
@@ -137,9 +80,9 @@ def _folder_or_hub(name: str) -> str:
 
 
 def commit_of(repository: str) -> str | None:
-    """The commit at which a model of the hub is read: that of the table `hub`, else what the hub's cache calls the
-    newest; None where it has not been downloaded."""
-    if revision := table().hub.get(repository, HubModel()).revision:
+    """The commit at which a model of the hub is read: that of `data/artifacts.toml`, else what the hub's cache calls
+    the newest; None where it has not been downloaded."""
+    if revision := registry().hub.get(repository, HubModel()).revision:
         return revision
     from huggingface_hub.constants import HF_HUB_CACHE  # half a second to import
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from faithbook.engine.build import RunError, build, locked, minutes
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
-from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import colophon, configuration, repository
 from faithbook.engine.slides import pages_of_slides, write_slides
+from faithbook.engine.studies import entry_of, reads_of, studies
+from faithbook.engine.study import Study
 from faithbook.paths import results_dir, root
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
@@ -24,6 +25,8 @@ PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a read
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
 TOC = Path("_toc.yml")
+_PLACE_OF_STUDIES = "# studies:"
+"""Begins the line of `_toc.yml` at whose place the studies stand."""
 COLOPHON = Path("colophon.md")
 """Authors, version and day, which the first page includes."""
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
@@ -63,7 +66,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
     left_out = [job.notebook for job in jobs if is_numberless(job)]
     jobs = [job for job in jobs if job.notebook not in left_out]
     for job in jobs:
-        if job.kind in PAGE_KINDS and repository() and not place_of(job.notebook)[1].public:
+        if job.kind in PAGE_KINDS and repository() and not _is_public(job):
             files[Path(f"{job.notebook}.ipynb")] = _not_public(job)
         elif job.kind in PAGE_KINDS:
             files[Path(f"{job.notebook}.ipynb")] = without_links(page(job), left_out)
@@ -87,9 +90,15 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
     return source
 
 
+def _is_public(job: Job) -> bool:
+    entry = entry_of(job.notebook)
+    return entry is None or entry.public
+
+
 def is_numberless(job: Job) -> bool:
     """Whether a page reads computations of which this profile runs none and the reference has no values."""
-    reads = place_of(job.notebook)[1].reads
+    entry = entry_of(job.notebook)
+    reads = reads_of(entry) if entry else []
     known = any((root() / UNITS_DIR / name).is_dir() for name in reads)
     return job.kind in PAGE_KINDS and bool(reads) and not job.upstream and not known
 
@@ -106,11 +115,39 @@ def without_links(content: bytes, left_out: Sequence[str]) -> bytes:
 
 
 def contents(source: Path) -> str:
-    """The table of contents of the staged book: without executed pages that are not there."""
-    lines = (source / TOC).read_text(encoding="utf-8").splitlines(keepends=True)
-    named = [re.search(r"file: (executed/\S+)", line) for line in lines]
-    kept = [not page_file or (source / f"{page_file[1]}.ipynb").is_file() for page_file in named]
-    return "".join(line for line, there in zip(lines, kept, strict=True) if there)
+    """The table of contents of the staged book: `_toc.yml` with a part of every study at its place for studies, and
+    without executed pages that are not there."""
+    lines: list[str] = []
+    for line in (source / TOC).read_text(encoding="utf-8").splitlines():
+        if line.strip().startswith(_PLACE_OF_STUDIES):
+            for study in studies().values():
+                lines += _parts_of(study)
+        else:
+            lines.append(line)
+    listed = []
+    for line in lines:
+        executed = re.search(r"file: (executed/\S+)", line)
+        if executed is None or (source / f"{executed[1]}.ipynb").is_file():
+            listed.append(f"{line}\n")
+    return "".join(listed)
+
+
+def _parts_of(study: Study) -> list[str]:
+    """Lines of the table of contents: a study's overview and pages, then the pages of its appendix, if it has one."""
+    if not study.title:
+        return []
+    reports = [notebook for notebook in study.notebooks.values() if notebook.kind == "report"]
+    pages = [study.overview, *(f"executed/{notebook.name}" for notebook in reports if notebook.contents == "study")]
+    appendix = [f"executed/{notebook.name}" for notebook in reports if notebook.contents == "appendix"]
+    lines = _part(study.title, [*pages, *study.more])
+    if appendix:
+        lines += _part(f"{study.title.partition(':')[0]}: appendix", appendix)
+    return lines
+
+
+def _part(caption: str, files: Sequence[str]) -> list[str]:
+    head = [f'  - caption: "{caption}"', "    numbered: 1", "    chapters:"]
+    return head + [f"      - file: {file}" for file in files]
 
 
 def _prose(folder: Path) -> list[Path]:

@@ -6,8 +6,8 @@ a report the committed tables and the reference's values of what it reads, and t
 in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when
 whole, so that a folder of that name is always a finished run, whatever was killed and when.
 
-**Parts.** Where a profile has a computation share its inputs out (`parts: {soft_metrics: 4}`), each point of its grid
-is that many jobs, with `part` and `parts` among their parameters. Who reads a notebook reads all its runs.
+**Parts.** A computation may share the inputs of each point of its grid out among several runs, which have `part` and
+`parts` among their parameters (`faithbook.engine.study`). Who reads a notebook reads all its runs.
 """
 
 from __future__ import annotations
@@ -16,32 +16,23 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+from faithbook.artifacts import registry
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.inputs import commit_of, committed_tables, digests_of, named, reference_units
-from faithbook.engine.profiles import (
-    NotebookEntry,
-    Settings,
-    find_profile,
-    own_of,
-    place_of,
-    settings_of,
-    studies_of,
-    table,
-    text_training,
-)
+from faithbook.engine.inputs import commit_of, committed_tables, digests_of, reference_units
+from faithbook.engine.studies import entry_of, notebooks, reads_of, recipes, studies, study_names, text_training
+from faithbook.engine.study import PART, PARTS, Notebook, Settings, find_profile
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
 MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
 RULES = ("train", "compute", "report")
-PART, PARTS = "part", "parts"  # the parameters of a notebook that can share its inputs out among several runs
+TEXT_CLASSIFIERS = "text_classifiers"  # the training notebook to which every study may add data sets and classifiers
 
 
 @dataclass(frozen=True)
@@ -58,6 +49,7 @@ class Job:
     upstream: tuple[Job, ...] = ()
     loads: Mapping[str, str] = field(default_factory=dict)  # the models, sources and files it may open, with digests
     code: str = ""  # the digest of what it imports of ours
+    settings: Settings = field(default_factory=Settings)  # with their values at its parameters
 
     @property
     def slug(self) -> str:
@@ -179,8 +171,7 @@ class _Planner:
     """The jobs of one plan, each made once however many others read it; files are taken as they are now."""
 
     def __init__(self, profile_name: str) -> None:
-        find_profile(profile_name)
-        self.profile = profile_name
+        self.profile = find_profile(profile_name)
         self._library = Library()
         self._tables = committed_tables()
         self._pins = tree_digest(root() / "requirements.lock")
@@ -195,34 +186,31 @@ class _Planner:
         return self._jobs[key]
 
     def grid(self, notebook: str) -> list[Job]:
-        """The jobs of a notebook at every point of its grid, in as many parts as the profile says."""
-        entry, block = place_of(notebook)[1], settings_of(notebook, self.profile)
-        source, parts = find_notebook(notebook), find_profile(self.profile).parts.get(notebook, 1)
-        shares = [{PART: part, PARTS: parts} for part in range(1, parts + 1)] if parts > 1 else [{}]
-        return [self.job(source, {**point, **share}) for point in entry.points(block) for share in shares]
+        """The jobs of a notebook at every point of its grid."""
+        return [self.job(find_notebook(notebook), point) for point in self._entry(notebook).points(self.profile)]
 
     def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
         if not source.is_file():
             raise DataError(f"there is no notebook {source}")
         name, kind = source.stem, source.resolve().parent.name
-        study, entry = place_of(name)
-        block = settings_of(name, self.profile)
         if "profile" in notebook_parameters(source):
-            given = {"profile": self.profile, **given}
+            given = {"profile": self.profile.name, **given}
         parameters = checked_parameters(source, given)
         if part_of(parameters) == (1, 1):
             parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
-        reads = _reads(name, entry)
+        entry = entry_of(name)
+        reads = reads_of(entry) if entry else []
         upstream = tuple(job for read in reads for job in self.grid(read))
+        settings = entry.settings_at(self.profile, parameters) if entry else Settings()
         if source not in self._code:
             self._code[source] = self._library.code(source.read_text(encoding="utf-8")).digest
-        loads = digests_of(name, named(name, self.profile, entry.loads, block, parameters))
+        loads = digests_of(name, entry.names_loaded(settings, parameters) if entry else ())
         if kind == "report":
             loads |= self._tables | reference_units(reads)
         parts: dict[str, Any] = {
             "notebook": tree_digest(source),
             "parameters": parameters,
-            "settings": _own_settings(block, entry, parameters),
+            "settings": settings,
             "code": self._code[source],
             "pins": self._pins,
             "loads": loads,
@@ -230,29 +218,37 @@ class _Planner:
             "upstream": [job.run_id for job in upstream],
         }
         if kind == "train":
-            parts["training"] = _training(name, self.profile, parameters)
-        about = (name, kind, study, source, self.profile, parameters, digest(parts))
-        return Job(*about, upstream, loads, self._code[source])
+            parts["training"] = _training(name, self.profile.name, parameters)
+        return Job(
+            notebook=name,
+            kind=kind,
+            study=entry.study if entry else None,
+            source=source,
+            profile=self.profile.name,
+            parameters=parameters,
+            run_id=digest(parts),
+            upstream=upstream,
+            loads=loads,
+            code=self._code[source],
+            settings=settings,
+        )
 
-
-def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings on which the run at one point of a notebook's grid depends.
-
-    The lists that make up the grid are left out. Of a setting that has a value for each data set, this data set's value
-    alone is kept; of numbers of inputs given next to the grid's values, this point's. So a further seed, or another
-    size for another data set, does not redo the runs that are there.
-    """
-    rest = {key: value for key, value in block.items() if key not in entry.over.values()}
-    rest = own_of(rest, *(parameters[name] for name in ("dataset", "classifier") if name in parameters))
-    return rest | entry.counts(block, parameters)
+    def _entry(self, name: str) -> Notebook:
+        entry = entry_of(name)
+        if entry is None:
+            raise unknown("notebook of a study", name, [notebook.name for notebook in notebooks()])
+        return entry
 
 
 def _training(notebook: str, profile_name: str, parameters: Mapping[str, Any]) -> list[Any]:
-    """What a training depends on beside its own settings: how a text is trained, the commit of the model that this
-    starts from, and the data."""
+    """What a training depends on: how it trains, the commit of the model of the hub that it starts from, the data."""
     dataset = str(parameters["dataset"])
-    how = text_training(profile_name, dataset, str(parameters.get("classifier", "")))
-    data = digests_of(notebook, [dataset] if dataset in table().data else [])
+    how: dict[str, Any] = recipes(notebook, profile_name)
+    if notebook == TEXT_CLASSIFIERS:
+        how = text_training(profile_name, dataset, str(parameters.get("classifier", "")))
+    else:
+        how = {**how, "training": how["training"].get(dataset)}
+    data = digests_of(notebook, [dataset] if dataset in registry().data else [])
     return [how, commit_of(str(how.get("model", ""))), data]
 
 
@@ -262,20 +258,14 @@ def _brought(parameters: Mapping[str, Any]) -> list[str]:
     return [tree_digest(root() / name) for name in named if "/" in name and (root() / name).exists()]
 
 
-def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
-    if "*" not in entry.reads:
-        return list(entry.reads)
-    return [name for _, _, name, other in table().entries() if name != notebook and "*" not in other.reads]
-
-
 def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     """Every job of a profile, or those of one study and what they read, each after those it reads.
 
     Raises UnknownNameError for another profile or study.
     """
-    planner, studies = _Planner(profile_name), studies_of(study)
-    chosen = (name for of, _, name, _ in table().entries() if of in studies)
-    return tuple(with_upstream(job for name in chosen for job in planner.grid(name)).values())
+    planner, chosen = _Planner(profile_name), study_names(study)
+    jobs = (job for notebook in notebooks() if notebook.study in chosen for job in planner.grid(notebook.name))
+    return tuple(with_upstream(jobs).values())
 
 
 def with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
@@ -291,21 +281,17 @@ def with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
 def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     """The jobs that make every checkpoint of a profile, or of one of its studies; they run only when asked for.
 
-    What is used only if it is on this machine (`where_here`) is learnt only there. Raises UnknownNameError for
-    another profile or study, or for a data set without a `training`.
+    Raises UnknownNameError for another profile or study, or for a data set that nobody says how to train on.
     """
-    entry, planner, studies = find_profile(profile_name), _Planner(profile_name), studies_of(study)
+    planner, profile = _Planner(profile_name), find_profile(profile_name)
     jobs: dict[Path, Job] = {}
-    absent = [data for block in entry.settings.values() for data in block.get("where_here", ())]
-    absent = [data for data in absent if not table().is_here(data)]
-    for of, grids in entry.trains.items():
-        for name, points in grids.items() if of in studies else ():
-            known = _trainable(name, profile_name)
-            for point in (one for one in _combinations(points) if one["dataset"] not in absent):
-                if point["dataset"] not in known:
-                    raise unknown(f"data set with a `training` in the profile {profile_name}", point["dataset"], known)
-                job = planner.job(find_notebook(name), point)
-                jobs.setdefault(job.folder, job)
+    for name in study_names(study):
+        for notebook, parameters in studies()[name].trained(profile):
+            known = recipes(notebook, profile_name)["training"]
+            if parameters["dataset"] not in known:
+                raise unknown(f"data set with a recipe in the profile {profile_name}", parameters["dataset"], known)
+            job = planner.job(find_notebook(notebook), parameters)
+            jobs.setdefault(job.folder, job)
     return tuple(jobs.values())
 
 
@@ -316,23 +302,5 @@ def specification(job: Job) -> dict[str, Any]:
 
 def from_specification(values: Mapping[str, Any], upstream: Iterable[Job] = ()) -> Job:
     """A job from its specification, and those it reads."""
-    return Job(**{**values, "source": Path(values["source"]), "upstream": tuple(upstream)})
-
-
-def _combinations(points: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every combination of the parameters of which lists are given.
-
-    >>> list(_combinations([{"dataset": ["movie", "bbc"], "seed": 0}]))
-    [{'dataset': 'movie', 'seed': 0}, {'dataset': 'bbc', 'seed': 0}]
-    """
-    for point in points:
-        every = [value if isinstance(value, list) else [value] for value in point.values()]
-        yield from (dict(zip(point, one, strict=True)) for one in product(*every))
-
-
-def _trainable(notebook: str, profile_name: str) -> set[str]:
-    """The data sets that a training notebook finds at a profile: in its own settings, or else in those of any study."""
-    blocks = find_profile(profile_name).settings
-    block = settings_of(notebook, profile_name)
-    asked = [block] if "training" in block else blocks.values()
-    return {name for of in asked for name in of.get("training", ())}
+    typed = {"source": Path(values["source"]), "settings": Settings(values["settings"])}
+    return Job(**{**values, **typed, "upstream": tuple(upstream)})

@@ -10,7 +10,7 @@ Every notebook is a jupytext py:percent file with one cell tagged `parameters` t
     # %%
     from faithbook.engine.run import start_run
     run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed)     # its name, then every parameter
-    run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
+    run.settings["inputs"]                       # at this profile and these parameters; an unknown key is an error
     run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
     run.save(table, "soft_table2", format="csv") # a file that the page offers for download
     run.save_units(values)                       # one value per input, in the schema of faithbook.engine.units
@@ -58,7 +58,7 @@ from faithbook.engine.plan import (
     part_of,
     plan,
 )
-from faithbook.engine.profiles import Settings, settings_of
+from faithbook.engine.study import Settings
 from faithbook.engine.units import UNITS, UNITS_SCHEMA, read_units, write_units
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
@@ -236,7 +236,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
             f"which must be start_run({source.stem!r}, {', '.join(sorted(expected))})"
         )
     _refuse_injected_strangers(expected)
-    block, share = settings_of(notebook, profile), part_of(given)
+    share = part_of(given)
     if planned:  # the build has planned this run
         job = from_specification(planned["job"])
         folder, upstream = Path(planned["folder"]), tuple(map(Path, planned["upstream"]))
@@ -244,7 +244,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         job = make_job(source, profile, given)
         folder, upstream = _new_folder(job), tuple(_folders_by_hand(job.upstream))
     declare(job.loads)
-    return Run(job, folder, block, bool(planned), upstream, share)
+    return Run(job, folder, job.settings, bool(planned), upstream, share)
 
 
 def _planned_run() -> dict[str, Any]:
@@ -295,7 +295,7 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
         known = sorted({file.stem for file in files if file.suffix in (".parquet", ".csv")})
         advice = f"Make them: make book PROFILE={profile}"
         if planned:
-            advice = "Name its notebook under `reads` in notebooks/profiles.yaml"
+            advice = "Name its notebook under `reads` in the study's study.py"
         raise DataError(
             f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. {advice}"
         )

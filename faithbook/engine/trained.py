@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.plan import Job
-from faithbook.engine.profiles import find_profile, table, text_training
+from faithbook.artifacts import registry
+from faithbook.engine.plan import TEXT_CLASSIFIERS, Job
+from faithbook.engine.studies import recipes, text_training
 from faithbook.paths import checkpoints_dir
 
 
@@ -28,7 +29,7 @@ def waits_for(job: Job, others: Iterable[Job]) -> list[Job]:
     """Those of other training jobs whose checkpoint this one starts from."""
     if job.kind != "train":
         return []
-    how = find_profile(job.profile).settings.get(job.notebook, {}).get("training", {})
+    how = recipes(job.notebook, job.profile)["training"]
     start = how.get(job.parameters["dataset"], {}).get("start_from")
     wanted = {**job.parameters, "dataset": start}
     return [one for one in others if start and dict(one.parameters) == wanted]
@@ -45,23 +46,26 @@ def has_weights(folder: Path) -> bool:
 def starts_from(job: Job) -> tuple[str, ...]:
     """The names, as notebooks have them under `loads`, of the pretrained model and the data that a training needs
     beside what comes with the repository or the registries."""
-    blocks, dataset = find_profile(job.profile).settings, str(job.parameters["dataset"])
-    if job.notebook == "vision_classifiers":
-        block = blocks[job.notebook]
-        start = f"timm:{block['architectures'][job.parameters['model']]['name']}" if block["pretrained"] else ""
-    elif job.notebook == "photo_classifiers":
-        start = blocks[job.notebook]["encoder"]
+    dataset = str(job.parameters["dataset"])
+    recipe = recipes(job.notebook, job.profile)
+    start = ""
+    if job.notebook == TEXT_CLASSIFIERS:
+        if _kind(job) == "paper":
+            start = f"hf:{_how(job)['model']}"
+    elif recipe.get("pretrained"):
+        start = f"timm:{recipe['architectures'][job.parameters['model']]['name']}"
     else:
-        start = f"hf:{_how(job)['model']}" if _kind(job) == "paper" else ""
-    return tuple(name for name in (start, dataset if dataset in table().data else "") if name)
+        start = recipe.get("encoder", "")
+    data = dataset if dataset in registry().data else ""
+    return tuple(name for name in (start, data) if name)
 
 
 def _kind(job: Job) -> str:
     """The folder of folders: of texts, weights that are small enough to ship or those of `make train PROFILE=paper`."""
-    block = find_profile(job.profile).settings.get(job.notebook, {})
-    if "kind" in block:
-        return str(block["kind"])
-    return "text" if _how(job).get("rank") or _how(job).get("hidden") else "paper"
+    if job.notebook != TEXT_CLASSIFIERS:
+        return str(recipes(job.notebook, job.profile)["kind"])
+    is_small = _how(job).get("rank") or _how(job).get("hidden")
+    return "text" if is_small else "paper"
 
 
 def _how(job: Job) -> dict[str, Any]:

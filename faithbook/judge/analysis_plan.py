@@ -32,7 +32,7 @@ class Rule:
     - `k`: how many parts are needed (a number, "all", "most"); `threshold`, `margin`: of `direction` and `each`;
       `low`, `high`: of `within`; of `same` the margin is the tolerance (none: half of the last printed digit).
     - `test`: the named test of its parts, one of `inference.TESTS`.
-    - `needs`: what has to be there (data sets, models, languages, as notebooks/profiles.yaml names them).
+    - `needs`: what has to be there (data sets, models, languages, as the studies name them).
     - `unreported`: choices that the paper does not report: where one of them alone turns yes into no, the answer is
       mixed.
     - `same_as`: the id whose finding this one repeats, and whose rule it has.

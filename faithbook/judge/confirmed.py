@@ -7,8 +7,8 @@ manifest with every run and the digest of what was frozen before it: plan, claim
     python -m faithbook.judge.confirmed run                  # measure those that are missing, and commit each
     python -m faithbook.judge.confirmed add FOLDER ...       # take over whole runs from elsewhere
 
-What is measured, and on how many inputs, is the profile `confirm` of notebooks/profiles.yaml. A part is measured once:
-a value that is committed is never replaced.
+What is measured, and on how many inputs, the studies' `study.py` say for the profile `confirm`. A part is measured
+once: a value that is committed is never replaced.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ import pandas as pd
 
 from faithbook.engine.build import run_job
 from faithbook.engine.plan import MANIFEST, Job, find_notebook, make_job, slug_of
-from faithbook.engine.profiles import find_profile, place_of, settings_of, table
+from faithbook.engine.studies import notebooks
+from faithbook.engine.study import CONFIRM, Notebook
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import confirmatory_dir, root
 from faithbook.sources.reserve import measured_ids
 from faithlib.errors import DataError, InputError, unknown
 
-PROFILE = "confirm"
+PROFILE = CONFIRM.name
 SAMPLE = "confirmatory"
 
 
@@ -48,22 +49,17 @@ def freeze_digest() -> str:
 
 
 # --------------------------------------------------------------------------------------------------------- what to do
-def notebooks() -> list[str]:
+def confirming() -> list[Notebook]:
     """The computations that draw on the reserve."""
-    names = [name for _, _, name, _ in table().entries("compute")]
-    return [name for name in names if settings_of(name, PROFILE).get("sample") == SAMPLE]
+    return [notebook for notebook in notebooks("compute") if notebook.settings(CONFIRM).get("sample") == SAMPLE]
 
 
 def parts() -> list[Job]:
     """Every part of the confirmatory runs that this machine has the data for, seeds one after the other."""
     jobs = []
-    for name in notebooks():
-        entry, block = place_of(name)[1], settings_of(name, PROFILE)
-        shares = find_profile(PROFILE).parts.get(name, 1)
-        for point in entry.points(block):
-            for part in range(1, shares + 1):
-                share = {"part": part, "parts": shares} if shares > 1 else {}
-                jobs.append(make_job(find_notebook(name), PROFILE, {**point, **share}))
+    for notebook in confirming():
+        source = find_notebook(notebook.name)
+        jobs += [make_job(source, PROFILE, point) for point in notebook.points(CONFIRM)]
     # So that a run that is cut short has the first parts of every data set.
     return sorted(jobs, key=lambda job: (int(job.parameters.get("seed", 0)), int(job.parameters.get("part", 1))))
 

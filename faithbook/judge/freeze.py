@@ -31,7 +31,8 @@ import pandas as pd
 
 from faithbook.engine.pages import BOARD
 from faithbook.engine.plan import find_notebook
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.studies import settings_of
+from faithbook.engine.study import CONFIRM
 from faithbook.judge.published import our_table
 from faithbook.paths import reference_dir, root
 from faithbook.text import some
@@ -301,11 +302,10 @@ def sizes() -> pd.DataFrame:
     """
     reserve = our_table("confirmatory_inputs").set_index("dataset")["reserved"].astype(int)
     board = pd.read_csv(reference_dir() / BOARD, dtype=str, keep_default_na=False).set_index("id")
-    blocks = find_profile("confirm").settings
     planned = {
-        "zhao_aletras_2023": min(blocks["soft_metrics"]["inputs"].values()),
-        "wu_2024": min(blocks["saco_metrics"]["pictures"].values()),
-        "zaman_belinkov_2022": int(blocks["crosslingual_metrics"]["erased"]["nli"]),
+        "zhao_aletras_2023": settings_of("soft_metrics", CONFIRM.name)["inputs"],
+        "wu_2024": settings_of("saco_metrics", CONFIRM.name)["pictures"],
+        "zaman_belinkov_2022": settings_of("crosslingual_metrics", CONFIRM.name)["erased"],
     }
     rows = []
     for claim in our_table("claims").query("headline == 'yes'").to_dict("records"):

@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from faithbook.engine.studies import studies
 from faithbook.judge import published, summary
 from faithbook.judge.scoreboard import confirmed, on_unseen_inputs
 from faithbook.judge.sentences import Results
@@ -30,8 +31,14 @@ ROWS = {
     "soft_ns": ("Soft-NS", "Sufficiency,\nsoft (Soft-NS)"),
 }
 """The metrics of the landing page's figure: short and long name."""
-OVERVIEWS = dict(zip(("paper1", "paper2", "paper3", "paper4"), published.PAPERS, strict=True))
-"""By overview of a study, its paper."""
+
+
+def paper_of(overview: str) -> str:
+    """The paper of the study with an overview, "" where it has none."""
+    for study in studies().values():
+        if study.overview.partition("/")[0] == overview:
+            return next(iter(study.papers), "")
+    return ""
 
 
 def lessons() -> tuple[Any, ...]:
@@ -78,7 +85,7 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
 
 def on_unseen(overview: str, results: Results) -> str:
     """The headline claims of a study that were judged again on unseen inputs, each with both verdicts; "" for none."""
-    study, again = OVERVIEWS.get(overview, ""), confirmed()
+    study, again = paper_of(overview), confirmed()
     claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
     said = []
     for name in [one for one in claims["id"] if one in again.index]:

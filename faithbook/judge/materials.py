@@ -17,7 +17,7 @@ from faithbook.stats.grounds import AUTHORS, DATA, OUR_QUESTION, PAPER, STAND_IN
 def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
     """On what values of a compute notebook rest, from the data sets they are of and the models that were loaded.
 
-    `models`: as `loads` of notebooks/profiles.yaml names them (`local:…`, `hf:…`, `timm:…`, or a folder). Without a
+    `models`: as `loads` of a study names them (`local:…`, `hf:…`, `timm:…`, or a folder). Without a
     known data set or model it is the weaker ground.
     """
     if paper == published.OUR_OWN:

@@ -11,14 +11,23 @@ import io
 import pandas as pd
 
 from faithbook.access import require
+from faithbook.engine.studies import studies
 from faithbook.paths import root
 from faithlib.errors import unknown
 
-PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
 OUR_OWN = "this_book"
 REVIEW = "review_of_edin_2025"
 """The page through which this book first knew a paper; what only this page says counts apart from the paper."""
 KINDS = ("table", "figure", "claim", "question")
+
+
+def papers() -> dict[str, str]:
+    """The papers whose findings are judged, as people are told them: what every study says of its own.
+
+    >>> papers()["wu_2024"]
+    'Wu et al. 2024 (SaCo)'
+    """
+    return {paper: name for study in studies().values() for paper, name in study.papers.items()}
 
 
 def table(name: str, *, text: bool = False) -> pd.DataFrame:

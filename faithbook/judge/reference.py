@@ -22,19 +22,20 @@ from typing import Any
 
 import pandas as pd
 
+from faithbook.artifacts import FEW
 from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror
-from faithbook.engine.plan import MANIFEST, PART, PARTS, find_notebook, notebook_parameters, part_of, plan, slug_of
-from faithbook.engine.profiles import shareable, table
+from faithbook.engine.plan import MANIFEST, find_notebook, notebook_parameters, part_of, plan, slug_of
+from faithbook.engine.studies import shareable, study_names
+from faithbook.engine.study import PART, PARTS
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.judge.scoreboard import FIELDS, filled, to_judge
 from faithbook.judge.scores import REFERENCE
 from faithbook.paths import reference_dir
 from faithbook.text import some
-from faithlib.errors import DataError, InputError, unknown
+from faithlib.errors import DataError, InputError
 
 LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever
-FEW = "-few"  # ends the names of data sets that are a few inputs of another
 
 
 def add_all(profile: str, study: str | None = None) -> Path:
@@ -42,8 +43,7 @@ def add_all(profile: str, study: str | None = None) -> Path:
 
     DataError where one has not run.
     """
-    if study is not None and study not in table().studies:
-        raise unknown("study", study, table().studies)
+    study_names(study)
     jobs = [job for job in plan(profile, study) if job.kind == "compute" and shareable(job.notebook)]
     jobs = [job for job in jobs if study in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:

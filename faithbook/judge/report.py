@@ -57,8 +57,9 @@ class Page:
     """A report on its run: what it has measured, and the verdicts it has drawn so far."""
 
     def __init__(self, run: Run, *, paper: str) -> None:
-        if paper not in (*published.PAPERS, published.OUR_OWN):
-            raise unknown("paper", paper, (*published.PAPERS, published.OUR_OWN))
+        known = (*published.papers(), published.OUR_OWN)
+        if paper not in known:
+            raise unknown("paper", paper, known)
         self.run, self.paper, self.notebook = run, paper, run.job.notebook
         self._measured: list[Scores] = []
         self._prepared: dict[Hashable, pd.DataFrame] = {}

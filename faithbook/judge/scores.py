@@ -22,8 +22,8 @@ import pandas as pd
 
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import Run, has_units, load_units
+from faithbook.engine.studies import settings_of
 from faithbook.judge import materials
 from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.stats import grounds

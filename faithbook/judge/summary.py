@@ -29,18 +29,17 @@ GROUNDS = (*grounds.GROUNDS, NOT_TESTED)
 OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
 """Grounds that are the papers' own, at least in part: they come first."""
 
-NAMES: Mapping[str, str] = {
-    "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
-    "wu_2024": "Wu et al. 2024 (SaCo)",
-    "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
-    "edin_2025": "Edin et al. 2025 (NAOPC)",
-    published.REVIEW: "A review page of Edin et al. 2025",
-    published.OUR_OWN: "Our own questions",
-}
-"""Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
-
 SMALLEST = "n (smallest cell)"
 """The head of a column of n: independent inputs in the smallest cell that a verdict averages."""
+
+
+def names() -> dict[str, str]:
+    """Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
+    return {
+        **published.papers(),
+        published.REVIEW: "A review page of Edin et al. 2025",
+        published.OUR_OWN: "Our own questions",
+    }
 
 
 def cited(paper: str) -> str:
@@ -49,7 +48,7 @@ def cited(paper: str) -> str:
     >>> cited("wu_2024"), cited(published.REVIEW)
     ('Wu et al. 2024', 'a review page of Edin et al. 2025')
     """
-    name = NAMES[paper].partition(" (")[0]
+    name = names()[paper].partition(" (")[0]
     return f"{name[0].lower()}{name[1:]}" if paper == published.REVIEW else name
 
 
@@ -69,7 +68,7 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
     """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
     rows = facts(board)
     table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
-    known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
+    known = [(ground, paper) for ground in GROUNDS for paper in names() if (ground, paper) in table.index]
     index = pd.MultiIndex.from_tuples(known, names=["ground", "paper"])
     return table.reindex(index=index, columns=DECIDED, fill_value=0)
 

@@ -85,7 +85,7 @@ def load_model(spec: str, *, attention: str = "sdpa") -> Classifier:
       Vision Transformer (`local:vision/fashion-base-seed0`); or an adapter over ViT-S/14, and EfficientNet-Lite0, for
       photographs (`local:photo/cifar10-lora-seed0`, `local:photo/imagenet-lite0`).
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights, at the commit of the table
-      `hub` in notebooks/profiles.yaml, else the newest, which during a build is the one in the hub's cache.
+      `hub` in data/artifacts.toml, else the newest, which during a build is the one in the hub's cache.
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps). From then on this process runs convolutions and
     LSTMs of float32 in the whole of it, on a GPU too.

@@ -30,7 +30,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithbook.engine.profiles import own_of
 from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import HARD_CHOICES, SOFT_CHOICES, replay_name, subsets
 from faithbook.sources.datasets import Dataset, load_dataset
@@ -119,15 +118,13 @@ def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Te
 
 # -------------------------------------------------------------------------------------------- what the computations ask
 class Asked:
-    """A fixed sample of a task's test split, the same for every seed, and the classifier of a seed on this machine's
-    accelerator. `classifier`: mpnet, mpnet-tuned; nothing: the data set's own."""
+    """A fixed sample of a task's test split, the same for every seed, and the classifier of a run's settings on this
+    machine's accelerator."""
 
-    def __init__(self, settings: Mapping[str, Any], dataset: str, classifier: str, seed: int) -> None:
+    def __init__(self, settings: Mapping[str, Any], dataset: str, seed: int) -> None:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        n = own_of(settings, dataset, classifier)["inputs"]
-        self.data = load_dataset(dataset, "test", n=n, seed=0, sample=settings["sample"])
-        named = settings["models_of"].get(classifier, settings["models"])[dataset]
-        self.loaded = load_model(named.format(seed=seed))
+        self.data = load_dataset(dataset, "test", n=settings["inputs"], seed=0, sample=settings["sample"])
+        self.loaded = load_model(settings["model"])
         self.model = self.loaded.model.to(self.device)
         self.dtype = getattr(torch, settings["dtype"])
         self.methods: dict[str, dict[str, Any]] = {

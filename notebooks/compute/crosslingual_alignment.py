@@ -125,7 +125,7 @@ def represented():
         if name.endswith(", frozen"):
             yield name, *load_encoder(spec)
         else:
-            classifier = load_model(spec.format(seed=0))
+            classifier = load_model(spec)
             yield name, classifier.model.base_model, classifier.tokenizer
 
 

@@ -28,7 +28,6 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
-from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -56,10 +55,9 @@ run = start_run(
     "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, only=only, part=part, parts=parts
 )
 
-settings = own_of(run.settings, dataset, str(seed))
-own_models = run.settings["models_of"].get(dataset, settings["models"])
+settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(own_models[model].format(seed=seed))
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
 
 # %% [markdown]
@@ -157,7 +155,7 @@ for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predict
 # %%
 languages = [one for one in settings["languages"] if not only or one in ("en", *PAPER_LANGUAGES)]
 others = [language for language in languages if language != "en"]
-aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
+aligner, aligner_tokenizer = load_encoder(settings["aligner"])
 aligner = aligner.to(device)
 WAYS = {
     way: link for name, link in LINK_RULES.items() for way in ["main" if name == settings["links"] else "other links"]

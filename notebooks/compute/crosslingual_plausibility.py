@@ -39,7 +39,7 @@ run = start_run(
 )
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset].format(seed=seed))
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
 
 # %% [markdown]
@@ -53,8 +53,8 @@ network = classifier.model.to(device)
 
 # %%
 data = load_dataset(dataset, "test", sample=settings["sample"])
-first = settings["excerpts_of"].get(dataset, settings["excerpts"])
-wanted = settings["further"][dataset] if only else first
+first = settings["excerpts"]
+wanted = settings["further"] if only else first
 excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])[first if only else 0 :]
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer).to(device)
 marks = gold_of(inputs, [one.marked for one in excerpts])
@@ -64,7 +64,7 @@ ids = [data.ids[one.row] for one in excerpts]
 # %%
 ROWS = thirteen_rows(
     ig_steps=settings["ig_steps"],
-    ig_steps_of=settings["ig_steps_of"].get(dataset),
+    ig_steps_of=settings["ig_steps_of"],
     lime_samples=settings["lime_samples"],
     permutations=settings["permutations"],
 )

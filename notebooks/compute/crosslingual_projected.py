@@ -33,7 +33,6 @@ from tqdm.auto import tqdm
 
 from faithbook.crosslingual.highlights import project_rationale
 from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
-from faithbook.engine.profiles import own_of
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder, unknown_pieces
@@ -50,12 +49,11 @@ run = start_run(
     "crosslingual_projected", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
 )
 
-settings = own_of(run.settings, dataset, str(seed))
-own_models = run.settings["models_of"].get(dataset, settings["models"])
+settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(own_models[model].format(seed=seed))
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
-aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
+aligner, aligner_tokenizer = load_encoder(settings["aligner"])
 aligner, link = aligner.to(device), LINK_RULES[settings["links"]]
 
 # %% [markdown]

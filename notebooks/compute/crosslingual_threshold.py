@@ -31,7 +31,7 @@ from faithlib.attribution import Row, attribute_rows
 run = start_run("crosslingual_threshold", profile=profile, dataset=dataset, seed=seed)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset].format(seed=seed))
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
 
 # %%

@@ -38,7 +38,7 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network, tokenizer = language_model(model)
 network.to(device)
-task = prompts(dataset, settings["inputs"][dataset], words=tuple(settings["words"]))
+task = prompts(dataset, settings["inputs"], words=tuple(settings["words"]))
 SEED, DRAWS, SHARES = 0, settings["draws"], settings["shares"]
 
 # %%
@@ -116,7 +116,7 @@ def faithfulness(asked, scores):
 
 
 # %%
-looked_at = settings["protected"][dataset]
+looked_at = settings["protected"]
 for rows in run.blocks(len(task), settings["block"]):
     block = task[rows]
     ids = list(block.ids)

@@ -39,7 +39,7 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network, tokenizer = language_model(model)
 network.to(device)
-task = prompts(dataset, settings["inputs"][dataset], words=tuple(settings["words"][dataset]))
+task = prompts(dataset, settings["inputs"], words=tuple(settings["words"]))
 
 # %% [markdown]
 # ## Rationales and their rivals

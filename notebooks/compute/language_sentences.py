@@ -46,8 +46,8 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
 model.to(device)
-size = settings["sentences"][dataset]
-data = sentence_prompts(dataset, settings["prompts"][dataset], sentences=size)
+size = settings["sentences"]
+data = sentence_prompts(dataset, settings["prompts"], sentences=size)
 
 # %% [markdown]
 # ## What is explained
@@ -86,7 +86,7 @@ def measures(perturber, bounds, scores, decides):
 
 
 # %%
-for rows in run.blocks(len(data), settings["block"][dataset]):
+for rows in run.blocks(len(data), settings["block"]):
     chosen = data[rows]
     answers = None if chosen[0].answer is None else [one.answer for one in chosen]
     inputs = asked.inputs([one.text for one in chosen], unit="sentence", continuations=answers).to(device)

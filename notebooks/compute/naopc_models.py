@@ -40,9 +40,9 @@ from faithlib.metrics.curves import aopc_paths
 from faithlib.perturb import Perturber, costs
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
-settings = run.settings | run.settings["of_dataset"].get(dataset, {})
+settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-loaded = load_model(settings["models"][classifier].format(dataset=dataset))
+loaded = load_model(settings["model"])
 model = loaded.model.to(device)
 data = load_dataset(dataset, "test", sample=settings["sample"])
 

@@ -44,7 +44,7 @@ run = start_run("naopc_search", profile=profile, classifier=classifier, words=wo
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 dataset = settings["dataset"]
-loaded = load_model(settings["models"][classifier].format(dataset=dataset))
+loaded = load_model(settings["model"])
 model = loaded.model.to(device)
 articles = load_dataset(dataset, "test", seed=0, n=settings["articles"], sample=settings["sample"])
 
@@ -67,9 +67,9 @@ searches = [
     *pruned((1, 2), (1, 4), (1, 8), (3, 4), (3, 8), (3, 16), (5, 16)),
     {"variant": "adaptive", "candidates": 8, "tolerance": 0.005},
 ]
-if words > settings["thorough_up_to"][classifier]:
+if words > settings["thorough_up_to"]:
     searches = [PUBLISHED, *(search for search in searches if "candidates" in search), *pruned((3, 32), (5, 32))]
-if words > settings["adaptive_up_to"][classifier]:
+if words > settings["adaptive_up_to"]:
     searches = [search for search in searches if search["variant"] != "adaptive"]
 LIMITS = ["width", "candidates", "tolerance"]
 ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
@@ -109,7 +109,7 @@ def searched(number, text):
 
 # %%
 long_enough = [text.split()[:words] for text in articles.texts if len(text.split()) >= words]
-for number, text in run.shared(list(enumerate(long_enough[: settings["lengths"][classifier][words]]))):
+for number, text in run.shared(list(enumerate(long_enough[: settings["texts_of_length"]]))):
     frame = searched(number, " ".join(text))
     run.add(frame, "naopc_search")
     run.add_units(as_units(frame.assign(method=frame.variant), seed=0, metrics=ENDS, keys=["words", *LIMITS]))

@@ -35,7 +35,7 @@ from faithlib.perturb import Perturber, costs
 run = start_run("naopc_six", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-loaded = load_model(settings["models"][classifier])
+loaded = load_model(settings["model"])
 model = loaded.model.to(device)
 KINDS = {"aopc_morf": "comprehensiveness", "aopc_lerf": "sufficiency"}  # the paper's names for both sums
 ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows", "width"]
@@ -101,7 +101,7 @@ def block_units(block, length):
 
 # %%
 # One list, so that parts follow one another.
-texts = {length: edin_texts(dataset, length, n=settings["texts"][dataset][length]) for length in LENGTHS[dataset]}
+texts = {length: edin_texts(dataset, length, n=settings["texts"][length]) for length in LENGTHS[dataset]}
 blocks = [
     (length, chosen.iloc[start : start + settings["block"]].reset_index(drop=True))
     for length, chosen in texts.items()

@@ -43,8 +43,8 @@ from faithlib.perturb import Perturber, costs
 run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-pictures = load_pictures(dataset, "test", n=settings["pictures"][dataset], sample=settings["sample"])
-specs = settings["models_of"].get(dataset) or settings["models"]
+pictures = load_pictures(dataset, "test", n=settings["pictures"], sample=settings["sample"])
+specs = settings["models"]
 # A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.
 named = dataset.removesuffix("-few")
 
@@ -270,7 +270,7 @@ METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
 def batches():
     """The places of each batch of images; none has both images that go through more than the main setting and ones
     that do not."""
-    more = [settings[name][dataset] for name in ("varied_pictures", "grouped_pictures")]
+    more = [settings[name] for name in ("varied_pictures", "grouped_pictures")]
     for first, last in pairwise(sorted({0, *(min(one, len(pictures)) for one in more), len(pictures)})):
         for start in range(first, last, settings["batch"]):
             yield slice(start, min(start + settings["batch"], last))
@@ -312,7 +312,7 @@ def save_varied(asked, model):
 # %%
 first = next(iter(specs))
 chosen = {name: spec for name, spec in specs.items() if model in ("", name)}
-classifiers = {name: load_model(spec.format(dataset=dataset)) for name, spec in chosen.items()}
+classifiers = {name: load_model(spec) for name, spec in chosen.items()}
 for classifier in classifiers.values():
     classifier.check_classes(pictures)
     classifier.model.to(device)
@@ -320,11 +320,11 @@ for rows in tqdm(run.shared(list(batches())), desc="batches"):
     for name, classifier in classifiers.items():
         asked = Asked(classifier.model, pictures[rows])
         save_main(asked, name)
-        if rows.start < settings["grouped_pictures"][dataset]:
+        if rows.start < settings["grouped_pictures"]:
             save_groups(asked, name)
-        if rows.start < settings["varied_pictures"][dataset] and name == first:
+        if rows.start < settings["varied_pictures"] and name == first:
             save_varied(asked, name)
-        if rows.start < (examples := settings["examples"][dataset]) and name == first:
+        if rows.start < (examples := settings["examples"]) and name == first:
             for table, rows_of_table in looked_at(asked, name, examples - rows.start).items():
                 run.add(rows_of_table, table)
         run.count(**costs(*asked.perturbers.values()))

@@ -37,9 +37,9 @@ from faithlib.perturb import Perturber, costs
 run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset])
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
-data = load_pictures(dataset, "test", n=settings["pictures"][dataset], sample=settings["sample"])
+data = load_pictures(dataset, "test", n=settings["pictures"], sample=settings["sample"])
 classifier.check_classes(data)
 named = dataset.removesuffix("-few")  # a few test pictures of a set are pictures of that set
 

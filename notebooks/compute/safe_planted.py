@@ -30,7 +30,7 @@ from faithlib.perturb import Perturber
 run = start_run("safe_planted", profile=profile, modality=modality)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-models = {name: load_model(spec) for name, spec in settings["models"][modality].items()}
+models = {name: load_model(spec) for name, spec in settings["models"].items()}
 for one in models.values():
     one.model.to(device)
 ERASE = reasons.ERASURES[modality][0]

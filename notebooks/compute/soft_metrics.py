@@ -42,7 +42,7 @@ settings = run.settings
 # processed in blocks: the memory of a block is free after it.
 
 # %%
-task = Asked(settings, dataset, classifier, seed)
+task = Asked(settings, dataset, seed)
 data = task.data
 
 # %% [markdown]

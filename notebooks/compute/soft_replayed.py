@@ -35,7 +35,7 @@ run = start_run(
 settings = run.settings
 
 # %%
-task = Asked(settings, dataset, classifier, seed)
+task = Asked(settings, dataset, seed)
 data = task.data
 
 # %% [markdown]

@@ -40,7 +40,7 @@ DRAWS = 256
 
 # %%
 data = load_dataset(first_task, "test", n=80, seed=0, sample=run.settings["sample"])
-classifier = load_model(run.settings["models"][first_task].format(seed=0))
+classifier = load_model(run.settings["model"])
 
 
 def encoded(chosen):

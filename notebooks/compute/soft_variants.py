@@ -37,7 +37,7 @@ settings = run.settings
 draws = settings["draws"]
 
 # %%
-task = Asked(settings, dataset, classifier, seed)
+task = Asked(settings, dataset, seed)
 data = task.data
 
 

@@ -44,13 +44,13 @@ run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, 
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-classifier = load_model(settings["models"][dataset], attention="eager")
+classifier = load_model(settings["model"], attention="eager")
 network = classifier.model.to(device)
 modality = "vision" if classifier.tokenizer is None else "text"
 # A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.
 named = dataset.removesuffix("-few")
 kind = "photographs" if named in PHOTOGRAPHS else modality
-SIZE = settings["inputs"][dataset]
+SIZE = settings["inputs"]
 
 # %% [markdown]
 # ## Inputs
@@ -247,7 +247,7 @@ n = len(inputs)
 jobs = [
     *((evaluated, rows, "every metric", METRICS) for rows in blocks_of(0, min(searched, n))),
     *((evaluated, rows, "all but NAOPC", unbounded) for rows in blocks_of(searched, n)),
-    *((controlled, rows) for rows in blocks_of(0, min(settings["controlled"][dataset], n))),
+    *((controlled, rows) for rows in blocks_of(0, min(settings["controlled"], n))),
 ]
 for what, rows, *options in run.shared(jobs):
     what(rows, *options)

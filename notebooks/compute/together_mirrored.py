@@ -35,8 +35,8 @@ run = start_run("together_mirrored", profile=profile, dataset=dataset, part=part
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-network = load_model(settings["models"][dataset], attention="eager").model.to(device)
-data = load_pictures(dataset, "test", n=settings["inputs"][dataset], sample=settings["sample"])
+network = load_model(settings["model"], attention="eager").model.to(device)
+data = load_pictures(dataset, "test", n=settings["inputs"], sample=settings["sample"])
 # A few test pictures of a set are pictures of that set.
 named = dataset.removesuffix("-few")
 

@@ -32,8 +32,8 @@ from faithlib.perturb import Perturber
 run = start_run("together_objects", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-network = load_model(settings["models"][dataset]).model.to(device)
-data = load_pictures(dataset, "test", n=settings["inputs"][dataset], sample=settings["sample"])
+network = load_model(settings["model"]).model.to(device)
+data = load_pictures(dataset, "test", n=settings["inputs"], sample=settings["sample"])
 
 # %% [markdown]
 # ## Scenes that the model classifies correctly
@@ -51,7 +51,7 @@ for rows in run.blocks(len(data), settings["block"]):
     right = (Perturber(network, inputs).predicted.cpu() == torch.tensor(block.labels)).tolist()
     n_cells = inputs.feature_mask.shape[1]
     looked = {"input": block.ids, "right": right, "cells": [len(cells) for cells in block.cells], "of": n_cells}
-    run.add(pd.DataFrame(looked).assign(dataset=dataset, model=settings["models"][dataset]), "objects_looked_at")
+    run.add(pd.DataFrame(looked).assign(dataset=dataset, model=settings["model"]), "objects_looked_at")
     kept = [row for row, fits in enumerate(right) if fits]
     if not kept:
         continue

@@ -34,7 +34,7 @@ from faithlib.perturb import Perturber
 run = start_run("together_planted", profile=profile, modality=modality)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-trained = {name: load_model(spec) for name, spec in settings["models"][modality].items()}
+trained = {name: load_model(spec) for name, spec in settings["models"].items()}
 for one in trained.values():
     one.model.to(device)
 
@@ -93,7 +93,7 @@ run.save(
 
 # %%
 MAIN = ERASURES[0]
-shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
+shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"]}
 BOUNDED, PLAUSIBLE = FAMILIES["naopc"].directions, FAMILIES["plausibility"].directions
 tables = []
 
@@ -101,7 +101,7 @@ tables = []
 def measured(name, model, inputs, truth, gold, ids, erase):
     """All metrics of the truth, of what is made of it and of methods, one model under one way to erase."""
     everyone = list(range(len(inputs)))
-    wanted = len(inputs) if name in reasons.CLOSED else settings["searched"][modality]
+    wanted = len(inputs) if name in reasons.CLOSED else settings["searched"]
     searched = wanted if erase == MAIN else 0
     explanations = reasons.ladder(truth, inputs)
     steps, samples = settings["ig_steps"], settings["lime_samples"]

@@ -38,9 +38,9 @@ from faithlib.perturb import Perturber
 run = start_run("together_toolkit", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset])
+classifier = load_model(settings["model"])
 network = classifier.model.to(device)
-SIZE, ERASE = settings["inputs"][dataset], "mask"
+SIZE, ERASE = settings["inputs"], "mask"
 
 # %% [markdown]
 # ## Inputs
@@ -57,7 +57,7 @@ inputs = TextInputs.from_texts(
     classifier.tokenizer,
     pairs=data.pairs and [data.pairs[i] for i in order],
     words=[split_words(data.wholes[i]) for i in order],
-    max_length=settings["longest"][dataset],
+    max_length=settings["longest"],
 ).to(device)
 labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))[order]
 right = Perturber(network, inputs).predicted.cpu() == labels

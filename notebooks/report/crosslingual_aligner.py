@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.papers.zaman_belinkov_alignment import EVERY, found_batches, score
 from faithbook.show.labels import label

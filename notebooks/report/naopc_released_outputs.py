@@ -35,8 +35,8 @@ from itertools import combinations
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, load_units
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.analysis_plan import rule
 from faithbook.judge.decide import SameNumber

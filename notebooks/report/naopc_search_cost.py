@@ -38,7 +38,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.papers import edin_bounds, edin_figures
 from faithbook.show.numbers import ends_of, spoken

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
+from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import LAST, METHODS
@@ -396,7 +396,9 @@ differs = [
     (
         "numbers of groups 5 and 20",
         "all images",
-        ", ".join(f"{label(name)} {here['grouped_pictures'][name]}" for name in ("cifar10", "cifar100")),
+        ", ".join(
+            f"{label(name)} {here.at({'dataset': name})['grouped_pictures']}" for name in ("cifar10", "cifar100")
+        ),
         "n in the cells of {doc}`saco_tables`",
     ),
     ("number of groups in the figures and in Table 1", "not stated", "10", "S5"),

@@ -29,8 +29,8 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.papers import wu, wu_figures
@@ -327,7 +327,7 @@ page.parts(
 # **What differs and why.** Our models differ, and so do the images of {term}`substitute data`. Grey images of 28 x 28 pixels have
 # large even backgrounds. Erasing background to the mean of the image changes the input more than in a photograph, and random
 # scores erase background and object equally. Integrated Gradients use fewer steps than usual (the number is in
-# `notebooks/profiles.yaml`). The means are over three trainings of one encoder on photographs. Other trainings would differ by
+# the study's `study.py`). The means are over three trainings of one encoder on photographs. Other trainings would differ by
 # more than the intervals, which cover the choice of images only.
 
 # %%

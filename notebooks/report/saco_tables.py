@@ -29,8 +29,8 @@ from itertools import product
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load
+from faithbook.engine.studies import recipes, settings_of
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.judge.report import start_page
@@ -271,8 +271,8 @@ Markdown(
 
 # %%
 orders = load("saco_orders", profile).iloc[0]
-ours = find_profile("paper").settings
-patch = {int(re.search(r"patch(\d+)", a["name"])[1]) for a in ours["vision_classifiers"]["architectures"].values()}
+architectures = recipes("vision_classifiers", "paper")["architectures"]
+patch = {int(re.search(r"patch(\d+)", architecture["name"])[1]) for architecture in architectures.values()}
 theirs = table1.set_index("method").value
 ARITHMETIC, ORDERS, SET_UP = "from Table 1", "all orders of five drops", "paper profile"
 known = set(measured.levels("method"))
@@ -287,8 +287,8 @@ again = {
     "removal_step_of_existing_metrics": (100 / MID, SET_UP),
     "patch_size": (float(patch.pop()) if len(patch) == 1 else math.nan, SET_UP),
     "explanation_methods_compared": (float(len(set(METHODS) & known)), "our run"),
-    "datasets_compared": (float(len(ours["saco_metrics"]["datasets"])), SET_UP),
-    "models_compared": (float(len(ours["saco"]["models"])), SET_UP),
+    "datasets_compared": (float(len(settings_of("saco_metrics", "paper")["datasets"])), SET_UP),
+    "models_compared": (float(len(architectures)), SET_UP),
     "attention_variants_in_ablation": (float(len({RAW, ROLLOUT, LAST, ALL} & known)), "our run"),
 }
 rows, numbers = [], {}

@@ -42,7 +42,7 @@ page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data
 
 # %%
 counts = summary.counts(board)
-names = [f"{summary.NAMES[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
+names = [f"{summary.names()[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
 fig, ax = plt.subplots(figsize=(8.5, 0.42 * len(counts) + 1.3))
 places, left = range(len(counts))[::-1], 0 * counts.sum(axis=1)
 for side, colour in summary.COLOURS.items():

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards

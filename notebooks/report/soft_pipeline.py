@@ -22,7 +22,7 @@ from itertools import product
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.judge import decide, published
 from faithbook.judge.report import start_page
 from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity

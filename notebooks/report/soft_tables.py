@@ -31,7 +31,7 @@ import pandas as pd
 import scipy.stats
 from IPython.display import Markdown
 
-from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.engine.studies import recipe_of, settings_of
 from faithbook.judge import materials, published
 from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
@@ -272,7 +272,8 @@ Markdown(
 # alone) are not printed and ours.
 
 # %%
-training, trained_with = find_profile("paper").settings["soft"]["training"], page.run.settings["training"]
+training = recipe_of("soft", "text_classifiers", "paper")["training"]
+trained_with = recipe_of("soft", "text_classifiers", profile)["training"]
 rows = []
 for r in published.table("soft_table5").itertuples():
     block, ours = training[r.dataset], trained_with.get(task_of.get(r.dataset, r.dataset), {})

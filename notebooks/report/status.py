@@ -17,8 +17,8 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.access import require
-from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load_manifests
+from faithbook.engine.study import find_profile
 from faithbook.judge import costs, published
 from faithbook.judge.report import start_page
 

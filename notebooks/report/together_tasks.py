@@ -21,8 +21,8 @@ import math
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
@@ -99,11 +99,12 @@ for name in datasets:
     of = {metric: texts.mean(dataset=name, metric=metric).ours for metric in ("words", "cut", "right")}
     marked = texts.frame[(texts.frame.dataset == name) & (texts.frame.metric == "marked")].value
     marks = "Nobody marked words." if marked.empty else f"People marked {marked.mean():.0%} of a text's words."
-    model = settings["models"][name]
+    own = settings.at({"dataset": name})
+    model = own["model"]
     display(
         Markdown(
             f"- **{label(name)}**: {of['words'].n} inputs of {of['words'].point:.0f} words on average, cut at "
-            f"{settings['longest'][name]} wordpieces ({of['cut'].point:.0%} of them lose their end). {marks} Model: `{model}`"
+            f"{own['longest']} wordpieces ({of['cut'].point:.0%} of them lose their end). {marks} Model: `{model}`"
             f"{', a small one of ours' if model.startswith('local:') else ''}; of the {of['right'].n} texts that were looked at "
             f"it is right about {of['right'].point:.0%}."
         )

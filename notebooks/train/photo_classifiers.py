@@ -45,7 +45,7 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.load import HEAD, load_model
 from faithbook.models.resume import TrainingState, precision_on

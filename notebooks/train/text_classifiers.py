@@ -52,7 +52,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
 from faithbook import hub
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.studies import recipes
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
 from faithbook.models.load import load_model
@@ -65,20 +65,9 @@ from faithlib.errors import unknown
 
 started = time.time()
 torch.manual_seed(seed)
-settings = find_profile(profile).settings
-
-
-def gathered(key):
-    """A setting that maps names, from the blocks of all studies that train text classifiers."""
-    return {
-        name: how
-        for of in ("soft", "naopc", "crosslingual", "together")
-        for name, how in settings[of].get(key, {}).items()
-    }
-
-
+known = recipes("text_classifiers", profile)  # what all studies say
 MEASURED_ON = {"mnli": "xnli"}  # the labels of MNLI's own test split are not public
-by_dataset, by_classifier = gathered("training"), {"": {}} | gathered("training_of")
+by_dataset, by_classifier = known["training"], {"": {}} | known["training_of"]
 if dataset not in by_dataset:
     raise unknown(f"data set of the profile {profile}", dataset, by_dataset)
 if classifier not in by_classifier:
@@ -105,7 +94,7 @@ shipped = {
     "multilingual-e5-small, whole vocabulary": "e5-whole",
     "multilingual-e5-small, whole vocabulary, first six layers": "e5-whole-six",
 }.get(named)
-# Of the hub: at the commit of the table of profiles, or what was converted of it.
+# Of the hub: at the commit of data/artifacts.toml, or what was converted of it.
 converted = hub.converted_folder(named)
 weights = str(encoder_folder(shipped)) if shipped else str(converted) if converted.is_dir() else named
 revision = hub.revision_of(f"hf:{named}") if weights == named else None

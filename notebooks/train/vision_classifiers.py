@@ -42,7 +42,7 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.models.load import load_model
 from faithbook.models.resume import TrainingState, precision_on
 from faithbook.paths import checkpoints_dir
@@ -88,7 +88,7 @@ network = timm.create_model(
     **model_args,
 )
 learned = {}
-if pretrained:  # at the commit that the table of profiles names; timm by itself takes the newest, pickled or not
+if pretrained:  # at the commit that data/artifacts.toml names; timm by itself takes the newest, pickled or not
     learned = load_model(f"timm:{architecture['name']}").model.state_dict()
 elif training["start_from"]:
     earlier = checkpoints_dir() / kind / f"{training['start_from']}-{model}-seed{seed}" / "model.safetensors"

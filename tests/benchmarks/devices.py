@@ -13,7 +13,7 @@ import sys
 import pandas as pd
 import torch
 
-from faithbook.engine.profiles import settings_of
+from faithbook.engine.studies import settings_of
 from faithbook.papers.zhao_aletras_soft import Asked
 from faithbook.paths import reference_dir
 from faithlib.metrics.erasure import hard, soft
@@ -25,8 +25,8 @@ KEYS = ["id", "method", "metric", "ratio"]
 
 def computed(inputs: int) -> pd.DataFrame:
     """One row per value: id, method, metric, ratio (0 for soft values), value."""
-    settings = settings_of("soft_metrics", "full")
-    task = Asked(settings, DATASET, CLASSIFIER, SEED)
+    settings = settings_of("soft_metrics", "full").at({"dataset": DATASET, "classifier": CLASSIFIER, "seed": SEED})
+    task = Asked(settings, DATASET, SEED)
     texts = task.data[:inputs]
     asked = task.inputs_of(texts)
     scores = task.explained(asked)

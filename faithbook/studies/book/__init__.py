@@ -1,0 +1,1 @@
+"""The pages of the book as a whole: verdicts of all studies, calibration, status."""

@@ -1,0 +1,1 @@
+"""Study 2: Wu et al. (2024), salience in vision transformers."""

@@ -1,0 +1,1 @@
+"""Which metric is safe? A declared grid of models in closed form."""

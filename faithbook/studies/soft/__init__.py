@@ -1,0 +1,1 @@
+"""Study 1: Zhao and Aletras (2023), soft erasure."""
