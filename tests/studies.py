@@ -31,7 +31,7 @@ def cut(home: Path, notebook: str, profile: str, parts: int) -> None:
     """Let a notebook of a home share its inputs out among so many runs."""
     file = study_file(home, notebook)
     entry = f"study.notebooks[{notebook!r}]"
-    changed = f"{entry}.model_copy(update={{'parts': {entry}.parts | {{{profile!r}: {parts}}}}})"
+    changed = f"type({entry})(**dict({entry}) | {{'parts': {entry}.parts | {{{profile!r}: {parts}}}}})"
     file.write_text(f"{file.read_text()}\n{entry} = {changed}\n")
 
 

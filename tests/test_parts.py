@@ -157,13 +157,16 @@ def test_parts_are_points_of_the_grid(shared: Path) -> None:
 
 
 def test_what_cannot_be_cut_is_refused(shared: Path) -> None:
+    study = shared / OF_STUDY
+    before = study.read_text()
     cut(shared, "report", "smoke", 2)
     with pytest.raises(UnknownNameError, match=r"unknown parameter of report\.py 'part'"):
         plan("smoke")
+    cut(shared, "report", "smoke", 1)
     cut(shared, "count", "smoke", 0)
     with pytest.raises(InputError, match="greater than 0"):
         plan("smoke")
-    cut(shared, "count", "smoke", 1)
+    study.write_text(before)
     for part, parts in ((0, 1), (3, 2), (1, 0)):
         with pytest.raises(InputError, match=f"part {part} of {parts}: parts are counted from 1"):
             make_job(shared / "notebooks" / "compute" / "count.py", "smoke", {"part": part, "parts": parts})

@@ -8,10 +8,14 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import faithlib
 from faithbook.artifacts import registry
+from faithbook.engine.plan import checked_parameters, find_notebook
+from faithbook.engine.studies import entry_of, notebooks
+from faithbook.engine.study import PROFILES
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -64,6 +68,18 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
         read = list(registry().instead.get(known, registry().data[known]))
         shipped = [one for one in read if "/" not in one]
         assert not shipped or shipped == trained_on, name
+
+
+@pytest.mark.parametrize("notebook", [notebook.name for notebook in notebooks("compute")])
+def test_every_setting_that_a_computation_reads_is_there_at_every_profile(notebook: str) -> None:
+    entry = entry_of(notebook)
+    assert entry is not None
+    source = find_notebook(notebook)
+    read = set(re.findall(r"""settings\[["'](\w+)["']\]""", source.read_text(encoding="utf-8")))
+    for profile in PROFILES.values():
+        for point in entry.points(profile):
+            settings = entry.settings_at(profile, checked_parameters(source, point))
+            assert read <= set(settings), f"{notebook} at {profile.name}"
 
 
 # --- house rules -----------------------------------------------------------------------------------------------------
