@@ -132,8 +132,9 @@ def _label(facts: Mapping[str, Any]) -> str:
 def _run(most: int | None, notebook: str | None) -> None:
     """Measure the parts that are missing (of one notebook), at most so many, and commit each when it is whole."""
     freeze = freeze_digest()
-    if notebook not in (None, *notebooks()):
-        raise unknown("notebook", notebook, notebooks())
+    names = [entry.name for entry in confirming()]
+    if notebook is not None and notebook not in names:
+        raise unknown("notebook", notebook, names)
     missing = [job for job in parts() if not _is_there(job.notebook, job.parameters, committed())]
     missing = [job for job in missing if notebook in (None, job.notebook)]
     for job in missing[:most]:
