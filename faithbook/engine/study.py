@@ -117,7 +117,7 @@ def every(**values: Any) -> list[dict[str, Any]]:
 # ----------------------------------------------------------------------------------------------------------- profiles
 @dataclass(frozen=True)
 class Profile:
-    """How large a run is. A profile has the settings of the one that it extends, but for its own."""
+    """How large a run is. A profile has the settings of the one that it extends, except for its own."""
 
     name: str
     about: str
@@ -157,7 +157,7 @@ class Profile:
 
 LAPTOP = Profile(
     "laptop",
-    "Two cores, no network but the package registries, minutes a paper. For readers and courses.",
+    "Two cores, no network but the package registries, minutes per paper. For readers and courses.",
 )
 SMOKE = Profile(
     "smoke",

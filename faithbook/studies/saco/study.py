@@ -30,7 +30,7 @@ def small(dataset: str) -> dict[str, str]:
 
 
 def of_photographs(dataset: str, names: list[str] = TRAININGS) -> dict[str, str]:
-    """The trainings of one encoder on photographs; a few test pictures of a set have the models of that set."""
+    """The trainings of one encoder on photographs; a few test images of a set have the models of that set."""
     return {name: f"local:photo/{dataset.removesuffix('-few')}-{name}-seed0" for name in names}
 
 
@@ -57,7 +57,7 @@ def models_and_data(settings: Settings, run: Parameters) -> list[str]:
     parts={"full": 4, "confirm": 4, "paper": 16},
 )
 def saco_metrics(profile: Profile) -> Settings:
-    """Ten attributions of pictures under SaCo and four metrics by removal.
+    """Ten attributions of images under SaCo and four metrics by removal.
 
     `models_apart`: the models of a data set that run each for itself ("": all in one run).
     """
@@ -176,7 +176,7 @@ def saco_imagenet(profile: Profile) -> Settings:
 
 @study.compute(grid={"dataset": "datasets"}, loads=lambda settings, run: [settings["model"], run["dataset"]])
 def saco_nudged(profile: Profile) -> Settings:
-    """Scores of pictures that are changed by less than a colour's step."""
+    """Scores of images that are changed by less than a colour's step."""
     settings = sample(profile) | profile.layers(
         laptop=dict(
             block=10,
@@ -216,7 +216,7 @@ study.report("saco_deviations", reads=["saco_metrics", "saco_replayed"], content
 # ---------------------------------------------------------------------------------------------------------- trainings
 @study.recipe("vision_classifiers")
 def of_pictures(profile: Profile) -> Settings:
-    """How transformers are trained on small pictures; at the paper profile, how its models are fine-tuned."""
+    """How transformers are trained on small images; at the paper profile, how its models are fine-tuned."""
     plain = dict(
         start_from="",
         batch_size=32,

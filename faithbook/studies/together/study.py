@@ -21,7 +21,7 @@ NLI_CLASSES = ["contradiction", "entailment", "neutral"]
 
 
 def small(dataset: str, **_: object) -> str:
-    """The small classifier of a data set of texts or pictures, as `load_model` takes it."""
+    """The small classifier of a data set of texts or images, as `load_model` takes it."""
     if dataset in ("movie", "pair"):
         return f"local:text/{dataset}-seed0"
     if dataset in ("fashion", "animals"):
