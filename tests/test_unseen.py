@@ -11,7 +11,7 @@ import pytest
 from test_pages_saco import as_printed, metric_units, saco_units
 from tiny import REPOSITORY
 
-from faithbook.engine.inputs import CONFIRMED_DIR
+from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
 from faithbook.engine.units import write_units
 from faithbook.judge import freeze, lessons, published, scoreboard, summary, unseen
 from faithbook.judge.sentences import Results
@@ -41,9 +41,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         saco = saco_units(as_printed(), n=40, seed=seed)[""]
         frame = pd.concat([world[world["metric"] != "saco"], saco], ignore_index=True)
         point = {"profile": "confirm", "dataset": dataset, "model": "lora", "part": 1, "parts": 1}
-        path = place / CONFIRMED_DIR / "saco_metrics" / f"{dataset}-units.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_units(frame.assign(model="lora", dataset=dataset), path, notebook="saco_metrics", parameters=point)
+        flat = frame.assign(value=0.0, model="head")  # of the reference alone: a model that nothing sets apart
+        of_lora = frame.assign(model="lora")
+        for folder, values in ((CONFIRMED_DIR, of_lora), (UNITS_DIR, pd.concat([of_lora, flat]))):
+            path = place / folder / "saco_metrics" / f"{dataset}-units.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_units(values.assign(dataset=dataset), path, notebook="saco_metrics", parameters=point)
         runs.append({"notebook": "saco_metrics", "parameters": point, "declared": [], "freeze": "f"})
     manifest = place / "data" / "reference" / "confirmatory" / "manifest.json"
     manifest.write_text(json.dumps({"profile": "confirm", "runs": runs}))
@@ -55,6 +58,9 @@ def test_headlines_are_judged_on_the_confirmatory_values_and_others_say_what_the
     found = unseen.verdicts().set_index("id")
     assert set(found.index) == {name for names in unseen.headlines().values() for name in names}
     assert found.loc["saco_c03", ["decision", "n", "lacks"]].tolist() == ["reproduced", 40, ""]
+    assert (
+        found.loc["saco_c03", "before"] == "reproduced"
+    )  # of the same model, without the other one
     assert found.loc["saco_c05", "decision"] == "reproduced"
     # Nothing of studies 1 and 3 was measured here: no verdict, and the reason.
     assert (found.loc[["soft_c01", "xl_c01"], "decision"] == "not tested").all()

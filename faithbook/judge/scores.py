@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -34,6 +35,10 @@ from faithlib.errors import InputError
 
 REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
 CONFIRM = "confirm"  # the profile at which a page shows the confirmatory values alone
+SAME = ("dataset", "classifier", "model", "seed", "language")
+"""What exploratory values share with confirmatory ones where both are judged alike (`unseen`)."""
+EXPLORATORY_INSTEAD = ContextVar("EXPLORATORY_INSTEAD", default=False)
+"""At the profile `confirm`: whether pages show the exploratory values of what the confirmatory run measured instead."""
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")
@@ -238,7 +243,7 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     run and no others.
     """
     if run.job.profile == CONFIRM:
-        return _confirmed(notebook, parts)
+        return _confirmed(notebook, parts, exploratory=EXPLORATORY_INSTEAD.get())
     known = _reference(run, notebook)
     theirs = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
     if theirs and not has_run(run, notebook):
@@ -251,11 +256,19 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
 
 
-def _confirmed(notebook: str, parts: Sequence[str]) -> Material:
-    """The committed values of the confirmatory run; of `parts` those that it has measured."""
+def _confirmed(notebook: str, parts: Sequence[str], *, exploratory: bool) -> Material:
+    """The committed values of the confirmatory run; of `parts` those that it has measured. `exploratory`: those of the
+    reference instead, of the same data sets, models, seeds and languages."""
     manifest: dict[str, Any] = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
-    there = [part for part in parts if has_units(notebook, part)]
-    return _material(CONFIRMED, notebook, there or parts, CONFIRM, manifest["runs"])
+    measured = [part for part in parts if has_units(notebook, part)] or parts
+    unseen = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"])
+    if not exploratory:
+        return unseen
+    before = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"], reference=True)
+    keys = [name for name in SAME if name in unseen.units.columns and name in before.units.columns]
+    return replace(
+        before, units=before.units.merge(unseen.units[keys].drop_duplicates(), on=keys), datasets=unseen.datasets
+    )
 
 
 def has_run(run: Run, notebook: str) -> bool:
@@ -288,10 +301,20 @@ def _reference(run: Run, notebook: str) -> dict[str, Any] | None:
 
 
 def _material(
-    source: str, notebook: str, parts: Sequence[str], profile: str, manifests: Sequence[Mapping[str, Any]]
+    source: str,
+    notebook: str,
+    parts: Sequence[str],
+    profile: str,
+    manifests: Sequence[Mapping[str, Any]],
+    *,
+    reference: bool = False,
 ) -> Material:
-    """The values of a compute notebook in the run or the reference, with the models that its manifests declare."""
-    committed = {"reference": source == REFERENCE, "confirmed": source == CONFIRMED}
+    """The values of a compute notebook in the run or the reference, with the models that its manifests declare.
+
+    `reference`: the reference's values, whatever the source is called.
+    """
+    reference = reference or source == REFERENCE
+    committed = {"reference": reference, "confirmed": source == CONFIRMED and not reference}
     frames = [load_units(notebook, profile, part=part, **committed) for part in parts]
     units = pd.concat(frames, ignore_index=True)
     if "dataset" not in units.columns:

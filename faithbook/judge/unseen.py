@@ -22,13 +22,14 @@ from faithbook.judge import freeze
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
-from faithbook.judge.scores import CONFIRM
+from faithbook.judge.scores import CONFIRM, EXPLORATORY_INSTEAD
 from faithbook.paths import confirmatory_dir, root
 from faithbook.stats.grounds import NOT_TESTED
 from faithlib.errors import DataError
 
-COLUMNS = ("id", *FIELDS, "lacks", "freeze")
-"""Columns of the file: those of the scoreboard; `lacks`: why a claim could not be judged; `freeze`: the digest of what
+COLUMNS = ("id", *FIELDS, "before", "lacks", "freeze")
+"""Columns of the file: those of the scoreboard; `before`: the decision on the exploratory inputs of the same data sets,
+models and seeds, so that inputs alone differ; `lacks`: why a claim could not be judged; `freeze`: the digest of what
 was frozen when its values were measured."""
 
 
@@ -48,24 +49,26 @@ def verdicts() -> pd.DataFrame:
     rows = []
     for page, names in headlines().items():
         entries, lacks = judged_on(page)
+        before = judged_on(page, exploratory=True)[0] if set(names) & set(entries) else {}
         for name in names:
-            if name in entries:
-                rows.append(entries[name])
-            else:
-                rows.append({"id": name, "decision": NOT_TESTED, "lacks": lacks})
-    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "lacks"])
-    board = filled(frame.drop(columns="lacks"))
-    return board.assign(lacks=frame["lacks"].fillna("").to_numpy(), freeze=digests.pop())[list(COLUMNS)]
+            row = entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks})
+            rows.append(row | {"before": before.get(name, {}).get("decision", "")})
+    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "before", "lacks"])
+    more = {name: frame[name].fillna("").to_numpy() for name in ("before", "lacks")}
+    board = filled(frame.drop(columns=list(more)))
+    return board.assign(**more, freeze=digests.pop())[list(COLUMNS)]
 
 
-def judged_on(page: str) -> tuple[dict[str, dict[str, Any]], str]:
-    """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others.
+def judged_on(page: str, *, exploratory: bool = False) -> tuple[dict[str, dict[str, Any]], str]:
+    """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others; `exploratory`:
+    from the exploratory values of the same models instead.
 
     A statement that fails for want of values is left out, with all that rest on it; why is told where a headline claim
     has no verdict therefore, so that no failure is silent.
     """
     names: dict[str, Any] = {"__name__": "__main__", "profile": CONFIRM}
     lacks = []
+    token = EXPLORATORY_INSTEAD.set(exploratory)
     for statement in freeze.measured_in(page):
         if _sets_profile(statement):
             continue
@@ -73,6 +76,7 @@ def judged_on(page: str) -> tuple[dict[str, dict[str, Any]], str]:
             exec(compile(ast.Module([statement], []), f"{page}, line {statement.lineno}", "exec"), names)
         except Exception as error:
             lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
+    EXPLORATORY_INSTEAD.reset(token)
     shown = names.get("page")
     entries = shown.entries if isinstance(shown, Page) else {}
     if isinstance(shown, Page):
