@@ -58,14 +58,24 @@ def test_headlines_are_judged_on_the_confirmatory_values_and_others_say_what_the
     found = unseen.verdicts().set_index("id")
     assert set(found.index) == {name for names in unseen.headlines().values() for name in names}
     assert found.loc["saco_c03", ["decision", "n", "lacks"]].tolist() == ["reproduced", 40, ""]
-    assert (
-        found.loc["saco_c03", "before"] == "reproduced"
-    )  # of the same model, without the other one
+    assert found.loc["saco_c03", "before"] == "reproduced"  # of the same model, without the other one
     assert found.loc["saco_c05", "decision"] == "reproduced"
     # Nothing of studies 1 and 3 was measured here: no verdict, and the reason.
     assert (found.loc[["soft_c01", "xl_c01"], "decision"] == "not tested").all()
     assert (found.loc[["soft_c01", "xl_c01"], "lacks"] != "").all()
     assert set(found["freeze"]) == {"f"}
+
+
+def test_nothing_is_judged_before_all_parts_are_there(home: Path) -> None:
+    path = home / "data" / "reference" / "confirmatory" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for run in manifest["runs"]:
+        run["parameters"]["parts"] = 2
+    path.write_text(json.dumps(manifest))
+    found = unseen.verdicts().set_index("id")
+    assert set(found["decision"]) == {"not tested"}
+    assert found.loc["saco_c03", "lacks"] == "2 of 4 parts of saco_metrics are measured"
+    assert scoreboard.on_unseen_inputs("saco_c03", found[found["lacks"] == ""]) == ""
 
 
 def test_values_after_two_freezes_are_refused(home: Path) -> None:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import ast
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from faithbook.engine.plan import MANIFEST
-from faithbook.judge import freeze
+from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
@@ -31,6 +32,33 @@ COLUMNS = ("id", *FIELDS, "before", "lacks", "freeze")
 """Columns of the file: those of the scoreboard; `before`: the decision on the exploratory inputs of the same data sets,
 models and seeds, so that inputs alone differ; `lacks`: why a claim could not be judged; `freeze`: the digest of what
 was frozen when its values were measured."""
+
+
+NOTEBOOKS = {
+    "zhao_aletras_2023": "soft_metrics",
+    "wu_2024": "saco_metrics",
+    "zaman_belinkov_2022": "crosslingual_metrics",
+}
+"""By paper the computation that measures its headline claims on the reserve."""
+SETS = {"zhao_aletras_2023": ("sst", "ag"), "wu_2024": ("cifar10", "cifar100"), "zaman_belinkov_2022": ("nli",)}
+"""By paper the data sets of that computation, under the names that its notebook has for them."""
+
+
+def still_to_measure(paper: str, runs: Sequence[Mapping[str, Any]]) -> str:
+    """What of a paper's confirmatory run is not committed yet, in words; "" where it is whole. Judged is once, so that
+    nobody looks at a verdict and then measures on."""
+    notebook = NOTEBOOKS[paper]
+    points: dict[str, set[int]] = {}
+    parts = 1
+    for run in runs:
+        if run["notebook"] == notebook:
+            parts = int(run["parameters"].get("parts", 1))
+            points.setdefault(run["parameters"]["dataset"], set()).add(int(run["parameters"].get("part", 1)))
+    planned = SETS[paper]
+    done = sum(len(points.get(dataset, ())) for dataset in planned)
+    if not points:
+        return f"{notebook} is not measured on the reserve"
+    return "" if done == parts * len(planned) else f"{done} of {parts * len(planned)} parts of {notebook} are measured"
 
 
 def headlines() -> dict[str, list[str]]:
@@ -46,9 +74,11 @@ def verdicts() -> pd.DataFrame:
     digests = {run["freeze"] for run in manifest["runs"]}
     if len(digests) != 1:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
+    paper_of = published.column("paper")
     rows = []
     for page, names in headlines().items():
-        entries, lacks = judged_on(page)
+        lacks = still_to_measure(paper_of[names[0]], manifest["runs"])
+        entries, lacks = ({}, lacks) if lacks else judged_on(page)
         before = judged_on(page, exploratory=True)[0] if set(names) & set(entries) else {}
         for name in names:
             row = entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks})
