@@ -110,6 +110,6 @@ def test_the_committed_verdicts_follow_from_the_committed_values() -> None:
     if not (root() / CONFIRMED_DIR).is_dir():
         assert committed.empty
         return
-    again = unseen.verdicts().astype(str).set_index("id")
+    again = unseen.verdicts().set_index("id").astype(object)
     columns = ["decision", "n", "passed", "parts", "lacks", "freeze"]
-    assert committed.set_index("id")[columns].to_dict() == again[columns].replace("<NA>", "").to_dict()
+    assert committed.set_index("id")[columns].to_dict() == again[columns].fillna("").astype(str).to_dict()
