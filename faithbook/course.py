@@ -31,10 +31,10 @@ import pandas as pd
 
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.models.load import load_model
-from faithbook.papers.zhao_aletras_diagnosticity import with_lengths
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources import planted
 from faithbook.sources.images import load_pictures
+from faithbook.studies.soft.zhao_aletras_diagnosticity import with_lengths
 from faithlib.errors import DataError, InputError
 
 CHECKPOINT = "vision/planted-base-seed0"

@@ -16,7 +16,6 @@ from toy_models import text_model, tokenizer
 from faithbook import access
 from faithbook.access import declare, opened, require
 from faithbook.artifacts import registry
-from faithbook.crosslingual.gold import load_gold
 from faithbook.engine import digests, inputs
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
@@ -26,11 +25,12 @@ from faithbook.models.cards import cards
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import load_model
 from faithbook.models.vit_s14 import encoder_file
-from faithbook.papers.edin_released import read_packed
 from faithbook.paths import root
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.files import fetch, is_here
 from faithbook.sources.images import load_pictures
+from faithbook.studies.crosslingual.gold import load_gold
+from faithbook.studies.naopc.edin_released import read_packed
 from faithlib.errors import FaithlibError, InputError
 
 PROFILES = ("smoke", "laptop", "full")

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from refusals import refused
 from toy_models import text_model, tokenizer
 
-from faithbook.crosslingual import gold as gold_module
-from faithbook.crosslingual.gold import SCORES, link_counts, load_gold, scores_of_counts
-from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
-from faithbook.papers.zaman_belinkov_alignment import EVERY, found_batches, score
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import Pair, copied_words, is_copied, marked_words, split_words, words_of
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.crosslingual import gold as gold_module
+from faithbook.studies.crosslingual.gold import SCORES, link_counts, load_gold, scores_of_counts
+from faithbook.studies.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
+from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches, score
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"

@@ -14,7 +14,7 @@ from refusals import refused
 from torch import Tensor, nn
 from toy_models import Bag, image_inputs, in_words, one_row, text_inputs, text_model
 
-from faithbook.papers.zaman_belinkov_rows import EmbeddedTwice
+from faithbook.studies.crosslingual.zaman_belinkov_rows import EmbeddedTwice
 from faithlib.attribution import Cost, Row, attribute, attribute_rows
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import TextInputs

@@ -12,8 +12,8 @@ from refusals import refused
 from test_bounds import aopc_of, table
 from toy_models import Bag, model_and_texts
 
-from faithbook.papers import edin
-from faithbook.papers.edin_released import MODELS
+from faithbook.studies.naopc import edin
+from faithbook.studies.naopc.edin_released import MODELS
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, random_order_aopc
 from faithlib.catalogue import ON_REQUEST
 from faithlib.errors import InputError

@@ -20,12 +20,12 @@ from refusals import refused
 from store import Store
 from toy_models import text_inputs, text_model
 
-from faithbook.papers import edin, edin_bounds, edin_released
-from faithbook.papers.edin_methods import METHODS, as_coded, attin_grad, kernel_shap
-from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
-from faithbook.papers.edin_tables import released_limits, scored_by
 from faithbook.sources import files
 from faithbook.sources.edin_texts import LENGTHS, edin_texts
+from faithbook.studies.naopc import edin, edin_bounds, edin_released
+from faithbook.studies.naopc.edin_methods import METHODS, as_coded, attin_grad, kernel_shap
+from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT, read_packed
+from faithbook.studies.naopc.edin_tables import released_limits, scored_by
 from faithlib.attribution import attribute
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError, DigestError, InputError, UnknownNameError

@@ -13,9 +13,9 @@ import torch
 from browser import Browser
 from test_games import TOLD, linked, number, of_cell
 
-from faithbook.games import erased_pictures as images
-from faithbook.games import show as games
 from faithbook.paths import root
+from faithbook.studies.together.games import erased_pictures as images
+from faithbook.studies.together.games import show as games
 from faithlib.perturb import Perturber
 
 METHODS = {name: name for name in images.METHODS}

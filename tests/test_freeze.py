@@ -36,7 +36,7 @@ def test_what_a_function_does_counts(text: str) -> None:
 
 
 PAGE = """
-from faithbook.papers import wu
+from faithbook.studies.saco import wu
 LEAST = 3
 SHOWN = "blue"
 page = start_page("saco_tables", profile, paper="wu_2024")

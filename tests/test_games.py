@@ -20,11 +20,11 @@ from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
 
-from faithbook.games import answers as games
-from faithbook.games import erased_prompt
-from faithbook.games import show as shown
-from faithbook.papers.edin import AnswerTable
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
+from faithbook.studies.naopc.edin import AnswerTable
+from faithbook.studies.together.games import answers as games
+from faithbook.studies.together.games import erased_prompt
+from faithbook.studies.together.games import show as shown
 from faithlib import metrics
 from faithlib.backends import Continuation, TextBackend
 from faithlib.perturb import Perturber

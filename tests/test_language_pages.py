@@ -14,14 +14,14 @@ import torch
 from families import opened, saved
 from store import Shown, Store, of_inputs, run_cells, units_of
 
-from faithbook import language
 from faithbook.engine import run as engine_run
 from faithbook.engine.run import load_units
-from faithbook.language import Task, filled_in, language_model
 from faithbook.paths import root
 from faithbook.show.labels import label
 from faithbook.sources.tokenise import split_words, words_of
-from faithbook.together.prompted import LONGER, ORDERING, ordered_alike, truth_preferred
+from faithbook.studies.language import language
+from faithbook.studies.language.language import Task, filled_in, language_model
+from faithbook.studies.together.prompted import LONGER, ORDERING, ordered_alike, truth_preferred
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 

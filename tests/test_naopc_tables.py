@@ -14,9 +14,9 @@ import torch
 from refusals import refused
 
 from faithbook.judge import published
-from faithbook.papers import edin, edin_released, edin_tables
-from faithbook.papers.edin_released import MODELS, SHORT, TABLES, packed_folder, read_packed
 from faithbook.sources.files import data_folder
+from faithbook.studies.naopc import edin, edin_released, edin_tables
+from faithbook.studies.naopc.edin_released import MODELS, SHORT, TABLES, packed_folder, read_packed
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError, UnknownNameError
 from faithlib.evaluation import aopc_scores

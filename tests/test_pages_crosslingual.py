@@ -14,8 +14,9 @@ from store import Store, units_of
 
 from faithbook.judge import published, scores
 from faithbook.judge.scores import Material, Scores
-from faithbook.papers import zaman_belinkov_tables as tables
-from faithbook.papers.zaman_belinkov import (
+from faithbook.stats.conditions import Conditions
+from faithbook.studies.crosslingual import zaman_belinkov_tables as tables
+from faithbook.studies.crosslingual.zaman_belinkov import (
     LANGUAGE_TABLES,
     MODIFIED,
     OUTPUT_NAMES,
@@ -23,9 +24,15 @@ from faithbook.papers.zaman_belinkov import (
     PERTURBING,
     THIRTEEN,
 )
-from faithbook.papers.zaman_belinkov_alignment import carried, crossings, most_crossed, ranked, rho
-from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, LOOKING, MODIFIED_ROWS, Rows, printed_table
-from faithbook.stats.conditions import Conditions
+from faithbook.studies.crosslingual.zaman_belinkov_alignment import carried, crossings, most_crossed, ranked, rho
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
+    FLOORS,
+    KEYS,
+    LOOKING,
+    MODIFIED_ROWS,
+    Rows,
+    printed_table,
+)
 from faithlib.metrics import aligned_scores, crosslingual_rho
 
 MODELS = {"e5": "mbert", "six": "xlm_r_base"}

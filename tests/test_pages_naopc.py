@@ -14,9 +14,9 @@ from store import Shown, Store, of_inputs, units_of
 
 from faithbook.engine.studies import entry_of
 from faithbook.engine.study import PAPER
-from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
-from faithbook.papers.edin_released import METHODS, MODELS, read_packed
-from faithbook.papers.edin_tables import KINDS, released_limits
+from faithbook.studies.naopc import edin_bounds, edin_claims, edin_tables, edin_toy
+from faithbook.studies.naopc.edin_released import METHODS, MODELS, read_packed
+from faithbook.studies.naopc.edin_tables import KINDS, released_limits
 from faithlib.errors import DataError
 
 ALL_METHODS = ("attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values())

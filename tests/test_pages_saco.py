@@ -11,11 +11,11 @@ import torch
 from store import Shown, Store, units_of
 
 from faithbook.judge import published
-from faithbook.papers import wu
-from faithbook.papers.wu import OF_ANY_NETWORK, SIGN
 from faithbook.stats import needed
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.saco import wu
+from faithbook.studies.saco.wu import OF_ANY_NETWORK, SIGN
 from faithlib.metrics import saco
 
 LAST = "last_layer_attention_with_gradient"

@@ -13,13 +13,23 @@ from refusals import refused
 from store import Shown, Store, units_of
 
 from faithbook.judge import published
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_pipeline, zhao_aletras_tables
-from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.sources import datasets
 from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft import zhao_aletras_pipeline, zhao_aletras_tables
+from faithbook.studies.soft.zhao_aletras_diagnosticity import (
+    AFTER,
+    BEFORE,
+    FLIP,
+    LIMIT,
+    ONE_SIDED,
+    OUTSIDE,
+    SCORE,
+    TIE,
+    WIN,
+)
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 # --- Figure 1 and Table 4 --------------------------------------------------------------------------------------------

@@ -15,13 +15,12 @@ from store import Shown, Store, of_inputs, units_of
 from tiny import REPOSITORY
 
 from faithbook.judge.scores import REFERENCE, RUN
-from faithbook.papers import evalxnlp
 from faithbook.show.labels import label
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
-from faithbook.together import questions
-from faithbook.together.advice import NOT_WORSE, advice
-from faithbook.together.pointing_game import OBJECTS, by_method
+from faithbook.studies.together import evalxnlp, questions
+from faithbook.studies.together.advice import NOT_WORSE, advice
+from faithbook.studies.together.pointing_game import OBJECTS, by_method
 from faithlib import metrics
 from faithlib.catalogue import FAITHFULNESS, METRICS
 

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.papers import edin_figures, wu_figures, zaman_belinkov_figures
-from faithbook.papers.wu import METHODS, SIGN
-from faithbook.papers.wu_figures import Picture
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.crosslingual import zaman_belinkov_figures
+from faithbook.studies.naopc import edin_figures
+from faithbook.studies.saco import wu_figures
+from faithbook.studies.saco.wu import METHODS, SIGN
+from faithbook.studies.saco.wu_figures import Picture
 
 THREE = ("random", "transformer_attribution", "raw_attention")
 

@@ -7,7 +7,7 @@ from refusals import refused
 
 from faithbook.engine.studies import settings_of
 from faithbook.engine.study import value_at
-from faithbook.papers.zaman_belinkov_rows import AGGREGATIONS, OUTPUTS, thirteen_rows
+from faithbook.studies.crosslingual.zaman_belinkov_rows import AGGREGATIONS, OUTPUTS, thirteen_rows
 from faithlib.errors import UnknownNameError
 
 

@@ -12,7 +12,7 @@ import torch
 from refusals import refused
 from toy_models import model_and_texts
 
-from faithbook.papers.evalxnlp_methods import halves, partition_shap
+from faithbook.studies.together.evalxnlp_methods import halves, partition_shap
 from faithlib.errors import InputError, MissingPackageError
 from faithlib.inputs import WordInputs
 from faithlib.perturb import Perturber

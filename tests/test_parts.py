@@ -22,7 +22,6 @@ from test_language_pages import films
 from test_stamps import packed_stamps
 from tiny import HEADER, OF_STUDY
 
-from faithbook import language
 from faithbook.access import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
@@ -33,6 +32,7 @@ from faithbook.engine.studies import notebooks
 from faithbook.engine.study import PARTS
 from faithbook.paths import raw_dir, root
 from faithbook.sources import files, object_scenes
+from faithbook.studies.language import language
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 

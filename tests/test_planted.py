@@ -18,7 +18,7 @@ from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import SPLITS
-from faithbook.together import reasons
+from faithbook.studies.together import reasons
 from faithlib.attribution import attribute
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs

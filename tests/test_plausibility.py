@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from faithbook.crosslingual.highlights import best_f1_threshold, project_rationale
+from faithbook.studies.crosslingual.highlights import best_f1_threshold, project_rationale
 from faithlib.errors import InputError
 from faithlib.metrics import auprc, average_precision, iou, iou_f1, pointing_game, token_f1
 

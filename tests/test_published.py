@@ -12,8 +12,8 @@ import pytest
 from refusals import refused
 
 from faithbook.judge import published
-from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES
 from faithbook.paths import root
+from faithbook.studies.crosslingual.zaman_belinkov import LANGUAGE_TABLES
 from faithlib.errors import UnknownNameError
 
 PUBLISHED = root() / "data" / "published"

@@ -16,8 +16,8 @@ from faithbook.judge import analysis_plan, published
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import filled
 from faithbook.judge.scores import REFERENCE as SPEAKS
-from faithbook.papers.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 from faithbook.paths import reference_dir, results_dir
+from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 
 REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]

@@ -13,9 +13,14 @@ from store import Store
 from torch import Tensor
 from toy_models import one_row, text_inputs, text_model, tokenizer, vision_model
 
-from faithbook.papers import zhao_aletras as paper
-from faithbook.papers.zhao_aletras import SQUARED, replay_name
-from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores, replayed_hard, replayed_soft
+from faithbook.studies.soft import zhao_aletras as paper
+from faithbook.studies.soft.zhao_aletras import SQUARED, replay_name
+from faithbook.studies.soft.zhao_aletras_soft import (
+    attention_mask_scores,
+    gaussian_scores,
+    replayed_hard,
+    replayed_soft,
+)
 from faithlib.backends import VisionBackend
 from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.inputs import ImageInputs, TextInputs

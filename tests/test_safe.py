@@ -14,11 +14,11 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from faithbook.engine.run import load_units
 from faithbook.judge import published
 from faithbook.models.load import Classifier
-from faithbook.papers import edin
 from faithbook.paths import root
-from faithbook.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained
-from faithbook.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithbook.sources import planted
+from faithbook.studies.naopc import edin
+from faithbook.studies.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained
+from faithbook.studies.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, UnknownNameError
 from faithlib.perturb import Perturber

@@ -23,8 +23,8 @@ from refusals import refused
 
 from faithbook import course
 from faithbook.engine.inputs import UNITS_DIR
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras_diagnosticity import with_lengths
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft.zhao_aletras_diagnosticity import with_lengths
 from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,10 +13,10 @@ from test_pages_soft import FIVE, SOFT, kept, scores
 from faithbook.engine.studies import entry_of
 from faithbook.engine.study import FULL, LAPTOP, Profile
 from faithbook.judge import reference
-from faithbook.papers.zhao_aletras import SIZES, choices_of, replay_name, subsets
 from faithbook.paths import root
 from faithbook.sources import datasets
 from faithbook.sources.files import files_of
+from faithbook.studies.soft.zhao_aletras import SIZES, choices_of, replay_name, subsets
 from faithlib.errors import DataError
 
 # Mean diagnosticity of a trial with a model of the paper's size, and of our small one.

@@ -11,9 +11,9 @@ import pytest
 import torch
 from refusals import refused
 
-from faithbook.papers import zaman_belinkov_spread as spread
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimate import Resamples
+from faithbook.studies.crosslingual import zaman_belinkov_spread as spread
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.metrics import ERASURE_BINS, erasure_rationales, first_batch_fault
 

@@ -1,5 +1,5 @@
 // The games of the page `play`, without a kernel and without a network: every answer that they need is in the page, as JSON in a
-// `.play` (made by faithbook/games/show.py). Bounds are worked out there too; here is nothing but sums of a player's own order.
+// `.play` (made by `faithbook.studies.together.games.show`). Bounds are worked out there too; here is nothing but sums of a player's own order.
 (() => {
   "use strict";
   const make = (name, given = {}, ...inside) => {

@@ -63,7 +63,7 @@ JUDGING = ("faithbook/stats", "faithbook/judge/decide.py", "faithbook/judge/anal
 """Of these every function counts."""
 APART = ("calibrate.py", "needed.py", "grounds.py")
 """Of the statistics what says something about rules, and nothing about a claim."""
-MEASURES = ("faithbook.papers", "faithbook.together", "faithbook.crosslingual", "faithbook.studies", "faithbook.stats")
+MEASURES = ("faithbook.studies", "faithbook.stats")
 """Packages whose functions a page's measures may call."""
 ASKS = ("test", "multiverse", "measure")
 """What a page does with measures: the calls of `page` that a claim goes through."""

@@ -19,8 +19,6 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.gold import link_counts, load_gold
-from faithbook.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -28,6 +26,8 @@ from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_parallel
 from faithbook.sources.files import is_here
 from faithbook.sources.tokenise import Pair
+from faithbook.studies.crosslingual.gold import link_counts, load_gold
+from faithbook.studies.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
 from faithlib.metrics import cka_accuracy
 
 run = start_run("crosslingual_alignment", profile=profile)

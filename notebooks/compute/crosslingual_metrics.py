@@ -27,16 +27,16 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
-from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
-from faithbook.papers.zaman_belinkov_rows import EmbeddedTwice, thirteen_rows
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import Pair, split_words
+from faithbook.studies.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
+from faithbook.studies.crosslingual.zaman_belinkov import PAPER_LANGUAGES
+from faithbook.studies.crosslingual.zaman_belinkov_rows import EmbeddedTwice, thirteen_rows
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (

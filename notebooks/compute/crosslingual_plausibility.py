@@ -28,9 +28,9 @@ from tqdm.auto import tqdm
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
+from faithbook.studies.crosslingual.zaman_belinkov_rows import thirteen_rows
 from faithlib.attribution import attribute_rows
 from faithlib.metrics import average_precision
 

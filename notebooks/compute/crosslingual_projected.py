@@ -31,15 +31,15 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.highlights import project_rationale
-from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder, unknown_pieces
 from faithbook.models.load import load_model
-from faithbook.papers.zaman_belinkov import firmest_marks
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.tokenise import Pair, marked_words, split_words, without_blanks
+from faithbook.studies.crosslingual.highlights import project_rationale
+from faithbook.studies.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
+from faithbook.studies.crosslingual.zaman_belinkov import firmest_marks
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision

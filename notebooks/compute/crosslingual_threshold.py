@@ -20,12 +20,12 @@ seed = 0
 import pandas as pd
 import torch
 
-from faithbook.crosslingual.highlights import best_f1_threshold
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
+from faithbook.studies.crosslingual.highlights import best_f1_threshold
 from faithlib.attribution import Row, attribute_rows
 
 run = start_run("crosslingual_threshold", profile=profile, dataset=dataset, seed=seed)

@@ -34,8 +34,8 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model, long_table
 from faithbook.sources.verb_number import ARE, IS, SUBJECT, beginnings
+from faithbook.studies.language.language import language_model, long_table
 from faithlib.attribution import Row
 from faithlib.backends import Continuation
 from faithlib.evaluation import explain

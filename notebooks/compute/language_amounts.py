@@ -25,7 +25,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model, long_table, of_each_method, prompts
+from faithbook.studies.language.language import language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
 from faithlib.evaluation import explain
 from faithlib.masks import normalise

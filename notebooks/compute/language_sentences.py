@@ -32,8 +32,8 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.language import language_model, long_table
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
+from faithbook.studies.language.language import language_model, long_table
 from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import Continuation
 from faithlib.bounds import exact_bounds, naopc

@@ -28,8 +28,8 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.load import load_model
-from faithbook.papers.edin_methods import attin_grad, kernel_shap
 from faithbook.sources.datasets import load_dataset
+from faithbook.studies.naopc.edin_methods import attin_grad, kernel_shap
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults

@@ -21,8 +21,8 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers import edin
-from faithbook.papers.edin_released import MODELS, SHORT
+from faithbook.studies.naopc import edin
+from faithbook.studies.naopc.edin_released import MODELS, SHORT
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.evaluation import aopc_scores
 

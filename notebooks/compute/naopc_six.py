@@ -25,8 +25,8 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.papers.edin_methods import as_coded
 from faithbook.sources.edin_texts import LENGTHS, POSITIVE, edin_texts
+from faithbook.studies.naopc.edin_methods import as_coded
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.inputs import TextInputs
 from faithlib.metrics.curves import aopc_paths

@@ -23,7 +23,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.edin import aopc
+from faithbook.studies.naopc.edin import aopc
 from faithlib.bounds import exact_bounds, naopc
 from faithlib.perturb import SetFunction
 

@@ -21,11 +21,11 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.games.answers import attributed, drawn_numbers, erasing, every_answer, soft_grid
 from faithbook.models.load import load_model
-from faithbook.papers import edin
-from faithbook.papers.edin_released import MODELS
 from faithbook.sources.images import as_inputs, load_pictures
+from faithbook.studies.naopc import edin
+from faithbook.studies.naopc.edin_released import MODELS
+from faithbook.studies.together.games.answers import attributed, drawn_numbers, erasing, every_answer, soft_grid
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_steps
 from faithlib.inputs import TextInputs

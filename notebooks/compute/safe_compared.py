@@ -20,8 +20,8 @@ import pandas as pd
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.edin_released import MODELS, SHORT
-from faithbook.safe import across_models, comparing
+from faithbook.studies.naopc.edin_released import MODELS, SHORT
+from faithbook.studies.safe import across_models, comparing
 
 run = start_run("safe_compared", profile=profile)
 settings = run.settings

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.safe import design, grid
+from faithbook.studies.safe import design, grid
 
 run = start_run("safe_grid", profile=profile)
 settings = run.settings

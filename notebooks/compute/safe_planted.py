@@ -23,8 +23,8 @@ from tqdm.auto import tqdm
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.safe import trained
-from faithbook.together import reasons
+from faithbook.studies.safe import trained
+from faithbook.studies.together import reasons
 from faithlib.perturb import Perturber
 
 run = start_run("safe_planted", profile=profile, modality=modality)

@@ -25,7 +25,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.zhao_aletras_soft import Asked
+from faithbook.studies.soft.zhao_aletras_soft import Asked
 from faithlib.metrics.erasure import hard, soft
 from faithlib.perturb import Perturber, costs
 
@@ -51,7 +51,7 @@ data = task.data
 # All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code:
 # the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. As in that code captum computes DeepLIFT;
 # what exact rules change is in `soft_variants`. Random scores are standard normal, one explanation per input
-# (`faithbook.papers.zhao_aletras_soft`).
+# (`faithbook.studies.soft.zhao_aletras_soft`).
 
 # %% [markdown]
 # ## Scores

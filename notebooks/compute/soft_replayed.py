@@ -25,8 +25,8 @@ import pandas as pd
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.zhao_aletras import SQUARED
-from faithbook.papers.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
+from faithbook.studies.soft.zhao_aletras import SQUARED
+from faithbook.studies.soft.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
 from faithlib.perturb import Perturber, costs
 
 run = start_run(

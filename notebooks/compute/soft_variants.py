@@ -25,7 +25,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.papers.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
+from faithbook.studies.soft.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
 from faithlib.evaluation import RELEASED_RATIOS, soft_scores
 from faithlib.metrics import erasure
 from faithlib.perturb import Perturber, costs

@@ -26,7 +26,7 @@ from tqdm.auto import tqdm
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.together import reasons
+from faithbook.studies.together import reasons
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, evaluate
 from faithlib.perturb import Perturber

@@ -23,11 +23,11 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
-from faithbook.papers.evalxnlp_methods import partition_shap
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_words
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import split_words
+from faithbook.studies.together.evalxnlp_methods import partition_shap
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import InputError

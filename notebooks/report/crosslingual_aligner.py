@@ -24,7 +24,6 @@ from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
-from faithbook.papers.zaman_belinkov_alignment import EVERY, found_batches, score
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
@@ -32,6 +31,7 @@ from faithbook.show.plots import Layout, dot_plot, line_plot
 from faithbook.show.tables import every
 from faithbook.sources.files import sources
 from faithbook.stats import grounds
+from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches, score
 
 page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses

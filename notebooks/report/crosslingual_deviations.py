@@ -25,8 +25,10 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
-from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import (
+from faithbook.show.labels import label, row_label
+from faithbook.show.numbers import row_of, spoken
+from faithbook.studies.crosslingual import zaman_belinkov_figures
+from faithbook.studies.crosslingual.zaman_belinkov import (
     LANGUAGE_TABLES,
     MODIFIED,
     OUTPUT_NAMES,
@@ -35,8 +37,8 @@ from faithbook.papers.zaman_belinkov import (
     THIRTEEN,
     firmest_marks,
 )
-from faithbook.papers.zaman_belinkov_spread import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
-from faithbook.papers.zaman_belinkov_tables import (
+from faithbook.studies.crosslingual.zaman_belinkov_spread import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     KEYS,
     WITH_MODIFIED,
     WITHOUT_EITHER,
@@ -47,8 +49,6 @@ from faithbook.papers.zaman_belinkov_tables import (
     printed_table,
     together,
 )
-from faithbook.show.labels import label, row_label
-from faithbook.show.numbers import row_of, spoken
 
 page = start_page("crosslingual_deviations", profile, paper="zaman_belinkov_2022")
 
@@ -168,7 +168,7 @@ Markdown(
 #   token types are added, and LayerNorm applied, a second time. Those five methods explain a different function from
 #   the trained model; input × gradient, integrated gradients and activation do not.
 # - *Here:* every method explains the model itself. Measured: the other function
-#   (`faithbook.papers.zaman_belinkov_rows`). For
+#   (`faithbook.studies.crosslingual.zaman_belinkov_rows`). For
 #   input × gradient this is a what-if.
 
 # %%

@@ -35,13 +35,20 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge.decide import Statements
 from faithbook.judge.report import start_page
-from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers import zaman_belinkov_tables as tables
-from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, PLAIN, THIRTEEN
-from faithbook.papers.zaman_belinkov_spread import ERASURE_BINS, matrix, told_apart_by_size, windows_told
-from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.show.numbers import ends_of
 from faithbook.stats.agreement import tau_b
+from faithbook.studies.crosslingual import zaman_belinkov_figures
+from faithbook.studies.crosslingual import zaman_belinkov_tables as tables
+from faithbook.studies.crosslingual.zaman_belinkov import (
+    AGGREGATED,
+    ERASING,
+    OUTPUT_NAMES,
+    PAPER_LANGUAGES,
+    PLAIN,
+    THIRTEEN,
+)
+from faithbook.studies.crosslingual.zaman_belinkov_spread import ERASURE_BINS, matrix, told_apart_by_size, windows_told
+from faithbook.studies.crosslingual.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
 METRICS = {"comprehensiveness": 1, "sufficiency": -1}  # 1: higher is better

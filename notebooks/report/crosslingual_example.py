@@ -23,9 +23,9 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
-from faithbook.papers.zaman_belinkov_alignment import crossings, most_crossed, ranked, rho
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label
+from faithbook.studies.crosslingual.zaman_belinkov_alignment import crossings, most_crossed, ranked, rho
 
 page = start_page("crosslingual_example", profile, paper="zaman_belinkov_2022")
 LANGUAGE, NAME = "de", "German"

@@ -33,9 +33,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import (
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import ends_of, spoken
+from faithbook.show.plots import comparison_plot
+from faithbook.show.tables import every
+from faithbook.stats.agreement import tau_of
+from faithbook.studies.crosslingual import zaman_belinkov_figures
+from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     BLIND,
     KEYS,
     LOOKING,
@@ -46,11 +51,6 @@ from faithbook.papers.zaman_belinkov_tables import (
     shown,
     words,
 )
-from faithbook.show.labels import row_label
-from faithbook.show.numbers import ends_of, spoken
-from faithbook.show.plots import comparison_plot
-from faithbook.show.tables import every
-from faithbook.stats.agreement import tau_of
 
 page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
 SETTINGS = {

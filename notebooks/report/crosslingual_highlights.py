@@ -34,8 +34,13 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered
 from faithbook.judge.report import start_page
-from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
-from faithbook.papers.zaman_belinkov import (
+from faithbook.show.figures import PALETTE
+from faithbook.show.labels import label, row_label
+from faithbook.show.numbers import row_of, spoken
+from faithbook.show.plots import comparison_plot
+from faithbook.show.tables import every
+from faithbook.studies.crosslingual import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
+from faithbook.studies.crosslingual.zaman_belinkov import (
     AGGREGATED,
     ERASING,
     MARKED,
@@ -45,7 +50,7 @@ from faithbook.papers.zaman_belinkov import (
     PLAIN,
     THIRTEEN,
 )
-from faithbook.papers.zaman_belinkov_tables import (
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
     Rows,
@@ -56,11 +61,6 @@ from faithbook.papers.zaman_belinkov_tables import (
     shown,
     words,
 )
-from faithbook.show.figures import PALETTE
-from faithbook.show.labels import label, row_label
-from faithbook.show.numbers import row_of, spoken
-from faithbook.show.plots import comparison_plot
-from faithbook.show.tables import every
 
 page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
 

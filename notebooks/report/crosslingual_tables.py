@@ -34,8 +34,13 @@ from IPython.display import Markdown
 from faithbook.judge import published
 from faithbook.judge.decide import OnlyIf, Trend
 from faithbook.judge.report import start_page
-from faithbook.papers import zaman_belinkov_figures, zaman_belinkov_tables
-from faithbook.papers.zaman_belinkov import (
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import spoken
+from faithbook.show.tables import every
+from faithbook.stats import comparison
+from faithbook.stats.agreement import tau_b
+from faithbook.studies.crosslingual import zaman_belinkov_figures, zaman_belinkov_tables
+from faithbook.studies.crosslingual.zaman_belinkov import (
     AGGREGATED,
     LANGUAGE_TABLES,
     OUTPUT_NAMES,
@@ -44,7 +49,7 @@ from faithbook.papers.zaman_belinkov import (
     THIRTEEN,
     chance,
 )
-from faithbook.papers.zaman_belinkov_tables import (
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
     Rows,
@@ -55,11 +60,6 @@ from faithbook.papers.zaman_belinkov_tables import (
     shown,
     words,
 )
-from faithbook.show.labels import row_label
-from faithbook.show.numbers import spoken
-from faithbook.show.tables import every
-from faithbook.stats import comparison
-from faithbook.stats.agreement import tau_b
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 

@@ -23,7 +23,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
-from faithbook.together import prompted
+from faithbook.studies.together import prompted
 
 page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")

@@ -24,8 +24,8 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
-from faithbook.together import prompted
-from faithbook.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
+from faithbook.studies.together import prompted
+from faithbook.studies.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
 FILES = ["language_agreement", "language_agreement_outputs"]

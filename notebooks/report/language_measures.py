@@ -28,7 +28,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot, line_plot
-from faithbook.together.prompted import WITHOUT_MODEL
+from faithbook.studies.together.prompted import WITHOUT_MODEL
 
 METHODS = (
     "attention",

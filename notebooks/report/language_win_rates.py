@@ -30,7 +30,7 @@ from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.stats.comparison import mean
-from faithbook.together.prompted import WITHOUT_MODEL
+from faithbook.studies.together.prompted import WITHOUT_MODEL
 
 METHODS = ("attention", "rollout_dropped", "input_x_gradient", "integrated_gradients", "occlusion")
 ERASURES = {"delete": "deleted", "pad": "padding token", "zero": "set to zero", "infill": "other texts' words"}

@@ -28,12 +28,12 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_bounds, edin_claims, edin_figures
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
+from faithbook.studies.naopc import edin_bounds, edin_claims, edin_figures
 
 page = start_page("naopc_bounds", profile, paper="edin_2025")
 over = ["dataset", "length", "model", "method", "search", "metric"]

@@ -41,14 +41,14 @@ from faithbook.judge import published
 from faithbook.judge.analysis_plan import rule
 from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_claims, edin_figures, edin_tables
-from faithbook.papers.edin_figures import NAMES, SETS
-from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import pipe_table
 from faithbook.stats.agreement import tau_b
 from faithbook.stats.estimate import ALPHA
+from faithbook.studies.naopc import edin_claims, edin_figures, edin_tables
+from faithbook.studies.naopc.edin_figures import NAMES, SETS
+from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT, read_packed
 
 page = start_page("naopc_released_outputs", profile, paper="edin_2025")
 KINDS = edin_tables.KINDS

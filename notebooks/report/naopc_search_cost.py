@@ -40,13 +40,13 @@ from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_bounds, edin_figures
 from faithbook.show.numbers import ends_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.estimate import ALPHA
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import Verdict, conjunction, direction
+from faithbook.studies.naopc import edin_bounds, edin_figures
 
 page = start_page("naopc_search_cost", profile, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]

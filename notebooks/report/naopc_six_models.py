@@ -25,8 +25,8 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_claims
 from faithbook.show.numbers import row_of, spoken
+from faithbook.studies.naopc import edin_claims
 
 page = start_page("naopc_six_models", profile, paper="edin_2025")
 ran = bool(page.run.upstream)  # whether this profile asks the six models

@@ -23,7 +23,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
-from faithbook.papers import edin_toy
+from faithbook.studies.naopc import edin_toy
 
 page = start_page("naopc_toy", profile, paper="edin_2025")
 kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "orders")]

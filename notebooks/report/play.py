@@ -9,7 +9,7 @@
 #
 # Five small games about what the four papers and study 5 measure. They need no running program: every model output
 # that they use was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt
-# `faithbook/games/`) and is in this page. They work by mouse, by touch and by keyboard; under each is a figure for
+# `faithbook/studies/together/games/`) and is in this page. They work by mouse, by touch and by keyboard; under each is a figure for
 # print.
 
 # %% tags=["parameters"]
@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 from faithbook.engine.run import load
-from faithbook.games import show as games
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label
+from faithbook.studies.together.games import show as games
 
 page = start_page("play", profile, paper=published.OUR_OWN)
 words = load("play_words", profile)

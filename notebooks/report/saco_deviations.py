@@ -26,12 +26,12 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
-from faithbook.papers import wu, wu_figures
-from faithbook.papers.wu import LAST, METHODS
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, ends_of, listed, spoken
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
+from faithbook.studies.saco import wu, wu_figures
+from faithbook.studies.saco.wu import LAST, METHODS
 
 page = start_page("saco_deviations", profile, paper="wu_2024")
 NAMES = {

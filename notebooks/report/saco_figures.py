@@ -33,11 +33,11 @@ from faithbook.engine.run import load
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import wu, wu_figures
-from faithbook.papers.wu import METHODS, SIGN
 from faithbook.show.labels import label
 from faithbook.stats import comparison
 from faithbook.stats.agreement import KENDALL, SPEARMAN
+from faithbook.studies.saco import wu, wu_figures
+from faithbook.studies.saco.wu import METHODS, SIGN
 
 page = start_page("saco_figures", profile, paper="wu_2024")
 table2 = published.table("saco_table2").query("k == '10'")

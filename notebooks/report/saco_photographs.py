@@ -21,10 +21,10 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
-from faithbook.papers import wu_figures
-from faithbook.papers.wu import METHODS, SIGN, short
 from faithbook.show import figures
 from faithbook.show.labels import label
+from faithbook.studies.saco import wu_figures
+from faithbook.studies.saco.wu import METHODS, SIGN, short
 
 page = start_page("saco_photographs", profile, paper="wu_2024")
 SHOWN = [*METHODS, "random"]

@@ -27,13 +27,13 @@ from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import wu
-from faithbook.papers.wu import METHODS, PICTURE, SIGN
 from faithbook.show.figures import OURS
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats import needed
+from faithbook.studies.saco import wu
+from faithbook.studies.saco.wu import METHODS, PICTURE, SIGN
 
 page = start_page("saco_random", profile, paper="wu_2024")
 

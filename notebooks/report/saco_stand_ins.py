@@ -30,13 +30,13 @@ from IPython.display import Markdown, display
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import wu, wu_figures
-from faithbook.papers.wu import FAMILIES, METHODS, short
 from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed, spoken
 from faithbook.stats import comparison, grounds
 from faithbook.stats.agreement import tau_of
+from faithbook.studies.saco import wu, wu_figures
+from faithbook.studies.saco.wu import FAMILIES, METHODS, short
 
 page = start_page("saco_stand_ins", profile, paper="wu_2024")
 PHOTOGRAPHS, SMALL = "photographs", "small pictures"

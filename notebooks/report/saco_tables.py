@@ -34,11 +34,11 @@ from faithbook.engine.studies import recipes, settings_of
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.judge.report import start_page
-from faithbook.papers import wu, wu_figures
-from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 from faithbook.show.numbers import listed
 from faithbook.show.plots import comparison_plot
 from faithbook.stats.estimate import ALPHA
+from faithbook.studies.saco import wu, wu_figures
+from faithbook.studies.saco.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 
 page = start_page("saco_tables", profile, paper="wu_2024")
 

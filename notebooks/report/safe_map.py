@@ -17,11 +17,11 @@ from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.safe import choice, design, show
-from faithbook.safe.advice import case_in_words
-from faithbook.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 from faithbook.show.labels import label
 from faithbook.show.tables import short
+from faithbook.studies.safe import choice, design, show
+from faithbook.studies.safe.advice import case_in_words
+from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 
 RANK, WRONG, UNTOUCHED = "rank correlation", "wrong orders", "untouched"
 page = start_page("safe_map", profile, paper=published.OUR_OWN)

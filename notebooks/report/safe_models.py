@@ -16,9 +16,9 @@ from IPython.display import Markdown
 
 from faithbook.judge import published, sentences
 from faithbook.judge.report import start_page
-from faithbook.safe import across_models, design
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import short
+from faithbook.studies.safe import across_models, design
 
 page = start_page("safe_models", profile, paper=published.OUR_OWN)
 closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed"], n_resamples=1)

@@ -17,9 +17,9 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.safe import choice, design, show
 from faithbook.show.labels import label
 from faithbook.show.tables import short
+from faithbook.studies.safe import choice, design, show
 
 page = start_page("safe_trained", profile, paper=published.OUR_OWN)
 measured = page.measure("safe_planted", over=["modality", "model", "whither", "method", "metric"])

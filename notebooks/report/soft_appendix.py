@@ -21,12 +21,12 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.papers.zhao_aletras import of_largest
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import row_of
 from faithbook.show.plots import Layout, dot_plot, line_plot
 from faithbook.stats.chance import against_random, outside_unit
+from faithbook.studies.soft.zhao_aletras import of_largest
 
 page = start_page("soft_appendix", profile, paper="zhao_aletras_2023")
 METRICS = ("soft_ns", "soft_nc")

@@ -30,10 +30,6 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_pipeline
-from faithbook.papers.zhao_aletras import of_largest
-from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
@@ -42,6 +38,10 @@ from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.grounds import worded
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft import zhao_aletras_pipeline
+from faithbook.studies.soft.zhao_aletras import of_largest
+from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 
 page = start_page("soft_deviations", profile, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")

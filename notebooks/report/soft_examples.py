@@ -23,13 +23,13 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
-from faithbook.papers.zhao_aletras import of_largest
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.chance import against_random
+from faithbook.studies.soft.zhao_aletras import of_largest
 
 page = start_page("soft_examples", profile, paper="zhao_aletras_2023")
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")

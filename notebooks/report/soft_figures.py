@@ -26,15 +26,15 @@ from IPython.display import Markdown
 from faithbook.engine.studies import settings_of
 from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras import of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, at_length, slope
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed
 from faithbook.show.plots import Layout, line_plot
 from faithbook.stats import comparison
 from faithbook.stats.chance import outside_unit
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft.zhao_aletras import of_each, shared
+from faithbook.studies.soft.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, at_length, slope
 
 page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
 PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}

@@ -25,14 +25,14 @@ from IPython.display import Markdown
 from faithbook.engine.studies import settings_of
 from faithbook.judge import decide, published
 from faithbook.judge.report import start_page
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers import zhao_aletras_pipeline as pipeline
-from faithbook.papers.zhao_aletras import SIZES, of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises, rises_and_falls
-from faithbook.papers.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.tables import in_words
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
+from faithbook.studies.soft.zhao_aletras import SIZES, of_each, shared
+from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises, rises_and_falls
+from faithbook.studies.soft.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
 
 
 @of_each

@@ -24,11 +24,11 @@ from itertools import product
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.papers.zhao_aletras_diagnosticity import MISLED, PAIRS, USUAL, lost_by
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.together import questions
+from faithbook.studies.soft.zhao_aletras_diagnosticity import MISLED, PAIRS, USUAL, lost_by
+from faithbook.studies.together import questions
 
 page = start_page("soft_shift", profile, paper="zhao_aletras_2023")
 METRICS = [name for pair in PAIRS.items() for name in pair]

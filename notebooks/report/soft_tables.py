@@ -35,12 +35,21 @@ from faithbook.engine.studies import recipe_of, settings_of
 from faithbook.judge import materials, published
 from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras import of_each, shared
-from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, METRICS, PAIRS, TIE, WIN, Reading, variance
-from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft.zhao_aletras import of_each, shared
+from faithbook.studies.soft.zhao_aletras_diagnosticity import (
+    LIMIT,
+    METHODS,
+    METRICS,
+    PAIRS,
+    TIE,
+    WIN,
+    Reading,
+    variance,
+)
+from faithbook.studies.soft.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 
 page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts

@@ -23,9 +23,9 @@ from faithbook.engine.run import load
 from faithbook.judge import lessons, published, scoreboard, summary
 from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results, values
-from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.papers.zhao_aletras import SIZES, of_each
-from faithbook.papers.zhao_aletras_diagnosticity import METHODS, WIN
+from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft.zhao_aletras import SIZES, of_each
+from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
 
 page = start_page("taught", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))

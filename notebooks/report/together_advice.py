@@ -16,8 +16,8 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.safe.advice import decisions
-from faithbook.together.advice import PASSES, advice, quotable
+from faithbook.studies.safe.advice import decisions
+from faithbook.studies.together.advice import PASSES, advice, quotable
 
 page = start_page("together_advice", profile, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")

@@ -31,8 +31,8 @@ from faithbook.judge.report import start_page
 from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
-from faithbook.together import questions
-from faithbook.together.questions import REST, Clusters, agreements, by_cell, correlations
+from faithbook.studies.together import questions
+from faithbook.studies.together.questions import REST, Clusters, agreements, by_cell, correlations
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
 page = start_page("together_agreement", profile, paper=published.OUR_OWN)

@@ -27,13 +27,13 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import wu
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.needed import smallest_detectable
-from faithbook.together import questions
-from faithbook.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, YES, answer, by_cell
+from faithbook.studies.saco import wu
+from faithbook.studies.together import questions
+from faithbook.studies.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, YES, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)

@@ -42,13 +42,13 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import evalxnlp
-from faithbook.papers.evalxnlp import rationale, span_f1, spans
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.together import evalxnlp
+from faithbook.studies.together.evalxnlp import rationale, span_f1, spans
 
 page = start_page("together_metrics", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]

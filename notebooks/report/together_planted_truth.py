@@ -42,8 +42,8 @@ from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.together import questions
-from faithbook.together.questions import RUNGS, SHUFFLED, answer, by_cell
+from faithbook.studies.together import questions
+from faithbook.studies.together.questions import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
 
 KINDS = {"text": "texts", "vision": "small images"}

@@ -26,7 +26,7 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.together.pointing_game import OBJECTS, by_method, game, wide
+from faithbook.studies.together.pointing_game import OBJECTS, by_method, game, wide
 from faithlib.catalogue import FAMILIES
 
 page = start_page("together_pointing", profile, paper=published.OUR_OWN)

@@ -22,8 +22,8 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.papers import evalxnlp
-from faithbook.papers.evalxnlp import TOGETHER
+from faithbook.studies.together import evalxnlp
+from faithbook.studies.together.evalxnlp import TOGETHER
 
 page = start_page("together_released", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]

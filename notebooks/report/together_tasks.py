@@ -55,7 +55,7 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 # | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
 # | costs | – | forward passes requested and computed, and seconds |
 #
-# The library has no method called PartitionSHAP: `faithbook.papers.evalxnlp_methods` makes its scores, which `evaluate` takes as
+# The library has no method called PartitionSHAP: `faithbook.studies.together.evalxnlp_methods` makes its scores, which `evaluate` takes as
 # it takes scores from anywhere.
 
 # %% [markdown]

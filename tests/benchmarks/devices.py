@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 
 from faithbook.engine.studies import settings_of
-from faithbook.papers.zhao_aletras_soft import Asked
 from faithbook.paths import reference_dir
+from faithbook.studies.soft.zhao_aletras_soft import Asked
 from faithlib.metrics.erasure import hard, soft
 from faithlib.perturb import Perturber
 

@@ -15,7 +15,7 @@ from statistics import median
 
 import torch
 
-from faithbook.language import language_model
+from faithbook.studies.language.language import language_model
 from faithlib.backends import PromptClassifier
 from faithlib.backends.families import family_of
 from faithlib.perturb import Perturber

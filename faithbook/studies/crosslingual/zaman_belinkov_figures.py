@@ -1,0 +1,119 @@
+"""Zaman & Belinkov's figures, and those beside them, drawn of ours; each comes with its words for those who do not see
+it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PALETTE
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import listed
+from faithbook.show.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
+from faithbook.show.tables import rounded
+from faithbook.stats.comparison import Comparison
+from faithbook.studies.crosslingual.zaman_belinkov import THIRTEEN
+from faithbook.studies.crosslingual.zaman_belinkov_tables import Row
+
+BY_CHANCE = 0.05
+"""The share of pairs that would be separated if all were equal."""
+
+
+def read_and_explained(read: Mapping[str, Comparison], rhos: Mapping[str, Comparison], printed: pd.DataFrame) -> Drawn:
+    """Table 2 as points: accuracy and rho of each language, the best read first, ours and the `printed` ones (accuracy,
+    rho)."""
+    order = sorted(rhos, key=lambda language: -read[language].ours.point)
+    panels = {"accuracy": read, "rho": rhos}
+    cells = {(panel, language): of[language] for panel, of in panels.items() for language in order}
+    theirs = printed[[*panels]].rename_axis("row").reset_index().melt("row", var_name="panel", value_name="estimate")
+    tidy = pd.concat([listed(cells, ["panel", "row"]).assign(series="ours"), theirs.assign(series="published")])
+    layout = Layout(panel="panel", series="series", names={"rho": "rho, mean over all rows"}, shared=False)
+    return dot_plot(tidy, "accuracy and rho by language", layout=layout)
+
+
+def rows_by_output(
+    frame: pd.DataFrame,
+    rows: Sequence[Row],
+    floors: Sequence[Row],
+    outputs: Mapping[str, str],
+    *,
+    x_label: str,
+    published: str = "published",
+    mark: float | None = None,
+) -> Drawn:
+    """Rows (method, aggregation) with their published values and floors below them, one panel per output (method,
+    aggregation, output, estimate, low, high and the column named by `published`)."""
+    names = {row: row_label(*row) for row in rows} | {row: f"baseline: {row_label(*row)}" for row in floors}
+    indexed = frame.set_index(["output", "method", "aggregation"])
+    ours = pd.concat([indexed.loc[[(output, *row) for row in names]] for output in outputs]).reset_index()
+    ours["row"] = [names[row] for row in zip(ours["method"], ours["aggregation"], strict=True)]
+    theirs = ours[["output", "row", published]].rename(columns={published: "estimate"}).assign(series=published)
+    tidy = pd.concat([ours.assign(series="ours"), theirs.dropna(subset=["estimate"])])
+    titles = {output: f"output: {name}" for output, name in outputs.items()}
+    looks = {published: LOOKS["published"]}
+    layout = Layout(panel="output", series="series", names=titles, looks=looks, mark=mark, width=9.5)
+    return dot_plot(tidy, x_label, layout=layout)
+
+
+def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
+    """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
+    kind of links in that order); `means`: over the thirteen, by kind."""
+    names = [row_label(*row) for row in THIRTEEN] + ["baseline: uniform"]
+    rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
+    fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
+    each = "; ".join(f"{text} {rounded(mean, 2)}" for text, mean in means.items())
+    return fig, f"{alt} Mean over the thirteen: {each}."
+
+
+def above_floors(
+    frames: Mapping[str, pd.DataFrame], looking: Sequence[Row], blind: Sequence[Row], titles: Mapping[str, str]
+) -> Drawn:
+    """Rho for the loss of rows that look at the prediction, and of `blind` ones as upright lines: one panel per setting
+    (method, aggregation, output, estimate, low, high), with its title."""
+    styles = dict(zip(blind, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
+    fig, axes = figures.panels(len(frames), 4, height=3.3, width=9.5, sharex=True, sharey=True)
+    places, parts = np.arange(len(looking))[::-1], []
+    for ax, (setting, frame) in zip(axes, frames.items(), strict=True):
+        loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
+        floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
+        for row, value in floors.items():
+            ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"baseline: {row_label(*row)}")
+        figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
+        ax.set_title(textwrap.fill(titles[setting], 20), fontsize="small")
+        ax.set_yticks(places, [row_label(*row) for row in looking])
+        ax.tick_params(labelbottom=True, labelsize="x-small")
+        ax.grid(axis="y", visible=False)
+        reached = {row: value for row in looking if not math.isnan(value := loss.estimate[row])}
+        first = max(reached, key=reached.__getitem__, default=None)
+        best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
+        lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
+        parts.append(f"{titles[setting]}: best method {best}, floors {lowest}")
+    figures.legend(fig, 2)
+    fig.supxlabel("rho (loss)", fontsize="small")
+    return fig, (
+        f"Dot plots of rho of {len(looking)} rows, one panel per setting; upright lines: baselines. {'; '.join(parts)}."
+    )
+
+
+def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
+    """What each choice changes of rho: one line per row, one colour per point (point, row, estimate, low, high)."""
+    looks = {point: (PALETTE[i], "osD^vP*"[i]) for i, point in enumerate(points)}
+    rows = effects.assign(row=[f"{point}, {row}" for point, row in zip(effects.point, effects["row"], strict=True)])
+    names = dict(zip(rows["row"], effects["row"], strict=True))
+    layout = Layout(series="point", names=names, looks=looks, mark=0.0, width=7.5)
+    return dot_plot(rows, "change of rho, other choice minus ours", layout=layout)
+
+
+def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
+    """Share of pairs of explanations that are separated against the number of texts, one line per metric (metric,
+    texts, estimate, low, high); `few`: how many inputs the released code reads."""
+    layout = Layout(series="metric", mark=BY_CHANCE, width=7.5)
+    fig, alt = line_plot(counted, "texts", "share of pairs separated", x="texts", layout=layout, log=True)
+    fig.axes[0].axvline(few, color="#666666", ls="--", lw=1)
+    fig.axes[0].set_ylim(0, 1)
+    return fig, alt

@@ -1,0 +1,489 @@
+"""The thirteen explanations of Zaman & Belinkov (2022) as quantities beside what they print, and the forms that their
+claims take.
+
+    rho = Rows(measured, printed_table("crosslingual_table1")[KEYS + ["value"]], setting="main")
+    rho(("saliency", "l2"), "loss"), rho(("saliency", "l2"), "loss", model="e5")
+    rho.order("loss"), rho.leads([("input_x_gradient", "l2")], "loss")
+    rho.l2_over_mean("xl_c02/direction", {"saliency"})
+
+A row is a method with what was made of the embedding's dimensions. What ignores the prediction (activation, floors) has
+one value for both outputs, measured under the output "none".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from operator import attrgetter
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from numpy.typing import NDArray
+
+from faithbook.judge import analysis_plan
+from faithbook.judge.decide import Ordered, Parts, Statements
+from faithbook.judge.published import table
+from faithbook.judge.report import Page
+from faithbook.judge.scores import Scores
+from faithbook.show import tables
+from faithbook.show.labels import row_label, short
+from faithbook.show.numbers import ends_of, row_of
+from faithbook.stats.agreement import tau_b, tau_of, tau_of_independent
+from faithbook.stats.comparison import Comparison, combined, mean
+from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimate import FEWEST_CLUSTERS, Estimate, average
+from faithbook.stats.verdict import permutation_p, permutations_of
+from faithbook.studies.crosslingual.zaman_belinkov import (
+    AGGREGATED,
+    MODIFIED,
+    OUTPUT_NAMES,
+    PERTURBING,
+    PLAIN,
+    PRINTED_AS,
+    THIRTEEN,
+)
+from faithbook.studies.crosslingual.zaman_belinkov_spread import Signal, matrix, signal
+from faithlib.errors import InputError, UnknownNameError
+
+Row = tuple[str, str]
+"""Method and aggregation."""
+
+KEYS = ["method", "aggregation", "output"]
+MODIFIED_ROWS: tuple[Row, ...] = ((MODIFIED, "mean"), (MODIFIED, "l2"))
+"""Guided backprop with the gradient of GELU changed, as its own paper does to ReLU: beside the row that is printed."""
+WITH_MODIFIED: tuple[Row, ...] = tuple((MODIFIED if method == PLAIN else method, how) for method, how in THIRTEEN)
+"""The thirteen with that method instead of the printed row."""
+WITHOUT_EITHER: tuple[Row, ...] = tuple(row for row in THIRTEEN if row[0] != PLAIN)
+"""Eleven: without the row that repeats saliency."""
+FLOORS: tuple[Row, ...] = (("uniform", "none"), ("random", "none"))
+ONE_VALUE = ("activation",)
+"""Methods with one value for both outputs: of what is said about outputs they are no part, and of what is said about
+aggregations one part."""
+LOOKING = tuple(row for row in THIRTEEN if row[0] not in ONE_VALUE)
+"""The eleven rows that look at the prediction."""
+BLIND: tuple[Row, ...] = (FLOORS[0], ("activation", "l2"), FLOORS[1])
+"""The floors that rho has: both, and the norm of the embedding."""
+
+PRINTED_ROWS: tuple[tuple[Row, str], ...] = tuple((row, output) for output in OUTPUT_NAMES for row in THIRTEEN)
+"""The paper's 26: activation twice, as it has one value for both outputs."""
+DIFFERENT_ROWS = tuple((row, output) for row, output in PRINTED_ROWS if row[0] not in ONE_VALUE or output == "loss")
+"""The 24 that differ."""
+SMALLER_IS_BETTER = ("sufficiency",)
+_LEADS = ("over", "estimate", "low", "high", "n", "above", "below")
+
+
+def architectures(models: Iterable[str]) -> dict[str, str]:
+    """By model of ours, in the order of their names, the architecture that stands in the paper's tables.
+
+    >>> architectures(["six", "e5"]), architectures(["mbert", "xlmr"])
+    ({'e5': 'mbert', 'six': 'xlm_r_base'}, {'mbert': 'mbert', 'xlmr': 'xlm_r_base'})
+    """
+    return dict(zip(sorted(models), ("mbert", "xlm_r_base"), strict=False))
+
+
+def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
+    """Rows of a printed table whose architecture one of our models stands for, under that model's name.
+
+    >>> for_ours(pd.DataFrame({"model": ["mbert", "xlm_r_base"], "value": [0.2, 0.4]}), ["e5"]).to_dict("records")
+    [{'model': 'e5', 'value': 0.2}]
+    """
+    names = {theirs: ours for ours, theirs in architectures(models).items()}
+    kept = printed[printed["model"].isin(names)]
+    return kept.assign(model=kept["model"].map(names))
+
+
+def printed_table(name: str) -> pd.DataFrame:
+    """A published table with our names of the methods: what it calls guided backprop is the plain gradient.
+
+    >>> printed_table("crosslingual_table1").query("method == @PLAIN")["value"].tolist()
+    [0.0026, 0.002, 0.5664, 0.567]
+    """
+    frame = table(name)
+    return frame.assign(method=frame["method"].replace(PRINTED_AS)) if "method" in frame.columns else frame
+
+
+def words(models: Iterable[str] = ()) -> dict[str, str]:
+    """Names for people of what stands in the heads and rows of these tables, models with what they stand for."""
+    named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss", MODIFIED: "guided backprop, GELU changed"}
+    return named | {ours: f"{ours} (for {short(theirs)})" for ours, theirs in architectures(models).items()}
+
+
+def shown(**more: Iterable[str]) -> pd.DataFrame:
+    """What tables of ours show: the thirteen, the modified rows and the floors, for both outputs and all of `more`."""
+    rows = [*THIRTEEN, *MODIFIED_ROWS, *FLOORS]
+    cells = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
+    return pd.DataFrame(cells, columns=[*KEYS, *more])
+
+
+def with_every_row(units: pd.DataFrame) -> pd.DataFrame:
+    """Values of the texts of which every row was asked: further ones have those alone that one gradient gives.
+
+    >>> rows = [("a", "saliency"), ("a", "shapley_sampling"), ("b", "saliency")]
+    >>> units = pd.DataFrame(rows, columns=["id", "method"]).assign(dataset="nli", seed=0)
+    >>> with_every_row(units)["id"].tolist()
+    ['a', 'a']
+    """
+    text = ["dataset", "seed", "id"]
+    slow = units[units["method"] == PERTURBING[-1]] if {*text} <= {*units.columns} else units.iloc[:0]
+    if slow.empty:
+        return units
+    return units[pd.MultiIndex.from_frame(units[text]).isin(pd.MultiIndex.from_frame(slow[text]))]
+
+
+def on_more_texts(parts: Mapping[str, Comparison], more: Mapping[str, Comparison]) -> dict[str, Comparison]:
+    """Each part of a claim on as many texts as have all its rows: that of `more` where it rests on more of them."""
+    return {part: more[part] if more[part].ours.n > pair.ours.n else pair for part, pair in parts.items()}
+
+
+def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) -> pd.DataFrame:
+    """Values without those that are not defined: equal scores have no rank correlation. Cells of these columns in which
+    no value is defined stay, so that what was asked is known. `further`: also of texts that were not asked for every
+    row (`with_every_row`).
+
+    >>> units = pd.DataFrame({"method": ["a", "a", "b"], "value": [0.5, np.nan, np.nan]})
+    >>> defined(units, ["method"]).index.to_list()
+    [0, 2]
+    """
+    units = units if further or "method" not in units.columns else with_every_row(units)
+    known = units.groupby(list(over), observed=True, dropna=False)["value"].transform("count")
+    return units[units["value"].notna() | (known == 0)]
+
+
+def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Comparison]:
+    """Means of columns of a table with one row per text (`input`): a function of the column. For what is counted on
+    texts and kept beside the values of single inputs.
+
+    >>> means_of(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point
+    4.0
+    """
+    long = table.melt("input", list(columns), "quantity", "value").dropna(subset=["value"])
+    cells = Conditions.of(long.astype({"value": float}), over=["quantity"], unit="input", n_resamples=1999)
+    return lambda quantity: Comparison(cells.mean(quantity=quantity))
+
+
+def of_texts(page: Page) -> Scores:
+    """What is counted on the texts of study 3 (words, pieces, links), on the data that its tables are about."""
+    over = ["metric", "language"]
+    return page.measure(
+        "crosslingual_projected", parts=["texts"], over=over, bounds=(0, float("inf")), firmest=True, n_resamples=1999
+    )
+
+
+class Rows:
+    """Means of rows, each beside its printed value.
+
+    `printed`: values whose other columns are labels; `own`: the paper's own repeats of them, printed for each of its
+    models (`model`); `fixed`: labels of every cell that is asked for (metric, setting, languages); `better`: -1 where a
+    smaller value is the better one.
+    """
+
+    def __init__(
+        self,
+        measured: Scores,
+        printed: pd.DataFrame | None = None,
+        *,
+        own: pd.DataFrame | None = None,
+        better: int = 1,
+        **fixed: object,
+    ) -> None:
+        self.fixed, self.better = fixed, better
+        self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
+        self.measured = replace(measured, printed=self.printed, _means={})
+        self.own = None if own is None else replace(measured, printed=own, _means={})
+
+    def __call__(self, row: Row, output: str, **labels: object) -> Comparison:
+        """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
+        has a value. Raises UnknownNameError for a label that the cells do not have.
+        """
+        named = {**self.fixed, **labels, **_row(row), "output": [output, "none"]}
+        try:
+            return replace(self.measured.mean(**named), repeats=self._repeats(named))
+        except UnknownNameError:
+            raise
+        except InputError:
+            return Comparison(self.measured.cells.undefined, self.measured.published(**named), self.measured.evidence())
+
+    def _repeats(self, named: Mapping[str, object]) -> tuple[float, ...]:
+        """The same in the paper's own repeats, one value for each of its models."""
+        if self.own is None or "model" in named:
+            return ()
+        models = dict.fromkeys(self.own.printed["model"])
+        return tuple(self.own.published(**{**named, "model": model}) for model in models)
+
+    def cell(self, row: Mapping[str, str]) -> Comparison:
+        """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
+        language) tells the printed values apart."""
+        apart = [name for name in self.printed.columns if name not in (*KEYS, "value")]
+        return self((row["method"], row["aggregation"]), row["output"], **{name: row[name] for name in apart})
+
+    def if_defined(self, row: Row, output: str, **labels: object) -> Comparison | None:
+        """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
+        pair = self(row, output, **labels)
+        return pair if pair.ours.n else None
+
+    def mean(self, rows: Sequence[Row], outputs: Sequence[str], **labels: object) -> Comparison:
+        """The mean of several rows, each as often as it is printed: activation for every output."""
+        return mean([self(row, output, **labels) for output in outputs for row in rows])
+
+    def frame(self, rows: Sequence[Row], **labels: object) -> pd.DataFrame:
+        """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
+        nothing is defined."""
+        keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
+        return tables.long_form([(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys])
+
+    def against(self, floor: Row) -> dict[str, object]:
+        """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
+        interval without zero; 0 of 0 where the floor is flat everywhere."""
+        least = self.if_defined(floor, "loss")
+        gains = [] if least is None else [(self.better * (self(*row) - least)).ours for row in DIFFERENT_ROWS]
+        ends = [gain.interval() for gain in gains]
+        counts: dict[str, object] = {"floor": row_label(*floor), "explanations": len(ends)}
+        counts |= {"better": sum(end.low > 0 for end in ends), "worse": sum(end.high < 0 for end in ends)}
+        return counts | {"n": min((gain.n for gain in gains), default=0)}
+
+    def over_floors(self, output: str, floors: Sequence[Row] = BLIND, **labels: object) -> pd.DataFrame:
+        """The eleven rows that look at the prediction, each beside the floor that it leads by least.
+
+        Columns: method, aggregation, `over` (that floor), estimate, low, high, n (of that lead); `above`: whether its
+        lead over every floor has an interval above zero; `below`: whether that over some floor lies below. Neither
+        with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out; where
+        no floor has a value there is nothing to lead, and no row.
+        """
+        there = {floor: pair for floor in floors if (pair := self.if_defined(floor, output, **labels)) is not None}
+        leads = []
+        for row in LOOKING if there else ():
+            if (value := self.if_defined(row, output, **labels)) is None:
+                continue
+            gaps = {floor: (self.better * (value - other)).ours for floor, other in there.items()}
+            ends = {floor: gap.interval() for floor, gap in gaps.items()}
+            over = min(ends, key=lambda floor: ends[floor].estimate)
+            enough = min(gap.fewest for gap in gaps.values()) >= FEWEST_CLUSTERS
+            lead = {**_row(row), "over": row_label(*over), **vars(ends[over])}
+            lead |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
+            leads.append(lead | {"below": enough and any(end.high < 0 for end in ends.values())})
+        return pd.DataFrame(leads, columns=["method", "aggregation", *_LEADS])
+
+    # --------------------------------------------------------------------------------------------------------- claims
+    def order(self, output: str, *, rows: Sequence[Row] = THIRTEEN, **labels: object) -> Ordered:
+        """Rows (default: the thirteen) in their order; both rows of a method change places together with those of
+        another."""
+        where = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
+        items = {row_label(*row): self(row, output, **labels) for row in rows}
+        blocks = {row_label(*row): row[0] for row in rows}
+        repeats = self.repeats(output, **labels) if rows == THIRTEEN else None
+        return Ordered(items, blocks, f"tau, {', '.join(where)}", repeats)
+
+    def repeats(self, output: str, **labels: object) -> tuple[dict[str, float], dict[str, float]] | None:
+        """The printed values of the thirteen for each of two models, None where not two are printed."""
+        models = [] if "model" not in self.printed.columns else list(dict.fromkeys(self.printed["model"]))
+        if len(models) != 2:
+            return None
+        where = {**self.fixed, **labels, "output": output}
+        first, second = (
+            {row_label(*row): self.measured.published(**(where | _row(row) | {"model": model})) for row in THIRTEEN}
+            for model in models
+        )
+        return first, second
+
+    def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Comparison]:
+        """Each of these rows minus every row that is not one of them (turned where smaller is better)."""
+        return {
+            f"{row_label(*row)} minus {row_label(*rival)}, {self._where(output)}": self.better
+            * (self(row, output, **labels) - self(rival, output, **labels))
+            for row in leaders
+            for rival in THIRTEEN
+            if rival not in leaders
+        }
+
+    def l2_over_mean(self, claim: str, level: Callable[[str, str], bool], **labels: object) -> dict[str, Comparison]:
+        """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
+        worse than the margin of the claim's rule."""
+        parts: dict[str, Comparison] = {}
+        rule, (first, *_) = analysis_plan.rule(claim), OUTPUT_NAMES
+        margin = rule.margin or 0.0
+        for method, output in product(AGGREGATED, OUTPUT_NAMES):
+            once = method in ONE_VALUE
+            if once and output != first:
+                continue
+            where = f"{row_label(method, 'none')}, {'both outputs' if once else self._where(output)}"
+            gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
+            if level(method, output):
+                parts[f"mean minus L2 plus {margin:g}, {where}"] = -gain + (rule.threshold + margin)
+            else:
+                parts[f"L2 minus mean, {where}"] = gain
+        return parts
+
+    def loss_over_top(self, but: Collection[Row | str], **labels: object) -> Parts:
+        """Loss minus top prediction for each row whose method or self is not among the exceptions."""
+        return {
+            f"loss minus top prediction, {row_label(*row)}": self(row, "loss", **labels)
+            - self(row, "top_prediction", **labels)
+            for row in THIRTEEN
+            if row not in but and row[0] not in but and row[0] not in ONE_VALUE
+        }
+
+    def _where(self, output: str) -> str:
+        metric = self.fixed.get("metric")
+        name = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
+        return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
+
+
+def by_large_margins(l2_ahead: Parts) -> Statements:
+    """That L2 beats the mean (except for named rows), and by large margins: the parts of `l2_over_mean`,
+    and those among them in which L2 has to be ahead."""
+    return Statements(
+        {"direction": l2_ahead, "size": {part: gain for part, gain in l2_ahead.items() if part.startswith("L2 minus")}}
+    )
+
+
+def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
+    """Values of the texts that every training of a model was asked for, on each data set.
+
+    >>> rows = [("a", 0), ("a", 1), ("b", 0)]
+    >>> units = pd.DataFrame(rows, columns=["id", "seed"]).assign(dataset="nli", model="e5")
+    >>> over_trainings(units)["id"].tolist()
+    ['a', 'a']
+    """
+    of_model = ["dataset", "model"]
+    trainings = units.groupby(of_model, observed=True)["seed"].transform("nunique")
+    asked = units.groupby([*of_model, "id"], observed=True)["seed"].transform("nunique")
+    return units[asked == trainings]
+
+
+def deviation(trainings: Sequence[Comparison], published: float) -> Comparison:
+    """The standard deviation over trainings of a quantity (of a sample: divided by their number less one), beside the
+    printed one."""
+    return combined(lambda values: values.std(axis=-1, ddof=1), trainings, published=published)
+
+
+def leaders(values: Sequence[float]) -> str:
+    """Which of the thirteen have the highest of these values, all that tie; "none" where nothing has one."""
+    best = max(values)
+    return ", ".join(row_label(*row) for row, value in zip(THIRTEEN, values, strict=True) if value == best) or "none"
+
+
+def together(orders: Sequence[Ordered]) -> dict[str, float]:
+    """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
+    high: 95 % interval over texts; n of the smallest cell), the share of permutations of the items with a mean as high
+    (p), and of how many permutations."""
+    taus = [tau_of(one.ours, one.published) for one in orders]
+    mean_tau = average(taus)
+    points = [[item.point for item in one.ours] for one in orders]
+    blocks = orders[0].block_of_each or list(orders[0].items)
+    p = permutation_p(points, [one.published for one in orders], blocks)
+    n = min(item.n for one in orders for item in one.ours)
+    ends = ends_of(mean_tau, "tau", "low", "high")
+    return ends | {"n": n, "p": float(p), "permutations": len(permutations_of(tuple(blocks)))}
+
+
+def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
+    """Who leads in two measures of the thirteen, published and ours, and tau-b between their two orders.
+
+    The two are measured on different texts.
+    """
+    one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
+    entry: dict[str, object] = {
+        f"leads {name}, {whose}": leaders([of(pair) for pair in side])
+        for whose, of in (("published", attrgetter("published")), ("ours", attrgetter("ours.point")))
+        for name, side in (("rho", one), ("MAP", two))
+    }
+    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
+    return entry | row_of(tau_of_independent([pair.ours for pair in one], [pair.ours for pair in two]))
+
+
+# -------------------------------------------------------------------------------------------------------- under erasure
+def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str, object]]:
+    """The cells of rows with outputs, as labels."""
+    return [{**fixed, **_row(row), "output": [output, "none"]} for row, output in rows]
+
+
+def _row(row: Row) -> dict[str, str]:
+    """A row as labels."""
+    return dict(zip(KEYS, row, strict=False))
+
+
+def signal_of(cells: Conditions, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
+    """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where
+    fewer than two have a value of every row."""
+    try:
+        return signal(*matrix(cells, labels_of(rows, **fixed)), cells.resamples)
+    except UnknownNameError:
+        raise
+    except InputError:
+        return Signal(cells.undefined, cells.undefined, np.nan, np.nan, 0)
+
+
+def spread_beside(
+    measured: Scores, take: Callable[[Signal], Estimate], rows: Iterable[tuple[Row, str]], printed: float, **at: object
+) -> Comparison:
+    """One of the quantities of a spread, beside the printed one; `at`: labels of its cells."""
+    return Comparison(take(signal_of(measured.cells, rows, **at)), printed, measured.evidence())
+
+
+def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
+    """The mean rank (1 is best) of occlusion and Shapley sampling among the thirteen, on each text, by model, language,
+    metric and output, as rows of the metric "rank under …"; a text without one of the thirteen is left out.
+
+    `units`: values of single inputs of rho, comprehensiveness and sufficiency, with languages.
+    """
+    text = ["dataset", "id", "cluster", "seed", "model", "language", "metric"]
+    frames = []
+    for output in OUTPUT_NAMES:
+        of_output = units[units["output"].isin([output, "none"])]
+        wide = of_output.pivot_table(index=text, columns=["method", "aggregation"], values="value")
+        if not set(THIRTEEN) <= set(wide.columns):
+            continue
+        wide = wide[list(THIRTEEN)].dropna()
+        smaller = wide.index.get_level_values("metric").isin(SMALLER_IS_BETTER)
+        ranks = scipy.stats.rankdata(wide.to_numpy() * np.where(smaller, 1, -1)[:, None], axis=1)
+        mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in PERTURBING]].mean(axis=1)
+        frames.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
+    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*text, "value", "output"])
+    return frame.assign(metric="rank under " + frame["metric"].astype(str), method="erasing", aggregation="none")
+
+
+PRINTED_IN = {
+    "rho": ("crosslingual_table1", "crosslingual_table8"),
+    "comprehensiveness": ("crosslingual_table3", "crosslingual_table9"),
+    "sufficiency": ("crosslingual_table3", "crosslingual_table10"),
+}
+"""By metric, the table of means over architectures and that of each architecture."""
+PRINTED_SEEDS = 3
+
+
+def printed_spread(metric: str) -> float:
+    """The standard deviation over the 26 printed means of a metric."""
+    frame = table(PRINTED_IN[metric][0])
+    return float(np.std(frame.loc[frame["metric"] == metric, "value"].to_numpy()))
+
+
+def own_account() -> pd.DataFrame:
+    """What the printed tables say about noise, one row per metric: the spread of the 26 rows, the noise that the
+    printed spreads over seeds leave in a mean of two architectures and three seeds, and tau-b between the two
+    architectures."""
+    rows = []
+    for metric, (_, each) in PRINTED_IN.items():
+        frame = table(each)
+        once = frame[~frame["method"].isin(ONE_VALUE) | (frame["output"] == "loss")]
+        pairs = once.pivot_table(index=KEYS, columns="model", values="value")
+        noise = float(np.sqrt((frame["spread"] ** 2).mean() / (pairs.shape[1] * PRINTED_SEEDS)))
+        row = {"metric": metric, "spread of 26 rows": printed_spread(metric), "noise of seeds in a row": noise}
+        tau = float(tau_b(pairs["mbert"].to_numpy(), pairs["xlm_r_base"].to_numpy()))
+        rows.append(row | {"ratio": printed_spread(metric) / noise, "tau of the two architectures": tau})
+    return pd.DataFrame(rows)
+
+
+def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> float:
+    """The mean rank of occlusion and Shapley sampling among the thirteen printed values of an output."""
+    values = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
+    ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * values.to_numpy()), strict=True))
+    return float(np.mean([ranks[method, "none"] for method in PERTURBING]))
+
+
+def in_order_of_reading(erased: pd.DataFrame, value: str) -> NDArray[np.float64]:
+    """Values [texts, 24] of the different rows, means over models and seeds, texts in the order in which they came."""
+    wide = erased.pivot_table(index="input", columns=KEYS, values=value).reindex(list(dict.fromkeys(erased["input"])))
+    columns = [(m, how, "none" if m in ONE_VALUE else output) for (m, how), output in DIFFERENT_ROWS]
+    return wide[columns].to_numpy(dtype=float)

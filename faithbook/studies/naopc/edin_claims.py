@@ -1,0 +1,236 @@
+"""What the claims of Edin et al. are judged by, as one value per text, model and method: what `Page.measure` averages.
+
+| metric | value |
+| --- | --- |
+| aopc_*, naopc_* | score of a method's order with our limits, by kind (comprehensiveness, sufficiency) |
+| naopc_*_beam | the same by the released limits of beam 5, limited to [0, 1]: a beam can be beaten |
+| lower, upper | our exact limits |
+| off_lower, off_upper | 1 where the released beam of width 5 ended more than .02 from them |
+| moments of lower, upper | what their correlation with that beam's is made of, by `moment` (`correlated`) |
+| outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
+
+What `naopc_six` kept of the paper's six models (`of_six`) comes here in the terms of the released numbers.
+
+Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from faithbook.stats.comparison import Comparison, combined
+from faithbook.studies.naopc.edin_tables import (
+    CELL,
+    beyond,
+    normalised,
+    printed,
+    released_cells,
+    released_limits,
+    scored_by,
+)
+
+OFF = 0.02
+APART = 0.05
+Mean = Callable[..., Comparison]
+COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
+
+
+def claim_values(units: pd.DataFrame) -> pd.DataFrame:
+    """The table above, for the models of the values that `naopc_released` keeps (its parts "" and "exact")."""
+    scored = units[units["metric"].isin(["aopc", "naopc"])]
+    scored = scored.assign(metric=scored["metric"] + "_" + scored["kind"])
+    ends = units[units["metric"].isin(["lower", "upper"])]
+    limits = released_limits()
+    beam = limits[(limits.search == "beam") & (limits.length == "short")]
+    parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam), beam_moments(ends, beam)]
+    values = pd.concat(parts, ignore_index=True)
+    # Ids count from 0 in every data set.
+    return values.assign(cluster=values["dataset"].astype(str) + " " + values["id"].astype(str))
+
+
+def outside_values(units: pd.DataFrame) -> pd.DataFrame:
+    """`outside` for the models of the values that `naopc_released` keeps: apart, for it is of long texts too."""
+    limits = released_limits()
+    return outside(limits[limits.model.isin(units.model.unique())])
+
+
+def by_beam(scored: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """NAOPC of short texts by a beam's limits, from the AOPC among these scores; none where the two limits are one."""
+    aopc = scored[scored["metric"].str.startswith("aopc")]
+    limits = beam[["dataset", "model", "id", "lower", "upper"]].astype({"id": str})
+    both = aopc.merge(limits, on=["dataset", "model", "id"], validate="many_to_one")
+    span = (both.upper - both.lower).where(both.upper > both.lower)
+    naopc = ((both.value - both.lower) / span).clip(0, 1)
+    return both.assign(value=naopc, metric="n" + both["metric"] + "_beam")[COLUMNS]
+
+
+def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """For every exact limit of ours whether that of the released beam of width 5 is off by more than .02."""
+    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "beam").astype({"id": str})
+    both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
+    off = ((both.value - both.beam).abs() > OFF).astype(float)
+    return both.assign(value=off, metric="off_" + both["metric"])[COLUMNS]
+
+
+MOMENTS = ("x", "y", "xx", "yy", "xy")
+
+
+def beam_moments(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """Of every exact limit x of ours and that of the released beam of width 5, y: x, y and their products."""
+    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "beam").astype({"id": str})
+    both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
+    sides = {"x": both["value"], "y": both["beam"]}
+    frames = []
+    for moment in MOMENTS:
+        value = np.prod([sides[side] for side in moment], axis=0)
+        frames.append(both.assign(value=value, metric=both["metric"] + " " + moment)[COLUMNS])
+    return pd.concat(frames, ignore_index=True)
+
+
+def correlated(mean: Mean, bound: str, published: float, **labels: object) -> Comparison:
+    """Pearson's correlation of our exact limits with those of the released beam of width 5, over texts and models."""
+
+    def r(moments: np.ndarray) -> np.ndarray:
+        x, y, xx, yy, xy = np.moveaxis(moments, -1, 0)
+        return np.asarray((xy - x * y) / np.sqrt((xx - x**2) * (yy - y**2)))
+
+    of_bound = [mean(f"{bound} {moment}", **labels) for moment in MOMENTS]
+    return combined(r, of_bound, published=published)
+
+
+def outside(limits: pd.DataFrame) -> pd.DataFrame:
+    """Of every text and model the share of released NAOPC outside [0, 1]; long texts have ids of their own."""
+    by = scored_by(limits)
+    cells = released_cells().rename(columns={"aopc": "value"})
+    cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
+    naopc = normalised(cells, by, aopc="value")
+    keys = ["dataset", "length", "model", "id"]
+    texts = cells.assign(value=beyond(naopc)).groupby(keys)["value"].mean().reset_index()
+    name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
+    return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
+
+
+def published_values() -> pd.DataFrame:
+    """The published means of those metrics that have one: dataset, model, method, metric, value (short texts)."""
+    bounds = printed_bounds().query("method == 'exact' and metric != 'range'").assign(method="none")
+    both = pd.concat([printed_scores(), bounds], ignore_index=True)
+    return both[both["length"] == "short"].drop(columns="length")
+
+
+def moved(
+    mean: Mean, kind: str, methods: Sequence[str], models: Sequence[str], naopc: str = "naopc_{}", **labels: object
+) -> Comparison:
+    """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
+    `naopc`: which one is the normalised score of a kind."""
+    means = [
+        mean(score.format(kind), method=method, model=model, **labels)
+        for score in ("aopc_{}", naopc)
+        for method in methods
+        for model in models
+    ]
+    return combined(partial(unlike, models=len(models)), means)
+
+
+def between_models(bounds: Sequence[Comparison]) -> Comparison:
+    """The standard deviation over models of their mean bounds on the same texts."""
+    return combined(lambda means: means.std(axis=-1), bounds)
+
+
+def places(
+    mean: Mean, methods: Sequence[str], models: Sequence[str], kind: str = "comprehensiveness", **labels: object
+) -> Comparison:
+    """naopc_c07: the standard deviation over models of the place of one AOPC, the mean over all models and methods,
+    between the mean limits of each model (`place_of`). `mean`: of a metric over cells with labels."""
+    of_models = [mean(end, model=model, **labels) for end in ("lower", "upper") for model in models]
+    one = [mean(f"aopc_{kind}", method=list(methods), model=list(models), **labels)]
+    return combined(lambda values: place_of(values, len(models)).std(axis=-1), [*of_models, *one])
+
+
+def place_of(values: np.ndarray, models: int) -> np.ndarray:
+    """Where one score lies between each model's limits, 0 the lower and 1 the upper: [..., 2 * M + 1] -> [..., M].
+
+    `values`: the lower limits of M `models`, their upper ones, and the score.
+
+    >>> place_of(np.array([0.0, 0.1, 0.5, 0.6, 0.2]), 2).round(2).tolist()
+    [0.4, 0.2]
+    """
+    lower, upper, score = np.split(values, [models, 2 * models], axis=-1)
+    return np.asarray((score - lower) / (upper - lower))
+
+
+def unlike(values: np.ndarray, models: int) -> np.ndarray:
+    """One minus the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
+
+    `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.
+    """
+    plain, scaled = np.split(values.reshape((*values.shape[:-1], -1, models)), 2, axis=-2)
+    plain, scaled = (x - x.mean(axis=-1, keepdims=True) for x in (plain, scaled))
+    norm = np.sqrt((plain**2).sum(axis=-1) * (scaled**2).sum(axis=-1))
+    return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))
+
+
+# ------------------------------------------------------------------------------------------------------- the six models
+_STATISTICS = {"lower_bound_mean": "lower", "upper_bound_mean": "upper", "range_mean": "range"}  # published: ours
+_PRINTED = [*CELL[:3], "method", "metric", "value"]
+NEAR = 1e-3
+"""Two answers to one text are the same where they differ by less: the released ones are rounded to half precision."""
+
+
+def of_six(units: pd.DataFrame) -> pd.DataFrame:
+    """The values of single texts, with `range` beside `lower` and `upper` of every search; classifiers are `model`.
+
+    A text is identified by dataset, length and id.
+    """
+    units = units.rename(columns={"classifier": "model"})
+    units["cluster"] = units["length"] + " " + units["cluster"]  # a short text and a long one may have one id
+    ends = _wide(units, ["lower", "upper"], "method").reset_index()
+    keys = ["cluster", "seed"]
+    labels = units.drop_duplicates(CELL)[[*CELL, *keys]]
+    between = ends.assign(metric="range", value=ends["upper"] - ends["lower"]).merge(labels, on=CELL)
+    return pd.concat([units, between[[*CELL, *keys, "method", "metric", "value"]]], ignore_index=True)
+
+
+def printed_bounds() -> pd.DataFrame:
+    """The published mean bounds over all texts: dataset, length, model, method (the search), metric, value."""
+    table = printed("naopc_released_bounds").query("subset == 'all'")
+    table = table.assign(metric=table["statistic"].map(_STATISTICS), method=table["search"])
+    return table.dropna(subset="metric")[_PRINTED]
+
+
+def printed_scores() -> pd.DataFrame:
+    """The published mean scores in the same columns."""
+    table = printed("naopc_released_scores")
+    return table[table["metric"].str.match("n?aopc_")][_PRINTED]
+
+
+def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per text and model that was released too: p_full, words, lower and upper, and the released ones
+    (`_theirs`).
+
+    Bounds are those that NAOPC is taken with: exact for short texts, a beam's for long ones.
+    """
+    facts = _wide(frame, ["p_full", "words"])
+    used = frame[frame["method"] == frame["length"].map({"short": "exact", "long": "beam"})]
+    ours = facts.join(_wide(used, ["lower", "upper"])).reset_index().astype({"id": int})
+    theirs = scored_by(released_limits())[[*CELL, "p_full", "words", "lower", "upper"]]
+    return ours.merge(theirs, on=CELL, suffixes=("", "_theirs"), validate="one_to_one")
+
+
+def agreement(both: pd.DataFrame) -> pd.DataFrame:
+    """By data set, length and model: how near two runs of one model on the same texts are to each other."""
+    far = {f"{name}_apart": (both[name] - both[f"{name}_theirs"]).abs() for name in ("p_full", "lower", "upper")}
+    same = {"same_p": far["p_full_apart"] < NEAR, "same_words": both["words"] == both["words_theirs"]}
+    cells = both.assign(**far, **same).groupby(CELL[:3], sort=False)
+    means = cells[["same_p", "same_words", "lower_apart", "upper_apart"]].mean()
+    means.insert(0, "n", cells.size())
+    means.insert(2, "p_apart", cells["p_full_apart"].max())
+    return means.reset_index()
+
+
+def _wide(frame: pd.DataFrame, metrics: list[str], *keys: str) -> pd.DataFrame:
+    """The values of some metrics, one column each, by text and model."""
+    return frame[frame["metric"].isin(metrics)].pivot(index=[*CELL, *keys], columns="metric", values="value")

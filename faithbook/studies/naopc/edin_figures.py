@@ -1,0 +1,222 @@
+"""Edin et al.'s figures, drawn from the released values and ours; each comes with its words for those who do not see
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from faithbook.show.figures import OURS, PALETTE
+from faithbook.show.labels import label, labels, short
+from faithbook.show.plots import Drawn, Layout, compared, dot_plot, line_plot
+from faithbook.stats.comparison import Comparison
+from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT
+
+SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
+NAMES = {model: label(model) for model in MODELS}
+SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
+Together = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
+
+
+def short_name(method: str) -> str:
+    """A method's name without what stands in brackets.
+
+    >>> short_name("integrated_gradients"), short_name("input_x_gradient"), short_name("top_ratio")
+    ('IG', 'x∇x', 'top ratio')
+    """
+    return short(method).replace("_", " ")
+
+
+def lengths(words: pd.DataFrame) -> Drawn:
+    """Histograms of the words of long texts (dataset, words)."""
+    fig, axes = plt.subplots(1, 3, figsize=(9, 2.8))
+    clauses = []
+    for ax, dataset in zip(axes, LONG, strict=True):
+        part = words[words.dataset == dataset].words
+        ax.hist(part, bins=50, color=OURS)
+        ax.axvline(part.mean(), color="black", ls="--", lw=1.2)
+        ax.set_title(f"{SETS[dataset]} (n = {len(part)})")
+        ax.set_xlabel("words")
+        clauses.append(f"{SETS[dataset]} {part.min()} to {part.max()}, mean {part.mean():.1f}")
+    axes[0].set_ylabel("texts")
+    return fig, f"Three histograms of the number of words of the long texts. {'; '.join(clauses)}."
+
+
+def limits(both: pd.DataFrame) -> Drawn:
+    """Histograms of exact limits (dataset, model, lower, upper, lower_released, upper_released)."""
+    fig, axes = plt.subplots(len(SHORT), 2, figsize=(8.5, 6), sharex=True, squeeze=False)
+    edges = np.linspace(-1, 1, 41)
+    for line, dataset in zip(axes, SHORT, strict=True):
+        for ax, bound in zip(line, ("upper", "lower"), strict=True):
+            for model, colour in zip(MODELS, PALETTE, strict=False):
+                part = both[(both.dataset == dataset) & (both.model == model)]
+                ax.hist(part[bound], edges, histtype="step", color=colour, lw=1.6, label=NAMES[model])
+                ax.hist(part[f"{bound}_released"], edges, histtype="step", color=colour, lw=1, ls=":")
+            ax.set_title(f"{SETS[dataset]}, {bound} bound")
+    for ax in axes[-1]:
+        ax.set_xlabel("AOPC")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("texts")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
+    means = both.groupby("model")[["lower", "upper"]].mean()
+    mean_ends = "; ".join(
+        f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index
+    )
+    alt = f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {mean_ends}."
+    return fig, alt
+
+
+def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
+    """Means by method, ours beside the published: one panel a kind of score."""
+    tidy = pd.concat([compared(pairs, kind=kind) for kind, pairs in panels.items()])
+    layout = Layout(panel="kind", series="series", names={method: short_name(method) for method in tidy["row"]})
+    return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
+
+
+def search_costs(cost: pd.DataFrame) -> Drawn:
+    """Mean error of both bounds against rows (search, rows, upper_error, lower_error)."""
+    errors = {"upper_error": "upper bound", "lower_error": "lower bound"}
+    tidy = cost.melt(["search", "rows"], list(errors), "bound", "estimate")
+    looks = dict(zip([*SEARCHES, "exact"], zip(PALETTE, [*SEARCHES.values(), "*"], strict=False), strict=True))
+    layout = Layout(panel="bound", series="search", names=errors, looks=looks)
+    return line_plot(tidy, "answers asked for, mean", "mean error", x="rows", layout=layout)
+
+
+def trade_off(cost: pd.DataFrame) -> Drawn:
+    """Error of the bounds against rows, one panel a classifier and length (classifier, words, kind, search, rows,
+    estimate, low, high)."""
+    drawn = cost[cost.kind != "exact"]
+    drawn = drawn.assign(panel=[f"{one.classifier}, {one.words} words" for one in drawn.itertuples()])
+    looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
+    layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
+    return line_plot(
+        drawn, "distinct forward passes per text", "mean error", x="rows", layout=layout, bars=True, log=True
+    )
+
+
+def widths(limits: pd.DataFrame) -> Drawn:
+    """Box plots of both limits of long texts by the width of the beam (dataset, model, width, lower, upper): one
+    row for each model, one column for each data set."""
+    models = [model for model in MODELS if model in set(limits.model)]
+    fig, axes = plt.subplots(len(models), len(LONG), figsize=(8.5, 1.9 * len(models)), sharex=True, sharey=True)
+    tried = sorted(limits.width.unique().tolist())
+    for row, model in zip(np.atleast_2d(axes), models, strict=True):
+        for ax, dataset in zip(row, LONG, strict=True):
+            part = limits[(limits.model == model) & (limits.dataset == dataset)]
+            for bound, colour, shift in (("upper", OURS, -0.18), ("lower", PALETTE[1], 0.18)):
+                values = [part[part.width == width][bound].to_numpy() for width in tried]
+                boxes = ax.boxplot(
+                    values,
+                    positions=np.arange(len(tried)) + shift,
+                    widths=0.3,
+                    showfliers=False,
+                    patch_artist=True,
+                    medianprops={"color": "black"},
+                )
+                for box in boxes["boxes"]:
+                    box.set_facecolor(colour)
+            ax.set_xticks(range(len(tried)), [str(width) for width in tried])
+            ax.grid(visible=False, axis="x")
+        row[0].set_ylabel(f"{NAMES[model]}\nAOPC", fontsize="small")
+    for ax, dataset in zip(np.atleast_2d(axes)[0], LONG, strict=True):
+        ax.set_title(SETS[dataset])
+    for ax in np.atleast_2d(axes)[-1]:
+        ax.set_xlabel("width of the beam")
+    ends = limits[limits.width.isin((tried[0], tried[-1]))].groupby(["dataset", "width"])[["upper", "lower"]].median()
+    words = "; ".join(
+        f"{SETS[dataset]} upper {ends.upper[dataset, tried[0]]:.3f} and {ends.upper[dataset, tried[-1]]:.3f}, "
+        f"lower {ends.lower[dataset, tried[0]]:.3f} and {ends.lower[dataset, tried[-1]]:.3f}"
+        for dataset in LONG
+    )
+    return fig, (
+        f"Box plots of the upper (blue) and lower limit of AOPC by the width of the beam, {len(models)} models by "
+        f"{len(LONG)} data sets. Medians over models and texts at width {tried[0]} and {tried[-1]}: {words}."
+    )
+
+
+def before_after(means: pd.DataFrame) -> Drawn:
+    """Heat maps of mean scores by method and model before and after normalising (`edin_tables.explanations`)."""
+    panels = [
+        (f"{score}_{kind}", f"{kind}, {words}")
+        for kind in ("comprehensiveness", "sufficiency")
+        for score, words in (("aopc", "AOPC"), ("naopc", "NAOPC"))
+    ]
+    fig, axes = plt.subplots(2, 2, figsize=(9, 8), sharex=True, sharey=True)
+    spread = []
+    for ax, (column, title) in zip(axes.flat, panels, strict=True):
+        wide = means.pivot(index="method", columns="model", values=column)
+        wide = wide[[model for model in MODELS if model in wide]]
+        ax.imshow(wide.to_numpy(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        for (i, j), value in np.ndenumerate(wide.to_numpy()):
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k")
+        ax.set_xticks(range(wide.shape[1]), [NAMES[str(model)] for model in wide], rotation=35, ha="right", fontsize=7)
+        ax.set_yticks(range(wide.shape[0]), [short_name(method) for method in wide.index], fontsize=7)
+        ax.grid(visible=False)
+        ax.set_title(title, fontsize="small")
+        by_model = wide.mean()
+        spread.append(f"{title}: means of models from {by_model.min():.2f} to {by_model.max():.2f}")
+    return fig, f"Four heat maps of methods by models. {'; '.join(spread)}."
+
+
+def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
+    """Slope charts of ranks (index model, method; a column a score), one panel each."""
+    fig, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(8.5, 3.8 * -(-len(panels) // 2)))
+    for ax, (title, ranks) in zip(axes.T.flat, panels.items(), strict=True):
+        for (model, method), line in zip(ranks.index.tolist(), ranks.to_numpy(), strict=True):
+            ax.plot(range(len(line)), line, "o-", color=PALETTE[list(MODELS).index(model)], lw=1.5, ms=3)
+            ax.text(len(line) - 0.95, line[-1], short_name(method), va="center", fontsize=5)
+        ax.set_xticks(range(ranks.shape[1]), ranks.columns, fontsize="small")
+        ax.set_xlim(-0.2, ranks.shape[1] - 0.4)
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="x")
+        ax.set_title(title, fontsize="small")
+    for model, colour in zip(MODELS, PALETTE, strict=False):
+        axes[0, 0].plot([], [], "o-", color=colour, label=NAMES[model])
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
+    changed = "; ".join(
+        f"{title}: {int((r.iloc[:, 0] != r.iloc[:, 1]).sum())} of {len(r)}" for title, r in panels.items()
+    )
+    alt = f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}."
+    return fig, alt
+
+
+# ------------------------------------------------------------------------------------------------------ models of ours
+def ranges(bounds: pd.DataFrame) -> Drawn:
+    """From the lower to the upper bound of each model, marked at the upper, one panel per data set (dataset, length,
+    classifier, bound, estimate)."""
+    keys = ["dataset", "length", "classifier"]
+    low, high = (bounds[bounds.bound == bound].set_index(keys).estimate for bound in ("lower", "upper"))
+    tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
+    layout = Layout(panel="dataset", series="length", columns=3, names=labels(), mark=0.0, width=9.5)
+    fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
+    return fig, "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length."
+
+
+def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
+    """Accuracy against the radius of an attack, one line per model, one panel per data set (dataset, classifier,
+    radius, estimate, low, high)."""
+    models_of = {dataset: models for models, sets in together for dataset in sets}
+    kept = [
+        name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
+    ]
+    layout = Layout(panel="dataset", series="classifier", columns=3, names=labels(), width=9.5)
+    x_label = "radius of the attack (share of a token's length)"
+    return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
+
+
+def scores(values: pd.DataFrame, together: Together) -> Drawn:
+    """AOPC and NAOPC of each method, two panels for the models of each group (score, classifier, method, estimate, low,
+    high; random scores among the methods)."""
+    frames, values = [], values.sort_values("method", key=lambda names: names == "random", kind="stable")
+    for models, sets in together:
+        on = ", ".join(label(dataset) for dataset in sets)
+        part = values[values.classifier.isin(models)]
+        frames += [
+            part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
+        ]
+    layout = Layout(panel="panel", series="classifier", names=labels(), width=9.5)
+    return dot_plot(pd.concat(frames), "score, higher is better", row="method", layout=layout)

@@ -1,0 +1,293 @@
+"""Wu et al.'s figures, drawn of ours; each comes with its words for those who do not see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from faithbook.show import figures
+from faithbook.show.figures import OURS, PALETTE, PUBLISHED
+from faithbook.show.labels import label, short
+from faithbook.show.numbers import ENDS, ends_of, printed
+from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
+from faithbook.stats.comparison import Comparison
+from faithbook.studies.saco.wu import CHANCE, KS, METHODS, RAW, SIGN, TA, saco_of
+
+RED = "#CC0000"
+MARKS = (1, 2, 3, 5, 10)
+"""The groups that Figure 1 shows erased."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One image and what was made of it: its `facts`, its `pixels` [side * side, channels], and by method its `maps`
+    (score and group of each pixel) and `steps` (salience of each group, what is lost without it `alone` and with all
+    before it, `together`)."""
+
+    facts: Any
+    pixels: NDArray[np.float64]
+    maps: dict[str, pd.DataFrame]
+    steps: dict[str, pd.DataFrame]
+
+    @classmethod
+    def first(cls, dataset: str, pictures: pd.DataFrame, maps: pd.DataFrame, steps: pd.DataFrame) -> Self:
+        """The first image of a data set, from the stored pixels, maps and groups of all."""
+        facts = pictures[pictures["dataset"] == dataset].iloc[0]
+
+        def by_method(frame: pd.DataFrame, order: str) -> dict[str, pd.DataFrame]:
+            of_picture = frame[(frame["dataset"] == dataset) & (frame["input"] == facts.input)]
+            return {str(name): rows.sort_values(order) for name, rows in of_picture.groupby("method", sort=False)}
+
+        rows = pictures[(pictures["dataset"] == dataset) & (pictures["input"] == facts.input)].sort_values("pixel")
+        pixels = rows.filter(like="channel").dropna(axis=1).to_numpy()
+        return cls(facts, pixels, by_method(maps, "pixel"), by_method(steps, "group"))
+
+    @property
+    def described(self) -> str:
+        """What it shows and what the model takes it for."""
+        one = self.facts
+        return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that have a map, random scores last."""
+        return sorted(self.maps, key=lambda name: name == CHANCE)
+
+    @property
+    def erased_by(self) -> str:
+        """The method whose groups Figure 1 shows."""
+        return TA if TA in self.maps else self.methods[0]
+
+    def draw(self, ax: Any, values: NDArray[np.float64], title: str) -> None:
+        """Pixels [side * side, channels] as an image, on the scale of the whole one."""
+        low, high = self.pixels.min(), self.pixels.max()
+        scaled = self.square((values - low) / max(high - low, 1e-9))
+        ax.imshow(scaled[..., 0] if scaled.shape[2] == 1 else scaled, cmap="gray", vmin=0, vmax=1)
+        figures.bare(ax, title, size=8)
+
+    def draw_map(self, ax: Any, method: str) -> None:
+        """A map without negative scores from dark to bright; a signed one around white. Limits: 99 % of the pixels."""
+        score = self.maps[method].score.to_numpy()
+        end = max(np.quantile(np.abs(score), 0.99), 1e-12)
+        low, colours = (-end, "RdBu_r") if score.min() < 0 else (0, "viridis")
+        ax.imshow(self.square(score), cmap=colours, vmin=low, vmax=end)
+        figures.bare(ax, label(method), size=8)
+
+    def square(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of pixels in one row, with or without channels, as [side, side] or [side, side, channels]."""
+        side = int(self.facts.side)
+        return values.reshape(side, side, *values.shape[1:])
+
+
+def maps(picture: Picture) -> Drawn:
+    """The image and the map of every method."""
+    fig, (panel, *panels) = figures.panels(len(picture.maps) + 1, 5, height=1.75)
+    picture.draw(panel, picture.pixels, f"the picture: {picture.facts.label}")
+    for ax, method in zip(panels, picture.methods, strict=True):
+        picture.draw_map(ax, method)
+    signed = sum(one.score.min() < 0 for one in picture.maps.values())
+    return fig, (
+        f"Small pictures: {picture.described} with probability {picture.facts.p_full:.2f}, and the maps of "
+        f"{len(picture.maps)} explanations of that answer. {signed} of them have scores below zero."
+    )
+
+
+def two_manners(picture: Picture) -> Drawn:
+    """Figure 1: the image with its groups erased cumulatively, and each alone; what is left of the probability."""
+    method, whole, pixels = picture.erased_by, picture.facts.p_full, picture.pixels
+    answers = picture.steps[method].set_index("group")
+    group = picture.maps[method].group.to_numpy() + 1  # 1 is the most salient
+    average = pixels.mean(axis=0, keepdims=True)
+    left = {mark: (whole - answers.together[mark], whole - answers.alone[mark]) for mark in MARKS}
+    fig, axes = plt.subplots(2, len(MARKS) + 1, figsize=(8, 3.2))
+    picture.draw(axes[0][0], pixels, f"whole: {whole:.2f}")
+    axes[1][0].imshow(picture.square(np.where(group > 0, group, np.nan)), cmap="viridis_r")
+    figures.bare(axes[1][0], "the ten groups", size=8)
+    for column, mark in zip(axes.T[1:], MARKS, strict=True):
+        so_far, alone = (group >= 1) & (group <= mark), group == mark
+        picture.draw(column[0], np.where(so_far[:, None], average, pixels), f"1 to {mark}: {left[mark][0]:.2f}")
+        picture.draw(column[1], np.where(alone[:, None], average, pixels), f"only {mark}: {left[mark][1]:.2f}")
+    axes[0][0].set_ylabel("cumulative", fontsize=9)
+    axes[1][0].set_ylabel("alone", fontsize=9)
+    parts = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
+    return fig, (
+        f"Two rows of images with groups of pixels erased, by {label(method)}. Probability of the whole image "
+        f"{whole:.2f}. Left of it, cumulatively and with the group alone: {parts}."
+    )
+
+
+def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> Drawn:
+    """Figure 2: SaCo's correlation with each existing metric (bar, estimate, low, high), beside the published band, and
+    last the mean among those, beside the published mean."""
+    names = list(bars["bar"])
+    published = pd.DataFrame({"bar": names[:-1], "low": band[0], "high": band[1]})
+    mean = pd.DataFrame({"bar": names[-1:], "estimate": others})
+    tidy = pd.concat([bars.assign(series="ours"), pd.concat([published, mean]).assign(series="published")])
+    fig, alt = dot_plot(tidy, "Spearman's correlation", row="bar", layout=Layout(series="series", mark=0.0, width=7.5))
+    return fig, f"{alt} Published for SaCo with each: {band[0]:.2f} to {band[1]:.2f}."
+
+
+def case_study(picture: Picture) -> Drawn:
+    """Figure 3: maps, and below each the salience of its groups and what is lost without them."""
+    case = [name for name in (TA, RAW, CHANCE) if name in picture.maps]
+    fig, axes = plt.subplots(2, len(case), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
+    parts = []
+    for (above, ax), method in zip(axes.T, case, strict=True):
+        step = picture.steps[method]
+        picture.draw_map(above, method)
+        draw_steps(ax, step)
+        smallest = step[step.group >= 3].together.min()
+        parts.append(f"{label(method)}: smallest loss from the third group on {smallest:.2f}")
+    axes[1][0].set_ylabel("loss of probability")
+    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return fig, (
+        f"Three columns for {picture.described}: the map, and below it bars of the groups' salience with lines of the "
+        f"loss of probability, alone and cumulative. {'; '.join(parts)}."
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One photograph of which the numbers alone may be shown: by method the `scores` of its patches and its `groups`
+    (method, group, salience, alone, together)."""
+
+    predicted: str
+    p_full: float
+    model: str
+    scores: dict[str, NDArray[np.float64]]
+    groups: pd.DataFrame
+
+    @classmethod
+    def of(cls, maps: pd.DataFrame, groups: pd.DataFrame) -> Self:
+        """From the tables of `data/imagenet_case.py`, all columns as text."""
+        first = groups.iloc[0]
+        scores = {str(name): rows["score"].to_numpy(dtype=float) for name, rows in maps.groupby("method", sort=False)}
+        numbers = groups[["salience", "alone", "together"]].astype(float)
+        kept = groups[["method"]].assign(group=groups["group"].astype(int)).join(numbers)
+        return cls(str(first["predicted"]), float(first["p_full"]), str(first["model"]), scores, kept)
+
+    @property
+    def saco(self) -> dict[str, float]:
+        """SaCo of each method."""
+        return {
+            str(name): saco_of(rows["salience"].to_numpy(), rows["alone"].to_numpy())
+            for name, rows in self.groups.groupby("method", sort=False)
+        }
+
+
+def imagenet_case(case: Case) -> Drawn:
+    """Figure 3 of a photograph that is not shown: maps of patches, and below each what is lost without its groups."""
+    names = list(dict.fromkeys(case.groups["method"]))
+    fig, axes = plt.subplots(2, len(names), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
+    said = []
+    for (above, ax), method in zip(axes.T, names, strict=True):
+        if method in case.scores:
+            score = case.scores[method]
+            side = round(len(score) ** 0.5)
+            above.imshow(score.reshape(side, side), cmap="viridis")
+        figures.bare(above, label(method), size=8)
+        step = case.groups[case.groups["method"] == method]
+        draw_steps(ax, step)
+        said.append(
+            f"{label(method)}: lost after three groups {step.together.iloc[2]:.2f}, most without one group alone "
+            f"{step.alone.max():.2f}"
+        )
+    axes[1][0].set_ylabel("loss of probability")
+    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return fig, f"Three columns for a photograph that is not shown: maps of patches and curves. {'; '.join(said)}."
+
+
+def draw_steps(ax: Any, step: pd.DataFrame) -> None:
+    """Bars of the groups' salience with lines of the loss of probability, alone and cumulative."""
+    share = step.salience / max(step.salience.abs().max(), 1e-12)
+    ax.bar(step.group, share, color="0.75", label="salience of the group (largest: 1)", zorder=1)
+    ax.plot(step.group, step.alone, "o-", color=OURS, ms=4, label="loss, group alone", zorder=3)
+    ax.plot(step.group, step.together, "s--", color=PUBLISHED, ms=4, label="loss, groups so far", zorder=3)
+    ax.axhline(0.9, color="0.4", ls=":", lw=1)
+    ax.set_xticks([1, 3, 5, 7, 10])
+    ax.grid(axis="x", visible=False)
+    ax.set_xlabel("group, by salience")
+
+
+RADAR = (
+    "on every axis the worst method at .1, the best at 1, linear between. Red: random scores. Green: gradient-based, "
+    "orange: attribution-based, blue: attention-based."
+)
+"""How Figure 4 is to be read, for a caption."""
+
+
+def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
+    """Figure 4, a chart a data set: on the axis of each metric the worst method at .1, the best at 1, linear between
+    (dataset, metric, method, estimate)."""
+    families = dict.fromkeys(METHODS[:2], 2) | dict.fromkeys(METHODS[2:6], 4) | dict.fromkeys(METHODS[6:], 0)
+    drawn = [*METHODS, CHANCE]
+    better = values.assign(estimate=values["estimate"] * values["metric"].map(SIGN))
+    grid = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[drawn]
+    lowest, highest = grid.min(axis=1), grid.max(axis=1)
+    scaled = grid.sub(lowest, axis=0).div((highest - lowest).where(highest > lowest), axis=0) * 0.9 + 0.1
+    scaled = scaled.fillna(0.55)
+    angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
+    fig, axes = figures.panels(len(datasets), 2, height=4.1, subplot_kw={"projection": "polar"})
+    for ax, dataset in zip(axes, datasets, strict=True):
+        for place, method in enumerate(drawn):
+            corner = [scaled.loc[(dataset, metric), method] for metric in (*SIGN, next(iter(SIGN)))]  # closed
+            style = {"ls": ("-", "--", ":", "-.")[place % 4], "color": PALETTE[families.get(method, 0)], "lw": 1.3}
+            style |= {"ls": "-", "color": RED, "lw": 2.6} if method == CHANCE else {}
+            ax.plot(angles, corner, label=label(method), zorder=3 + (method == CHANCE), **style)
+        ax.set_theta_offset(np.pi / 2)
+        ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=8)
+        ax.set_ylim(0, 1.02)
+        ax.set_yticks([0.1, 0.55, 1.0], [])
+        ax.set_title(label(dataset), fontsize="small")
+    figures.legend(fig, 3, side="lower")
+    chance = scaled[CHANCE]
+    where = [f"{label(d)}: " + ", ".join(f"{label(m)} {chance[d, m]:.2f}" for m in SIGN) for d in datasets]
+    return fig, (
+        f"Radar charts, one for each of {len(datasets)} data sets, five axes, outward is better. Where random scores "
+        f"(red) lie between .1, the worst method, and 1, the best: {'; '.join(where)}."
+    )
+
+
+def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
+    """Table 2 as images: SaCo of each method with 5, 10 and 20 groups, published and ours."""
+    rows = [
+        {"method": method, "groups": k, "series": series, **value}
+        for method, of in pairs.items()
+        for k, pair in zip(KS, of, strict=True)
+        for series, value in (("published", printed(pair)), ("ours", ends_of(pair)))
+    ]
+    names = {method: short(method) for method in pairs}
+    layout = Layout(panel="method", series="series", columns=5, names=names, mark=0.0, width=9.5)
+    return line_plot(pd.DataFrame(rows), "groups", "SaCo", x="groups", layout=layout, bars=True)
+
+
+def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
+    """What each setting (of `names`, with its words) changes in SaCo: its level over ten methods, with single methods
+    as ticks (`alone`: setting, estimate), and the tau of the methods' ranking (setting, and estimate and tau with their
+    ends; a row a setting, in order)."""
+    level, tau = "change of SaCo", "Kendall's tau with the main ranking of methods"
+    of_mine = {"mean of ten methods": ENDS, "tau": ("tau", "tau low", "tau high")}
+    tidy = pd.concat([stacked(mine, ["setting"], of_mine, "series"), alone.assign(series="single methods")])
+    tidy["panel"] = np.where(tidy["series"] == "tau", tau, level)
+    looks = {"mean of ten methods": (OURS, "o"), "single methods": ("#888888", "|"), "tau": (PALETTE[1], "D")}
+    mark = {level: 0.0, tau: 1.0}
+    layout = Layout(panel="panel", series="series", names=names, looks=looks, mark=mark, shared=False, width=9)
+    return dot_plot(tidy, "what each other choice changes", row="setting", layout=layout)
+
+
+def by_images(
+    table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]
+) -> Drawn:
+    """SaCo by method as printed and on each kind of images (`colours`); `columns_of`: where the table has a kind's
+    estimate and its ends."""
+    columns = {"published": ("published",), **{name: columns_of(name) for name in colours}}
+    looks = {name: (colour, "os"[place]) for place, (name, colour) in enumerate(colours.items())}
+    names = {method: short(method) for method in table["method"]}
+    layout = Layout(series="series", names=names, looks=looks, mark=0.0, width=7.5)
+    return dot_plot(stacked(table, ["method"], columns, "series"), "SaCo", row="method", layout=layout)

@@ -1,0 +1,163 @@
+"""Games in a page: what `book/_static/play.js` makes of the JSON that the page carries, so that it needs no kernel.
+
+Every game comes with a figure of the page (`picture`) for those without scripts and for print.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+from numpy.typing import NDArray
+
+from faithbook.access import require
+from faithbook.paths import root
+from faithlib.errors import InputError, unknown
+
+KINDS = ("erase", "patches", "prompt", "soft", "saco")
+SCALE = 100_000
+"""Probabilities are whole numbers of this part, which is shorter to write than five digits after a point."""
+PARTS = 65_535
+"""The same where there are too many to be written as text: numbers of two bytes."""
+ERASED = "data/pictures/erased.npz"
+"""Images with all that a model answers to them in parts (`faithbook.studies.together.games.erased_pictures`)."""
+ERASED_PROMPT = "data/examples/erased_prompt.json"
+"""A prompt with all that a language model answers to its sentences (`erased_prompt`)."""
+MOST_BYTES = 600_000
+METHODS = {
+    "occlusion": "occlusion",
+    "input_x_gradient": "input × gradient",
+    "grad_cam": "Grad-CAM",
+    "integrated_gradients": "integrated gradients",
+    "lime": "LIME",
+    "shapley_sampling": "Shapley sampling",
+    "kernel_shap": "KernelSHAP",
+}
+"""Attributions of the games, for people."""
+
+
+def parts(values: Sequence[float] | pd.Series) -> list[int]:
+    """Probabilities as whole numbers of a part in SCALE.
+
+    >>> parts([0.5, 0.123456])
+    [50000, 12346]
+    """
+    return [round(float(value) * SCALE) for value in values]
+
+
+def order_of(text: str) -> list[int]:
+    """An order as the compute notebook writes it.
+
+    >>> order_of("2 0 1")
+    [2, 0, 1]
+    """
+    return [int(word) for word in text.split()]
+
+
+def erasing(
+    answers: pd.DataFrame,
+    items: pd.DataFrame,
+    orders: pd.DataFrame,
+    *,
+    named: Mapping[tuple[str, int], Mapping[str, Any]],
+    methods: Mapping[str, str],
+) -> dict[str, Any]:
+    """The data of a game of erasing from the tables of `answers`, each with a column `model`.
+
+    `named`: by (model, item) what the page calls it (`text`, `model`, `says`) and its `words`, where they are ours to
+    show, in the order of the menu; `methods`: names of attributions for people. Raises InputError where a set of words
+    has no answer.
+    """
+    by_item = {key: rows.sort_values("removed") for key, rows in answers.groupby(["model", "item"], sort=False)}
+    placed = items.set_index(["model", "item"])
+    ordered = dict(iter(orders.groupby(["model", "item"], sort=False)))
+    made = []
+    for key, names in named.items():
+        rows = by_item[key]
+        facts: Any = placed.loc[key]
+        n = int(facts["words"])
+        if rows["removed"].tolist() != list(range(2**n)):
+            raise InputError(f"{key}: expected answers to all {2**n} sets of {n} words, got {len(rows)}")
+        paths = {end: order_of(facts[end]) for end in ("worst", "best")}
+        of = ordered[key]
+        others = zip(of["method"].map(methods), of["order"].map(order_of), of["aopc"], strict=True)
+        made.append({**names, "n": n, "p": parts(rows["p"]), **_ends(facts), **paths, "orders": _orders(others)})
+    return {"scale": SCALE, "items": made}
+
+
+def _ends(facts: Mapping[str, Any]) -> dict[str, float]:
+    return {end: round(float(facts[end]), 6) for end in ("lower", "upper", "chance")}
+
+
+def _orders(named: Iterable[tuple[str, list[int], float]]) -> dict[str, dict[str, Any]]:
+    """Orders of attributions and their AOPC, by the name of the method for people."""
+    return {name: {"order": order, "aopc": round(float(aopc), 6)} for name, order, aopc in named}
+
+
+def cell_names(across: int) -> list[str]:
+    """Cells of an image, row by row, as on a chessboard read from above.
+
+    >>> cell_names(2)
+    ['A1', 'B1', 'A2', 'B2']
+    """
+    return [f"{chr(65 + column)}{row + 1}" for row in range(across) for column in range(across)]
+
+
+def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
+    """The data of a game of erasing on the images of `ERASED`; answers are base64 of numbers of two bytes, the lower
+    first. `methods`: as for `erasing`."""
+    require(ERASED)
+    with np.load(root() / ERASED) as stored:
+        kept = dict(stored)
+    made = []
+    for b, says in enumerate(kept["says"].tolist()):
+        ends = _ends({end: kept[end][b] for end in ("lower", "upper", "chance")})
+        paths = {end: kept[end][b].tolist() for end in ("worst", "best")}
+        named = [methods[method] for method in kept["method"].tolist()]
+        others = _orders(zip(named, kept["order"][b].tolist(), kept["aopc"][b].tolist(), strict=True))
+        n, answers = kept["best"].shape[1], base64.b64encode(kept["p"][b].astype("<u2").tobytes()).decode()
+        shown = {"side": kept["grey"].shape[1], "grey": kept["grey"][b].ravel().tolist()}
+        about = {"text": f"image {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
+        made.append({**about, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
+    return {"scale": PARTS, "items": made}
+
+
+def erased_prompt() -> dict[str, Any]:
+    """The data of a game of erasing on the prompt of `ERASED_PROMPT`."""
+    require(ERASED_PROMPT)
+    game: dict[str, Any] = json.loads((root() / ERASED_PROMPT).read_text(encoding="utf-8"))
+    return game
+
+
+def answers_of(item: Mapping[str, Any]) -> NDArray[Any]:
+    """The answers that an item of a game carries, by the number of the set that is gone."""
+    if "packed" in item:
+        return np.frombuffer(base64.b64decode(item["packed"]), dtype="<u2")
+    return np.array(item["p"])
+
+
+def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:
+    """A game as HTML: its data, and where it is put in place by the script; `picture`: the id of its figure.
+
+    Raises UnknownNameError for another kind than those of KINDS, InputError for data that are no JSON or too large for
+    a page.
+    """
+    if kind not in KINDS:
+        raise unknown("game", kind, KINDS)
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the data of the game {kind} are no JSON ({error}): give numbers, texts and lists") from error
+    if (size := len(text.encode())) > MOST_BYTES:
+        raise InputError(f"the game {kind} has {size:,} bytes of data, a page takes {MOST_BYTES:,}: show fewer")
+    return HTML(
+        f'<div class="play" id="game-{kind}" data-game="{kind}" data-picture="{html.escape(picture)}" role="group" '
+        f'aria-label="{html.escape(label)}"><script type="application/json">{text}</script>'
+        "<noscript>This game needs scripts; the figure below shows what it is about.</noscript></div>"
+    )
