@@ -32,14 +32,20 @@ from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
 from faithlib.errors import DataError, DigestError
 
-STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
+STATES = MISSING, OPTIONAL, TRAINED, DOWNLOADABLE, HERE = (
+    "missing",
+    "done without",
+    "trained first",
+    "comes by itself",
+    "here",
+)
 # Notebooks that load these look first whether they are there.
 _OPTIONAL = {"rwth": "links of German sentences", "xlwa": "links of Bulgarian sentences"}
 _GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
-class Need:
+class Requirement:
     """Something that notebooks load: whether it is there, and if not what brings it.
 
     - `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest;
@@ -72,7 +78,7 @@ def check(profile: str, study: str | None = None, *, bring: bool = False) -> Non
         fetch(needs)
 
 
-def needs_of(profile: str, study: str | None = None) -> list[Need]:
+def needs_of(profile: str, study: str | None = None) -> list[Requirement]:
     """Everything that a profile, or one study of it, needs, what is missing first. UnknownNameError for either."""
     made = {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
     wanted = _wanted(profile, study)
@@ -90,10 +96,10 @@ def needs_of(profile: str, study: str | None = None) -> list[Need]:
     return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
 
-def fetch(needs: Iterable[Need]) -> None:
+def fetch(needs: Iterable[Requirement]) -> None:
     """Bring everything that comes by itself: files that have an address, and models of the hub, into its cache. Raises
     DataError for what does not come; what has come stays."""
-    for need in tqdm([need for need in needs if need.state == COMES], desc="fetching", unit="thing"):
+    for need in tqdm([need for need in needs if need.state == DOWNLOADABLE], desc="fetching", unit="thing"):
         if need.kind == "hub":
             hub.fetch(need.name)
             continue
@@ -101,7 +107,7 @@ def fetch(needs: Iterable[Need]) -> None:
             files.fetch(source.id)
 
 
-def show(needs: Collection[Need]) -> None:
+def show(needs: Collection[Requirement]) -> None:
     """Print needs as a table, and below it what is said of those that are neither there nor trained first."""
     columns = ["state", "name", "kind", "revision", "licence"]
     print(pd.DataFrame(map(asdict, needs), columns=columns).to_string(index=False, justify="left"), "\n")
@@ -162,9 +168,9 @@ def _checkpoint_folder(name: str) -> Path | None:
 
 
 # ---------------------------------------------------------------------------------------------------- what is there
-def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
+def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
     if name == inputs.CARDS:
-        return Need(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
+        return Requirement(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
     if (folder := _checkpoint_folder(name)) is not None:
         return _checkpoint(name, folder, made)
     if name.startswith(("hf:", "timm:")):
@@ -174,37 +180,39 @@ def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
     return _source(name)
 
 
-def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Need:
+def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
     if has_weights(folder):
-        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=inputs.tree_digest(folder))
+        return Requirement(
+            name, "checkpoint", HERE, _shown(folder), licence="ours", revision=inputs.tree_digest(folder)
+        )
     if folder in made:
         note = "`make train` with this profile makes it, which `make paper` does by itself"
-        return Need(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
+        return Requirement(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
     how = "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
-    return Need(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
+    return Requirement(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
 
 
-def _model_of_hub(name: str) -> Need:
+def _model_of_hub(name: str) -> Requirement:
     known, status = hub.entry(name), hub.look(name)
-    state = HERE if status.is_cached else COMES if status.can_be_had else MISSING
+    state = HERE if status.is_cached else DOWNLOADABLE if status.can_be_had else MISSING
     revision = known.revision or (f"newest, {status.revision}" if status.revision else "newest")
     licence = known.licence or status.licence or "not stated"
-    return Need(name, "hub", state, status.note, licence, revision, status.bytes)
+    return Requirement(name, "hub", state, status.note, licence, revision, status.bytes)
 
 
-def _committed(name: str) -> Need:
+def _committed(name: str) -> Requirement:
     if (root() / name).exists():
-        return Need(name, "file", HERE, "comes with the repository", revision=inputs.tree_digest(root() / name))
-    return Need(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
+        return Requirement(name, "file", HERE, "comes with the repository", revision=inputs.tree_digest(root() / name))
+    return Requirement(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
 
 
-def _source(name: str) -> Need:
+def _source(name: str) -> Requirement:
     listed = files_of(name)
     source = listed[0]
     revision = source.version or (source.sha256 or "")[:12] or "no digest published"
 
-    def need(state: str, note: str) -> Need:
-        return Need(name, source.kind, state, note, source.licence, revision)
+    def need(state: str, note: str) -> Requirement:
+        return Requirement(name, source.kind, state, note, source.licence, revision)
 
     try:
         places = [_lies(one) for one in listed]
@@ -213,10 +221,10 @@ def _source(name: str) -> Need:
     if all(places):
         return need(HERE, ", ".join(dict.fromkeys(places)))
     if source.kind != "manual":
-        return need(COMES, f"{source.what}: downloaded to {_shown(source.path)}")
+        return need(DOWNLOADABLE, f"{source.what}: downloaded to {_shown(source.path)}")
     by_hand = f"get {source.file} by hand ({source.where}) and put it at {_shown(source.path)}; {source.what}"
     if name in _OPTIONAL:
-        return need(WITHOUT, f"{_OPTIONAL[name]} will read “not run”: {by_hand}")
+        return need(OPTIONAL, f"{_OPTIONAL[name]} will read “not run”: {by_hand}")
     return need(MISSING, by_hand)
 
 
@@ -252,15 +260,15 @@ def _machine() -> str:
     )
 
 
-def _to_come(needs: Collection[Need]) -> tuple[int, int]:
+def _to_come(needs: Collection[Requirement]) -> tuple[int, int]:
     """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known. A checkpoint weighs
     what it starts from; the state that is kept while one is trained weighs at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
     trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
-    return sum(need.bytes for need in needs if need.state == COMES), sum(trained) + 3 * max(trained, default=0)
+    return sum(need.bytes for need in needs if need.state == DOWNLOADABLE), sum(trained) + 3 * max(trained, default=0)
 
 
-def _room(needs: Collection[Need]) -> Iterator[Need]:
+def _room(needs: Collection[Requirement]) -> Iterator[Requirement]:
     """What is missing of the disk: more is to be downloaded or trained than is free where it goes."""
     downloads, checkpoints = _to_come(needs)
     for folder, size, what in (
@@ -271,7 +279,7 @@ def _room(needs: Collection[Need]) -> Iterator[Need]:
         if size > free:
             sizes = f"{free / _GIGABYTE:.1f} GB are free, but at least {size / _GIGABYTE:.1f} GB are to be {what}"
             advice = "make room, or name another folder (HF_HOME for the hub's models)"
-            yield Need("disk", "machine", MISSING, f"{sizes} ({folder}): {advice}")
+            yield Requirement("disk", "machine", MISSING, f"{sizes} ({folder}): {advice}")
 
 
 def _existing(folder: Path) -> Path:

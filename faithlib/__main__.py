@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from faithlib.errors import DataError, FaithlibError, check_counts, check_known, require
 
 if TYPE_CHECKING:
-    from faithlib.evaluation.opening import Opened
+    from faithlib.evaluation.prepare import PreparedInputs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,11 +111,11 @@ def _bench(given: argparse.Namespace) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
-    from faithlib.backends.door import label_names
+    from faithlib.backends.model_adapters import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.files import read_attributions, read_table
-    from faithlib.evaluation.opening import opened
     from faithlib.evaluation.own import method_in, metric_in
+    from faithlib.evaluation.prepare import prepare_inputs
 
     check_counts(first=given.first)
     given.methods, given.metrics = _with_own(given.methods, method_in), _with_own(given.metrics, metric_in)
@@ -136,7 +136,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
     options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
     with warnings.catch_warnings(action="ignore"):  # said by evaluate
-        whole = opened(model, texts, tokenizer, **options)
+        whole = prepare_inputs(model, texts, tokenizer, **options)
     gold = _gold(list(rows["gold"]), whole) if "gold" in rows and any(rows["gold"]) else None
     target: Any = given.target
     if target == "label":
@@ -145,7 +145,9 @@ def _evaluate(given: argparse.Namespace) -> None:
     dtype = _dtype(given.dtype)
     _tell_costs(whole, given, has_gold=gold is not None)
     asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
-    table = evaluate(model, texts, tokenizer=tokenizer, target=target, gold=gold, dtype=dtype, **asked, **options)
+    table = evaluate(
+        model, texts, tokenizer=tokenizer, target=target, gold=gold, run=RunSettings(dtype=dtype), **asked, **options
+    )
     print(table.summary())
     table.to_html(given.out)
     table.to_csv(values, index=False)
@@ -218,7 +220,7 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         raise DataError(f"--device {device}: {str(error).partition(chr(10))[0]}") from error
 
 
-def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
+def _gold(cells: Sequence[str], whole: PreparedInputs) -> list[list[bool]]:
     """Which features the marks of each row touch; nothing for rows that are not used."""
     marked: list[list[bool]] = [[] for _ in cells]
     spans: Any = getattr(whole.inputs, "spans", ())
@@ -235,17 +237,17 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
     return marked
 
 
-def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> None:
+def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: bool) -> None:
     """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
     from faithlib.attribution import Row
     from faithlib.evaluation.measures import count_explaining, count_rows
-    from faithlib.evaluation.opening import erases, named_methods
+    from faithlib.evaluation.prepare import erases, methods_by_name
     from faithlib.perturb import Perturber
 
     with warnings.catch_warnings(action="ignore"):  # said by evaluate
-        inputs, methods = whole.inputs, named_methods(given.methods, whole, given.attributions)
+        inputs, methods = whole.inputs, methods_by_name(given.methods, whole, given.attributions)
     explaining = [row for row in methods.values() if isinstance(row, Row) and erases(row, inputs)]
     explaining_rows = count_explaining(whole.model, inputs, explaining, erase=given.erase)
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}

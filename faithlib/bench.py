@@ -29,7 +29,7 @@ from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.catalogue import FAITHFULNESS
 from faithlib.draws import drawn
 from faithlib.errors import check_counts
-from faithlib.evaluation import count_rows, evaluate, explain, shuffled
+from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate, explain, shuffled
 from faithlib.evaluation.measures import families_of, names_of
 from faithlib.evaluation.summary import _interval
 from faithlib.inputs import TextInputs
@@ -396,7 +396,14 @@ def faults_of(metric: Family, *, inputs: int = 6, seed: int = 0) -> list[str]:
         rows = list(some)
         part, given = case.inputs[rows], scores[rows]
         given = given[:, : part.feature_mask.shape[1]]
-        table = evaluate(case.model, part, methods={"mine": given}, metrics=[metric], seed=seed, check=False)
+        table = evaluate(
+            case.model,
+            part,
+            methods={"mine": given},
+            metrics=[metric],
+            settings=MetricSettings(seed=seed),
+            run=RunSettings(check=False),
+        )
         return torch.tensor(table.loc[table["metric"] == name, "value"].to_numpy())
 
     everyone = range(inputs)
@@ -439,7 +446,14 @@ def _of_metrics(
         ladder["random"] = random_scores(case.truth, case.inputs, seed)
         false = {name: make(case.truth, case.inputs, seed) for name, make in decoys.items()}
         explanations = ladder | false
-        table = evaluate(model, case.inputs, methods=explanations, metrics=list(metrics), seed=seed, check=False)
+        table = evaluate(
+            model,
+            case.inputs,
+            methods=explanations,
+            metrics=list(metrics),
+            settings=MetricSettings(seed=seed),
+            run=RunSettings(check=False),
+        )
         signs = table["direction"].map({"higher": 1.0, "lower": -1.0})
         frames.append(pd.DataFrame(table.assign(good=table["value"] * signs, case=case.name)))
     values = pd.concat(frames).pivot(index=["metric", "case", "input"], columns="method", values="good")

@@ -18,9 +18,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from faithlib import units
+from faithlib import segmentation as units
 from faithlib.errors import InputError, check_counts
-from faithlib.units import UNITS, Span
+from faithlib.segmentation import UNITS, Span
 
 
 class Batch:
@@ -140,7 +140,7 @@ class TextInputs(Batch):
           text, a pair that of the longer part, and `truncated` says so.
 
         Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together; in scripts
-        without blanks every piece), "character", "sentence" (rules: `faithlib.units`), or the caller's own `words`.
+        without blanks every piece), "character", "sentence" (rules: `faithlib.segmentation`), or the caller's own `words`.
         Those are for each text the (start, end) characters of its words, ascending, none over another, as another tool
         cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one feature, whose span
         runs from the first to the last of them; a word without a piece (cut off, or dropped by the tokenizer's

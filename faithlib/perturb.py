@@ -1,7 +1,7 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
-(`faithlib.scheduler`) serves every way to perturb (`faithlib.perturbations`). What is asked is flattened to *rows*; a
+(`faithlib.scheduler`) serves every way to perturb (`faithlib.masking`). What is asked is flattened to *rows*; a
 row already answered is not run again, whichever metric, method, bound or call on one `Perturber` asked it. The rest
 share forwards at the least cost. `Perturber.later` queues rows, and all that wait run as one when the first answer is
 taken.
@@ -22,13 +22,13 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
-from faithlib.backends.door import target_classes, unwrapped
+from faithlib.backends.model_adapters import target_classes, unwrapped
 from faithlib.copies import Copies
 from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.masking import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
-from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
-from faithlib.scheduler import Memo, Scheduler, Stats, pace_of
+from faithlib.scheduler import AnswerCache, Scheduler, Stats, cost_model_of
 from faithlib.selfcheck import cannot_run, own_answers, self_check
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
@@ -105,13 +105,13 @@ class Eraser:
         self._same_as = np.array([first[key] for key in self._content.tolist()])
         self._erased = erasure_of(self._backend, self.erase)
 
-    def of(self, index: Sequence[int]) -> Self:
+    def subset(self, index: Sequence[int]) -> Self:
         """The same for some of these inputs, of one also several times, that shares all answers. Masks and scores of it
         are still F wide.
 
         >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
         >>> p = Perturber(model, WordInputs.from_texts(["good film", "bad"]))
-        >>> p.of([1, 1]).full, p.of([1, 1]).feature_mask
+        >>> p.subset([1, 1]).full, p.subset([1, 1]).feature_mask
         (tensor([0.5000, 0.5000]), tensor([[ True, False],
                 [ True, False]]))
         """
@@ -181,7 +181,7 @@ class Eraser:
         return torch.where(present, values, neutral).flatten(0, 1)
 
 
-class Queued:
+class PendingAnswers:
     """Answers of a perturber that are on their way: `result` runs all rows that wait, and reads the model's logits.
 
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -262,8 +262,8 @@ class Perturber(Eraser):
         if precision is not None and precision != next(model.parameters()).dtype:
             asked = model = copy.deepcopy(model).to(precision)
         super().__init__(model, inputs, erase=erase, output=output)
-        pace = pace_of(whole, self.device, precision)
-        self.scheduler = Scheduler(self.device, self._same_as, pace, max_rows=max_rows)
+        cost_model = cost_model_of(whole, self.device, precision)
+        self.scheduler = Scheduler(self.device, self._same_as, cost_model, max_rows=max_rows)
         self.stats = self.scheduler.stats
         own = own_answers(asked, self._backend) if check else {}
         try:
@@ -319,7 +319,7 @@ class Perturber(Eraser):
             )
         return values
 
-    def later(self, copies: Copies | Tensor) -> Queued:
+    def later(self, copies: Copies | Tensor) -> PendingAnswers:
         """Queue copies whose answers will be needed: all rows that wait run as one when the first `result` is taken.
 
         `copies`: masks as for `keep`, or `Copies`. Raises ModelError where it is asked whether a class stays the
@@ -330,8 +330,8 @@ class Perturber(Eraser):
             copies = Copies(copies)
         if copies.read == "stays" and self.head == "value":
             raise ModelError(NEEDS_PROBABILITY)
-        asked = self if copies.inputs is None else self.of(copies.inputs.tolist())
-        return Queued(asked, copies)
+        asked = self if copies.inputs is None else self.subset(copies.inputs.tolist())
+        return PendingAnswers(asked, copies)
 
     def stays(self, keep: Tensor) -> Tensor:
         """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
@@ -440,7 +440,7 @@ class SetFunction:
         self.n_features = n_features
         self.feature_mask = torch.ones(1, n_features, dtype=torch.bool)
         self.stats = Stats()
-        self._memo = Memo()
+        self._memo = AnswerCache()
 
     @property
     def full(self) -> Tensor:

@@ -24,8 +24,8 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, some_numbers
+from faithlib.masking import Perturbation, Rows
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
-from faithlib.perturbations import Perturbation, Rows
 
 # Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU gains nothing more.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 16}
@@ -58,11 +58,11 @@ class Stats:
     tokens_shared: int = 0
 
 
-class Memo:
+class AnswerCache:
     """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come, `waits`
     whether it is queued.
 
-    >>> Memo().slots([b"a", b"b", b"a"]).tolist()
+    >>> AnswerCache().slots([b"a", b"b", b"a"]).tolist()
     [0, 1, 0]
     """
 
@@ -101,15 +101,15 @@ class Memo:
 
 
 @dataclass
-class Pace:
+class CostModel:
     """What forwards of one model cost on its device. `launch`: before the first token, in tokens; `most_tokens`: that
     one forward may hold. `bytes_a_token`: of the largest chunk that was measured, of `tokens_measured`; None before the
     first. `seconds`: of the forwards that are timed, small ones and large ones; `to_time`: how many of each are left.
 
-    >>> pace = Pace(launch=4000.0, most_tokens=1 << 16, to_time=2)
+    >>> cost_model = CostModel(launch=4000.0, most_tokens=1 << 16, to_time=2)
     >>> for tokens, seconds in ((200, 0.005), (8000, 0.030), (200, 0.004), (8000, 0.016)):
-    ...     pace.timed(tokens, seconds)
-    >>> round(pace.launch), pace.to_time  # the quicker of each
+    ...     cost_model.timed(tokens, seconds)
+    >>> round(cost_model.launch), cost_model.to_time  # the quicker of each
     (2000, 0)
     """
 
@@ -121,7 +121,7 @@ class Pace:
     seconds: list[tuple[int, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, device: torch.device) -> Pace:
+    def of(cls, device: torch.device) -> CostModel:
         """Before anything is measured. Processors differ little in how many tokens a launch is worth."""
         kind = device.type if device.type in _LAUNCH else "cpu"
         return cls(_LAUNCH[kind], _MOST_TOKENS[kind], to_time=2 if kind == "cuda" else 0)
@@ -146,22 +146,24 @@ class Pace:
 
 
 # By model, device and precision: what is measured serves all that ask the model.
-_PACES: WeakKeyDictionary[nn.Module, dict[tuple[torch.device, torch.dtype | None], Pace]] = WeakKeyDictionary()
+_COST_MODELS: WeakKeyDictionary[nn.Module, dict[tuple[torch.device, torch.dtype | None], CostModel]] = (
+    WeakKeyDictionary()
+)
 
 
-def pace_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> Pace:
-    """The pace of a model that runs in its own precision or another; of a function, which differ in kind, a new one.
+def cost_model_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> CostModel:
+    """The cost_model of a model that runs in its own precision or another; of a function, which differ in kind, a new one.
 
     >>> model = nn.Linear(2, 1)
-    >>> pace_of(model, torch.device("cpu")) is pace_of(model, torch.device("cpu"))
+    >>> cost_model_of(model, torch.device("cpu")) is cost_model_of(model, torch.device("cpu"))
     True
     """
     if not isinstance(model, nn.Module):
-        return Pace.of(device)
-    paces = _PACES.setdefault(model, {})
-    if (device, precision) not in paces:
-        paces[device, precision] = Pace.of(device)
-    return paces[device, precision]
+        return CostModel.of(device)
+    cost_models = _COST_MODELS.setdefault(model, {})
+    if (device, precision) not in cost_models:
+        cost_models[device, precision] = CostModel.of(device)
+    return cost_models[device, precision]
 
 
 def cut(
@@ -214,7 +216,7 @@ def row_keys(same_as: NDArray[np.int64], perturbation: Perturbation, rows: Rows)
 
     >>> from faithlib.backends import FunctionBackend
     >>> from faithlib.inputs import WordInputs
-    >>> from faithlib.perturbations import erasure_of
+    >>> from faithlib.masking import erasure_of
     >>> words = FunctionBackend(lambda texts: [[0.5, 0.5] for _ in texts], WordInputs.from_texts(["good", "good"]))
     >>> erased = erasure_of(words, "delete")(torch.tensor([[False], [False]]))
     >>> len(set(row_keys(np.array([0, 0]), erased, Rows.of_steps(np.array([0, 1]), 1))))
@@ -231,11 +233,11 @@ class Scheduler:
 
     >>> from faithlib.backends import FunctionBackend
     >>> from faithlib.inputs import WordInputs
-    >>> from faithlib.perturbations import erasure_of
+    >>> from faithlib.masking import erasure_of
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> erased = erasure_of(FunctionBackend(model, WordInputs.from_texts(["good film"])), "delete")
     >>> device, first = torch.device("cpu"), np.array([0])
-    >>> scheduler = Scheduler(device, first, Pace.of(device))
+    >>> scheduler = Scheduler(device, first, CostModel.of(device))
     >>> scheduler.answer(erased(torch.tensor([[True, False], [True, False]])), Rows.of_steps(first, 2)).exp()
     tensor([[0.1000, 0.9000],
             [0.1000, 0.9000]])
@@ -244,15 +246,15 @@ class Scheduler:
     """
 
     def __init__(
-        self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, *, max_rows: int | None = None
+        self, device: torch.device, same_as: NDArray[np.int64], cost_model: CostModel, *, max_rows: int | None = None
     ) -> None:
         self.stats = Stats()
-        self.pace = pace
+        self.cost_model = cost_model
         self._device = device
         self._same_as = same_as
         self._max_rows = max_rows
-        self._most_tokens = pace.most_tokens
-        self._memo = Memo()
+        self._most_tokens = cost_model.most_tokens
+        self._memo = AnswerCache()
         self._waiting: list[_Waiting] = []
         self._refused: list[tuple[NDArray[np.int64], Exception]] = []  # rows that did not run, and why
 
@@ -333,7 +335,7 @@ class Scheduler:
     # -------------------------------------------------------------------------------------------------------- what runs
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
         """Answer `rows`, those that share most with others first (`faithlib.backends.prefix`)."""
-        shared = perturbation.shared_tokens(rows, launch=self.pace.launch)
+        shared = perturbation.shared_tokens(rows, launch=self.cost_model.launch)
         for tokens in np.unique(shared)[::-1].tolist():
             alike = np.flatnonzero(shared == tokens)
             self._run_alike(perturbation, replace(rows[alike], shared=tokens), slots[alike])
@@ -369,7 +371,7 @@ class Scheduler:
                 self.stats.forwards += 1
                 self.stats.tokens_run += sizes[0] * longest
                 self.stats.tokens_shared += sizes[0] * rows.shared
-                peak = round((self.pace.bytes_a_token or 0) * sizes[0] * longest)
+                peak = round((self.cost_model.bytes_a_token or 0) * sizes[0] * longest)
                 self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(sizes[0])
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
@@ -389,21 +391,21 @@ class Scheduler:
 
     def _sizes(self, lengths: NDArray[np.int64]) -> list[int]:
         """How many of the next rows each of the next forwards takes; `lengths` fall."""
-        few = self.pace.bytes_a_token is None
+        few = self.cost_model.bytes_a_token is None
         if few or self._times(lengths):
-            few = few or self.pace.times_small
+            few = few or self.cost_model.times_small
             fits = _FIRST_CHUNK_ROWS if few else min(_TIMED_TOKENS, self._token_budget()) // int(lengths[0])
             return [min(max(1, fits), len(lengths), self._max_rows or len(lengths))]
-        return cut(lengths, launch=self.pace.launch, most_tokens=self._token_budget(), most_rows=self._max_rows)
+        return cut(lengths, launch=self.cost_model.launch, most_tokens=self._token_budget(), most_rows=self._max_rows)
 
     def _times(self, lengths: NDArray[np.int64]) -> bool:
         """Whether the next forward is timed: where that is not done, and enough comes after it."""
-        return self.pace.to_time > 0 and int(lengths.sum()) >= 4 * _TIMED_TOKENS
+        return self.cost_model.to_time > 0 and int(lengths.sum()) >= 4 * _TIMED_TOKENS
 
     def _token_budget(self) -> int:
-        if self.pace.bytes_a_token is None:
+        if self.cost_model.bytes_a_token is None:
             return self._most_tokens
-        fits = _SHARE_OF_FREE_MEMORY * free_bytes(self._device) / self.pace.bytes_a_token
+        fits = _SHARE_OF_FREE_MEMORY * free_bytes(self._device) / self.cost_model.bytes_a_token
         return min(self._most_tokens, int(fits))
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
@@ -411,15 +413,15 @@ class Scheduler:
         measured. The first are, for the memory that a token takes, and again those much larger; some on a GPU for their
         time."""
         tokens = len(rows) * length
-        known = self.pace.bytes_a_token is not None
-        if known and not timed and tokens < 4 * self.pace.tokens_measured:
+        known = self.cost_model.bytes_a_token is not None
+        if known and not timed and tokens < 4 * self.cost_model.tokens_measured:
             return self._forward(perturbation, rows, length), False
         begun = waited(self._device) if known and timed else None
         logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows, length), self._device)
         if begun is not None:
-            self.pace.timed(tokens, waited(self._device) - begun)
-        if tokens > self.pace.tokens_measured:
-            self.pace.measured(tokens, peak)
+            self.cost_model.timed(tokens, waited(self._device) - begun)
+        if tokens > self.cost_model.tokens_measured:
+            self.cost_model.measured(tokens, peak)
         return logits, True
 
     def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:

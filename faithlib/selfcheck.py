@@ -15,14 +15,22 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
-from faithlib.backends.answers import check_head, logits_of, named
-from faithlib.backends.door import failure, in_training, inside, is_quantised, patched, scales_by_batch, unwrapped
+from faithlib.backends.logits import check_head, logits_of, named
+from faithlib.backends.model_adapters import (
+    failure,
+    in_training,
+    inside,
+    is_quantised,
+    patched,
+    scales_by_batch,
+    unwrapped,
+)
 from faithlib.backends.prompts import Prompt
-from faithlib.backends.replica import WentAroundError
+from faithlib.backends.shared_weights import BypassError
 from faithlib.errors import ModelError, OutOfMemoryError, some_numbers
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
-from faithlib.notes import note
+from faithlib.warnings_log import note
 
 # Differences of two ways to compute the same, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -158,7 +166,7 @@ def cannot_run(asked: Any, backend: Backend, error: Exception, own: Mapping[int,
     """
     if not isinstance(backend, TextBackend) or not own or is_out_of_memory(error):
         return None
-    if isinstance(error, WentAroundError):
+    if isinstance(error, BypassError):
         if patched(asked):
             return None
         return ModelError(

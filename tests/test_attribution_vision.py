@@ -23,8 +23,8 @@ from faithlib.attribution.relevance import lrp_rules, plain_attention
 from faithlib.backends.pixels import WITHOUT_CLASS_TOKEN
 from faithlib.errors import FaithlibError, ModelError
 from faithlib.inputs import ImageInputs
+from faithlib.masking import replacement_pixels
 from faithlib.perturb import Perturber
-from faithlib.perturbations import replacement_pixels
 
 NAMES = methods("image")
 NEEDS_MODEL = [name for name in NAMES if IMAGE_METHODS[name].answers != "floor"]

@@ -17,7 +17,7 @@ from faithbook.studies.naopc.edin_released import MODELS
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, random_order_aopc
 from faithlib.catalogue import ON_REQUEST
 from faithlib.errors import InputError
-from faithlib.evaluation import aopc_scores, evaluate, saco_of_groups
+from faithlib.evaluation import MetricSettings, aopc_scores, evaluate, saco_of_groups
 from faithlib.metrics import chance_adjusted, chance_adjusted_srg, nsrg, srg
 from faithlib.perturb import Perturber, SetFunction
 
@@ -163,7 +163,9 @@ def test_evaluate_says_what_the_formulas_say() -> None:
     inputs = model.texts((14, 9, 6, 3))  # one that a beam searches, two whose sets are all answered, one of one word
     scores = torch.randn(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(1))
     metrics = [name for family in ON_REQUEST.values() for name in family.directions]
-    table = evaluate(model, inputs, methods={"mine": scores}, metrics=metrics, groups=4, seed=5)
+    table = evaluate(
+        model, inputs, methods={"mine": scores}, metrics=metrics, settings=MetricSettings(groups=4, seed=5)
+    )
     found = table.pivot(index="input", columns="metric", values="value")
     assert set(found.columns) == set(metrics)
     for b in range(3):

@@ -18,7 +18,7 @@ from faithbook.models.smollm2 import smollm2
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import count_rows, evaluate, explain
+from faithlib.evaluation import MetricSettings, count_rows, evaluate, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 MODELS = ["llama", "gemma3_text", "qwen2", "gpt2", "gpt_neox"]
@@ -168,7 +168,7 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(folder:
     methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
     methods += ["occlusion", "shapley_sampling", "random"]
     metrics = ["ns", "nc", "soft_ns", "soft_nc", "aopc_morf", "aopc_lerf", "naopc_morf", "saco", "auc"]
-    table = evaluate(lm, TEXTS[:2], methods=methods, metrics=metrics, draws=2)
+    table = evaluate(lm, TEXTS[:2], methods=methods, metrics=metrics, settings=MetricSettings(draws=2))
     assert set(table.method) == set(methods)
     assert table.attrs["left_out"].keys() == {"auc", "log_odds"}
     assert table.value[table.metric == "naopc_morf"].between(0, 1).all()

@@ -64,7 +64,12 @@ def test_every_value_is_that_of_the_single_call_on_the_input_alone(bag, kind):
     gold[0, : 6 if kind == "texts" else 4], gold[1, 2], gold[2, :2] = True, True, True
     size = None if kind == "texts" else 3  # of a rationale: 3 features on average in the texts
     table = evaluate(
-        model, inputs, methods={"mine": scores}, metrics=list(METRICS), groups=6, gold=gold, gold_size=size
+        model,
+        inputs,
+        methods={"mine": scores},
+        metrics=list(METRICS),
+        settings=MetricSettings(groups=6, gold_size=size),
+        gold=gold,
     )
     found = table.pivot(index="input", columns="metric", values="value")
     for b in range(len(inputs)):
@@ -85,7 +90,13 @@ def test_the_closed_form_explanation_is_better_than_its_opposite_under_every_met
     predicted = Perturber(model, inputs).predicted
     both = torch.stack([model.exact(inputs, 0), model.exact(inputs, 1)])
     truth = torch.where(predicted[:, None] == 0, both[0] - both[1], both[1] - both[0])
-    table = evaluate(model, inputs, methods={"truth": truth, "opposite": -truth}, metrics=FAITHFULNESS, draws=16)
+    table = evaluate(
+        model,
+        inputs,
+        methods={"truth": truth, "opposite": -truth},
+        metrics=FAITHFULNESS,
+        settings=MetricSettings(draws=16),
+    )
     means = table.groupby(["metric", "direction", "method"]).value.mean().unstack().reset_index()
     for row in means.itertuples():
         assert (row.truth > row.opposite) == (row.direction == "higher"), row.metric
@@ -156,7 +167,10 @@ def test_the_package_offers_it():
 def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
     model, inputs = model_and_texts(lengths=(9, 7, 5))
     given = {"methods": ["saliency"], "metrics": ["soft_ns", "soft_nc"], "draws": 3}
-    zero, *others = (evaluate(model, inputs, erase=erase, **given).value for erase in ("zero", "pad", "delete"))
+    zero, *others = (
+        evaluate(model, inputs, settings=MetricSettings(erase=erase), **given).value
+        for erase in ("zero", "pad", "delete")
+    )
     for other in others:
         assert zero.to_numpy() == pytest.approx(other.to_numpy(), abs=1e-5, nan_ok=True)
         assert other.notna().any()

@@ -25,7 +25,7 @@ from faithlib.attribution import attribute, methods
 from faithlib.backends import PromptClassifier, TextBackend, VisionBackend, acts_on, replica
 from faithlib.backends.pixels import HuggingFaceTokens
 from faithlib.errors import InputError, ModelError
-from faithlib.evaluation import evaluate, explain
+from faithlib.evaluation import MetricSettings, evaluate, explain
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -282,7 +282,7 @@ def test_a_function_of_pixels_is_enough() -> None:
 # ---------------------------------------------------------------------------------------------------------- the table
 def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
     """Which methods and which families of metrics a model allows, by trying."""
-    table = evaluate(model, inputs, methods=quick_rows(kind), draws=1)
+    table = evaluate(model, inputs, methods=quick_rows(kind), settings=MetricSettings(draws=1))
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
     return set(table.method), set(table.metric)
 
@@ -457,7 +457,7 @@ def test_a_model_of_timm_in_a_wrapper_of_transformers_is_one_of_timm() -> None:
             return transformers.modeling_outputs.ImageClassifierOutput(logits=self.timm_model(pixel_values))
 
     model, inputs = Wrapped().eval(), pictures(3)
-    table = evaluate(model, inputs, methods=quick_rows("image"), draws=1)
+    table = evaluate(model, inputs, methods=quick_rows("image"), settings=MetricSettings(draws=1))
     assert table.attrs["left_out"] == {}
     for method in ("rollout", "transformer_attribution"):
         assert torch.allclose(attribute(method, model, inputs), attribute(method, inside, inputs), atol=1e-6)

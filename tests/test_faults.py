@@ -28,10 +28,10 @@ from faithlib.attribution import attribute, methods
 from faithlib.backends.functions import Remembering
 from faithlib.errors import FaithlibError, InputError, ModelError, UnavailableError
 from faithlib.evaluation import evaluate
-from faithlib.evaluation.opening import opened
+from faithlib.evaluation.prepare import prepare_inputs
 from faithlib.inputs import TextInputs, WordInputs
-from faithlib.notes import gathered
 from faithlib.perturb import Perturber
+from faithlib.warnings_log import collect_warnings
 
 TEXTS = ["a fine film, not bad", "who is it, not a film"]
 FEW: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_morf", "aopc_lerf"]}
@@ -199,9 +199,9 @@ def test_lists_of_two_words_are_no_pairs() -> None:
 
 def test_pairs_are_tuples_or_lists_of_texts() -> None:
     pairs = [("a film", "not bad"), ("who", "it is")]
-    made = [opened(text_model(), kind, tokenizer()).inputs for kind in (pairs, [[*one] for one in pairs])]
+    made = [prepare_inputs(text_model(), kind, tokenizer()).inputs for kind in (pairs, [[*one] for one in pairs])]
     assert torch.equal(made[0].input_ids, made[1].input_ids)
-    assert opened(text_model(), [("film", "bad")], tokenizer()).inputs.n_features.tolist() == [2]
+    assert prepare_inputs(text_model(), [("film", "bad")], tokenizer()).inputs.n_features.tolist() == [2]
 
 
 # -------------------------------------------------------------------------------------------------------------- images
@@ -214,7 +214,7 @@ def test_a_model_of_two_towers_has_the_patches_of_the_one_that_sees() -> None:
         (hf.SiglipForImageClassification, hf.SiglipConfig),
     ):
         model = kind(config(vision_config=sees, num_labels=3)).eval()
-        assert opened(model, torch.randn(2, 3, 28, 28)).inputs.n_features.tolist() == [16, 16]
+        assert prepare_inputs(model, torch.randn(2, 3, 28, 28)).inputs.n_features.tolist() == [16, 16]
 
 
 # ------------------------------------------------------------------------------------- what is checked before it runs
@@ -424,7 +424,7 @@ def test_a_model_of_images_and_texts_is_told_to_be_asked_as_a_function_and_is_ex
 
     with torch.no_grad():
         own = function(pixels).softmax(dim=1).amax(dim=1)
-    assert torch.allclose(Perturber(function, opened(function, pixels, unit=16).inputs).full, own, atol=1e-6)
+    assert torch.allclose(Perturber(function, prepare_inputs(function, pixels, unit=16).inputs).full, own, atol=1e-6)
 
 
 def test_further_inputs_of_embeddings_are_named() -> None:
@@ -495,15 +495,15 @@ def test_autocast_around_the_call_is_mentioned() -> None:
 @pytest.mark.parametrize("side", [299, 300, 331])
 def test_images_that_are_no_whole_number_of_patches_are_cut_into_nearly_such(side: int) -> None:
     pixels = torch.zeros(1, 3, side, side)
-    with gathered() as notes:
-        inputs = opened(nn.Flatten(), pixels).inputs
+    with collect_warnings() as notes:
+        inputs = prepare_inputs(nn.Flatten(), pixels).inputs
     count = round(side / 16)
     assert inputs.n_features.tolist() == [count**2]
     sizes = inputs.feature_of.unique(return_counts=True)[1]
     assert 14**2 < int(sizes.min()) <= int(sizes.max()) < 18**2
     assert f"{count} x {count} of nearly that size" in notes["patches"]
     with refused("images resized to whole patches, or segments of your own", InputError):
-        opened(nn.Flatten(), pixels, unit=16)
+        prepare_inputs(nn.Flatten(), pixels, unit=16)
 
 
 def byte_level(**more: Any) -> Any:

@@ -12,7 +12,7 @@ from toy_models import FAMILIES, image_inputs, model_and_texts, text_inputs, tex
 
 from faithlib.attribution import attribute, methods
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.evaluation import evaluate, saco_scores
+from faithlib.evaluation import RunSettings, evaluate, saco_scores
 from faithlib.perturb import Perturber
 
 pytestmark = pytest.mark.gpu
@@ -69,7 +69,9 @@ def test_an_evaluation_agrees_to_rounding(dtype: str | None) -> None:
     # In half precision enough for forwards that are timed.
     inputs = text_inputs(model, (9, 6, 4, 14, 30) * (4 if dtype is None else 20))
     here = evaluate(model, inputs, methods=methods, target=1)
-    there = evaluate(copy.deepcopy(model).to(DEVICE), inputs.to(DEVICE), methods=methods, target=1, dtype=dtype)
+    there = evaluate(
+        copy.deepcopy(model).to(DEVICE), inputs.to(DEVICE), methods=methods, target=1, run=RunSettings(dtype=dtype)
+    )
     both = here.merge(there, on=["input", "method", "metric"], suffixes=("_here", "_there"), validate="one_to_one")
     assert len(both) == len(here) == len(there)
     apart = (both["value_here"] - both["value_there"]).abs()

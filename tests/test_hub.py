@@ -18,7 +18,7 @@ from faithbook.engine.inputs import commit_of
 from faithbook.engine.plan import plan
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
-from faithbook.preflight import COMES, HERE, MISSING, _need
+from faithbook.preflight import DOWNLOADABLE, HERE, MISSING, _need
 from faithlib.errors import DataError
 
 WEIGHTS = "model.safetensors"
@@ -68,7 +68,7 @@ def test_the_hub_says_what_it_would_give_and_what_not_in_a_sentence_each(
     replica.models |= {"lab/old": tmp_path / "old", "lab/gated": files}
     replica.gated.add("lab/gated")
     one, old, gated, unknown = (_need(f"hf:lab/{name}", {}) for name in ("one", "old", "gated", "unknown"))
-    assert (one.state, one.licence, one.revision) == (COMES, "mit", f"newest, {COMMIT}")
+    assert (one.state, one.licence, one.revision) == (DOWNLOADABLE, "mit", f"newest, {COMMIT}")
     assert one.bytes == (files / WEIGHTS).stat().st_size
     assert old.state == gated.state == unknown.state == MISSING
     assert "no safetensors weights" in old.note and "but pytorch_model.bin" in old.note
@@ -101,7 +101,7 @@ def test_a_transfer_that_is_cut_off_is_told_and_gone_on_with(
     monkeypatch.setattr("time.sleep", lambda _: None)  # the client waits a second before it tries again
     replica.cut_after = 100
     refused(DataError, NOT_GIVEN, hub.fetch, "hf:lab/one")
-    assert _need("hf:lab/one", {}).state == COMES  # what has come is not taken for the whole
+    assert _need("hf:lab/one", {}).state == DOWNLOADABLE  # what has come is not taken for the whole
     replica.cut_after = None
     hub.fetch("hf:lab/one")
     folder = cache / "models--lab--one" / "snapshots" / COMMIT

@@ -22,7 +22,7 @@ from refusals import refused
 from toy_models import image_inputs, model_and_texts, text_model, tokenizer, vision_model
 
 from faithlib.attribution import attribute
-from faithlib.attribution.imported import imported_scores, laid_over, of_class
+from faithlib.attribution.imported import align_tokens, imported_scores, of_class
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.evaluation import evaluate, explain
 from faithlib.evaluation.files import read_attributions
@@ -55,10 +55,10 @@ def film(texts: list[str]) -> list[list[float]]:
 )
 def test_pieces_of_any_tokenizer_find_their_word(tokens: list[str]) -> None:
     features = ["a", "fine", ",", "unfunny", "film"]
-    places = laid_over(tokens, features)
+    places = align_tokens(tokens, features)
     there = [place for place in places if place >= 0]
     assert sorted(set(there)) == [0, 1, 2, 3, 4] and there == sorted(there)
-    assert laid_over(["cafe", "schon"], ["Café", "SCHÖN"]) == [0, 1]
+    assert align_tokens(["cafe", "schon"], ["Café", "SCHÖN"]) == [0, 1]
 
 
 def test_other_texts_are_refused() -> None:
@@ -68,7 +68,7 @@ def test_other_texts_are_refused() -> None:
         (["goodfilm"], r"covers several features \(good, film\)"),
         (["good", "film", "!"], "token '!' stands where"),
     ):
-        refused(InputError, said, laid_over, tokens, ["good", "film"])
+        refused(InputError, said, align_tokens, tokens, ["good", "film"])
 
 
 def test_tokens_come_with_a_score_each() -> None:

@@ -247,7 +247,7 @@ def table_of(
     lm: Continuation, inputs: Any, scores: dict[str, Tensor], metrics: list[str]
 ) -> dict[tuple[str, str], Any]:
     """The values of `evaluate` by method and metric, inputs in order."""
-    table = evaluate(lm, inputs, methods=scores, metrics=metrics, draws=2, seed=3)
+    table = evaluate(lm, inputs, methods=scores, metrics=metrics, settings=MetricSettings(draws=2, seed=3))
     assert set(table.metric) == set(metrics)
     assert dict(zip(table.metric, table.direction, strict=True)) == {name: DIRECTIONS[name] for name in metrics}
     assert table.summary().notna().any(axis=None)

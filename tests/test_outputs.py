@@ -16,7 +16,7 @@ from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, 
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.errors import InputError
-from faithlib.evaluation import count_rows, evaluate, explain, saco_scores
+from faithlib.evaluation import MetricSettings, count_rows, evaluate, explain, saco_scores
 from faithlib.inputs import ImageInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -71,8 +71,10 @@ def test_one_logit_is_what_two_logits_are_under_a_softmax(kind: str) -> None:
         scores = explain(model, inputs, named, output="sigmoid", target=target)
         for name, expected in explain(two, inputs, named, target=target).items():
             assert torch.allclose(scores[name], expected, atol=1e-5), name
-        found = evaluate(model, inputs, methods=named, output="sigmoid", target=target, draws=2)
-        expected = evaluate(two, inputs, methods=named, target=target, draws=2)
+        found = evaluate(
+            model, inputs, methods=named, settings=MetricSettings(output="sigmoid", draws=2), target=target
+        )
+        expected = evaluate(two, inputs, methods=named, target=target, settings=MetricSettings(draws=2))
         assert found.attrs["left_out"] == expected.attrs["left_out"] == {}
         assert (found[["input", "method", "metric"]] == expected[["input", "method", "metric"]]).all(axis=None)
         off = ~np.isclose(found.value, expected.value, atol=2e-4, equal_nan=True)
@@ -120,7 +122,14 @@ def test_each_of_several_labels_has_a_probability_of_its_own() -> None:
     alone = ~torch.eye(7, dtype=torch.bool).expand(3, 7, 7)
     drop = logits[:, 2].sigmoid()[:, None] - perturber.logits(alone)[..., 2].sigmoid()
     assert torch.allclose(scores, torch.where(inputs.feature_mask, drop, 0), atol=1e-5)
-    table = evaluate(model, inputs, target=2, methods={"mine": scores}, metrics=["auc", "log_odds", "saco"], groups=2)
+    table = evaluate(
+        model,
+        inputs,
+        target=2,
+        methods={"mine": scores},
+        metrics=["auc", "log_odds", "saco"],
+        settings=MetricSettings(groups=2),
+    )
     by_hand = saco_scores(perturber, scores, k=2)
     for metric, values in table.groupby("metric").value:
         assert np.allclose(values, by_hand[metric].numpy(), atol=1e-5), metric
@@ -149,7 +158,7 @@ def test_a_predicted_value_is_followed_as_it_is(output: str | None) -> None:
     values = own(model, inputs)[:, 0]
     perturber = Perturber(model, inputs, output=output)
     assert torch.allclose(perturber.full, values, atol=1e-5)
-    table = evaluate(model, inputs, methods=named, output=output, draws=2)
+    table = evaluate(model, inputs, methods=named, settings=MetricSettings(output=output, draws=2))
     assert set(table.method) == set(named)
     assert set(table.attrs["left_out"]) == OF_CLASSES
     assert {"nc", "soft_nc", "aopc_morf", "saco"} <= set(table.metric)
@@ -193,10 +202,12 @@ def test_functions_say_probabilities_or_values() -> None:
     assert torch.allclose(perturber.full, torch.tensor([0.9, 0.9, 0.8]), atol=1e-5)
     assert perturber.predicted.tolist() == [1, 1, 0]
     asked = {"methods": ["occlusion"], "metrics": ["aopc_morf", "log_odds", "saco"]}
-    table = evaluate(yes, texts, output="sigmoid", **asked)
+    table = evaluate(yes, texts, settings=MetricSettings(output="sigmoid"), **asked)
     two = evaluate(lambda given: np.stack([1 - yes(given), yes(given)], axis=1), texts, **asked)
     assert np.allclose(table.value, two.value, atol=1e-5, equal_nan=True)
-    counted = evaluate(length, texts, output="value", methods=["occlusion"], metrics=["aopc_morf"])
+    counted = evaluate(
+        length, texts, settings=MetricSettings(output="value"), methods=["occlusion"], metrics=["aopc_morf"]
+    )
     assert counted.value.tolist() == [2.0, 1.5, 1.5]
     assert attribute("occlusion", length, inputs, output="value").tolist() == [[1, 1, 1], [1, 1, 0], [1, 1, 0]]
     labels = Perturber(lambda given: [[0.9, 0.8]] * len(given), inputs, output="sigmoid", target=1)

@@ -17,7 +17,7 @@ from faithlib.attribution.perturbation import ERASING, Explained
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST
 from faithlib.copies import Copies
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.evaluation import count_rows, evaluate
+from faithlib.evaluation import MetricSettings, count_rows, evaluate
 from faithlib.evaluation.own import method_in, metric_in
 from faithlib.inputs import WordInputs
 from faithlib.metrics import metric
@@ -66,8 +66,16 @@ def test_ones_own_stand_beside_the_others_and_change_none_of_them(kind: str) -> 
     if kind == "images":
         model, inputs = vision_model(), image_inputs()
     methods = ["occlusion", "random", single, size]
-    both = evaluate(model, inputs, methods=methods, metrics=["aopc_morf", weighted_loss, "saco", top_score], groups=3)
-    known = evaluate(model, inputs, methods=["occlusion", "random"], metrics=["aopc_morf", "saco"], groups=3)
+    both = evaluate(
+        model,
+        inputs,
+        methods=methods,
+        metrics=["aopc_morf", weighted_loss, "saco", top_score],
+        settings=MetricSettings(groups=3),
+    )
+    known = evaluate(
+        model, inputs, methods=["occlusion", "random"], metrics=["aopc_morf", "saco"], settings=MetricSettings(groups=3)
+    )
     assert list(dict.fromkeys(both.method)) == ["occlusion", "random", "single", "size"]
     assert dict(zip(both.metric, both.direction, strict=True)) == {
         "aopc_morf": "higher", "weighted_loss": "higher", "saco": "higher", "top_score": "lower"

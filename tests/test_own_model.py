@@ -26,7 +26,7 @@ from faithbook.own.load import OwnData, load_folder, load_texts, open_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import MetricSettings, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -296,7 +296,9 @@ def test_rows_are_those_that_other_scores_take(bag, family):
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in ("one", "two")}
     metrics = None if family is None else list(FAMILIES[family].directions)
     ahead = estimate(bag, brought(inputs, gold), ["saliency", "random"], metrics, draws=3, groups=6)
-    ran = evaluate(bag.model, inputs, methods=scores, metrics=metrics, gold=gold, draws=3, groups=6).attrs["costs"]
+    ran = evaluate(
+        bag.model, inputs, methods=scores, metrics=metrics, gold=gold, settings=MetricSettings(draws=3, groups=6)
+    ).attrs["costs"]
     assert 0.8 * ahead.rows <= ran["rows_run"] <= 1.05 * ahead.rows
     assert ahead.seconds > 0
 

@@ -16,8 +16,8 @@ from faithlib.attribution import Row
 from faithlib.errors import FaithlibError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
-from faithlib.notes import gathered
 from faithlib.perturb import Perturber
+from faithlib.warnings_log import collect_warnings
 
 ENDING = "ForSequenceClassification"
 # Where padding shows in the class's own code, in the embeddings, in convolutions, in whole-sequence transforms; and
@@ -27,7 +27,7 @@ HIDDEN = ("Bert", "DebertaV2", "Esm", "Flaubert", "XLM", "XLNet", "GPT2", "Llama
 
 
 def quiet(model: nn.Module, inputs: TextInputs, **options: Any) -> tuple[Perturber, dict[str, str]]:
-    with gathered() as notes:
+    with collect_warnings() as notes:
         return Perturber(model, inputs, **options), notes
 
 

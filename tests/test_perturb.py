@@ -11,7 +11,8 @@ import torch
 from refusals import refused
 from toy_models import FAMILIES, LENGTHS, image_inputs, model_and_texts, text_inputs, text_model, vision_model
 
-from faithlib import counter_rng, perturb, perturbations, scheduler
+from faithlib import counter_rng, perturb, scheduler
+from faithlib import masking as perturbations
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, SetFunction
@@ -143,9 +144,9 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch, 
 
 def test_chunks_follow_measured_memory(monkeypatch, inputs, perturber):
     assert perturber.stats.peak_bytes > inputs.input_ids.numel() * 16 * 4  # more than the embeddings alone
-    sizes, pace = [], perturber.scheduler.pace
+    sizes, cost_model = [], perturber.scheduler.cost_model
     run_by(monkeypatch, perturber, lambda rows, run: sizes.append(len(rows)) or run())
-    monkeypatch.setattr(scheduler, "free_bytes", lambda device: int(pace.bytes_a_token * 9 * 5 / 0.5))
+    monkeypatch.setattr(scheduler, "free_bytes", lambda device: int(cost_model.bytes_a_token * 9 * 5 / 0.5))
     perturber.keep(random_masks(inputs, 20))
     assert max(sizes) <= 5 * 9 // 4
 

@@ -23,12 +23,12 @@ from faithbook.engine.study import PAPER
 from faithbook.engine.trained import checkpoint_of, has_weights, waits_for
 from faithbook.paths import checkpoints_dir
 from faithbook.preflight import (
-    COMES,
+    DOWNLOADABLE,
     HERE,
     MISSING,
+    OPTIONAL,
     TRAINED,
-    WITHOUT,
-    Need,
+    Requirement,
     _checkpoint_folder,
     _room,
     _wanted,
@@ -188,11 +188,11 @@ def test_what_cannot_be_trained_is_said(home: Path, begun: list[str], capsys: py
 def test_pictures_as_files_stand_for_the_archive() -> None:
     assert not is_here("cifar10") and not is_here("cifar100")
     names = {need.name: need.state for need in needs_of("paper", "saco")}
-    assert names["cifar10"] == names["cifar100"] == COMES
+    assert names["cifar10"] == names["cifar100"] == DOWNLOADABLE
     assert not [name for name in names if name.endswith("-folder")]
     sources()["cifar10-folder"].path.mkdir(parents=True)
     names = {need.name: need.state for need in needs_of("paper", "saco")}
-    assert (names["cifar10-folder"], names["cifar100"]) == (HERE, COMES)
+    assert (names["cifar10-folder"], names["cifar100"]) == (HERE, DOWNLOADABLE)
     assert "cifar10" not in names
     assert is_here("cifar10")
     archive = sources()["cifar100"].path
@@ -218,7 +218,7 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
     found = {need.name: need for need in needs_of("paper", "soft")}
     assert found["ag"].state == HERE
     assert "holds train.csv.gz" in found["ag"].note
-    assert found["sst-train"].state == COMES
+    assert found["sst-train"].state == DOWNLOADABLE
     assert found["sst-test"].state == MISSING
     assert "is not the file expected" in found["sst-test"].note
 
@@ -227,7 +227,7 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
 def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixture[str]) -> None:
     check("laptop")
     states = {need.name: need.state for need in needs_of("laptop", "crosslingual")}
-    assert (states["rwth"], states["xlwa"]) == (WITHOUT, WITHOUT)  # without which a notebook goes on
+    assert (states["rwth"], states["xlwa"]) == (OPTIONAL, OPTIONAL)  # without which a notebook goes on
     said = capsys.readouterr().out
     assert "nothing is missing" in said
     assert "GB of disk free" in said
@@ -253,7 +253,7 @@ def test_a_relative_folder_is_the_same_one_for_all_that_is_started(
 
 
 def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
-    need = Need("hf:lab/huge", "hub", COMES, "the hub gives it", bytes=10**18)
+    need = Requirement("hf:lab/huge", "hub", DOWNLOADABLE, "the hub gives it", bytes=10**18)
     (short,) = _room([need, need])
     assert (short.state, short.kind) == (MISSING, "machine")
     assert "but at least 2000000000.0 GB are to be downloaded (" in short.note
@@ -261,7 +261,9 @@ def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     assert not list(_room([replace(need, bytes=10)]))
     assert not list(_room([replace(need, state=HERE)]))
     start = replace(need, state=HERE, bytes=10**17)
-    made = [Need(f"hf:{name}", "checkpoint", TRAINED, "is not there", starts=(start.name, "sst")) for name in "ab"]
+    made = [
+        Requirement(f"hf:{name}", "checkpoint", TRAINED, "is not there", starts=(start.name, "sst")) for name in "ab"
+    ]
     (short,) = _room([start, *made])
     assert "500000000.0 GB are to be written by trainings" in short.note  # two, and the state beside one
 

@@ -21,10 +21,10 @@ from faithlib import scheduler
 from faithlib.attribution import texts as attribution_texts
 from faithlib.copies import Copies
 from faithlib.errors import InputError, ModelError
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import RunSettings, evaluate
+from faithlib.masking import Perturbation, Rows
 from faithlib.perturb import Perturber
-from faithlib.perturbations import Perturbation, Rows
-from faithlib.scheduler import Pace, Scheduler, cut
+from faithlib.scheduler import CostModel, Scheduler, cut
 
 READER = text_model("bert")
 
@@ -96,7 +96,7 @@ METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", 
 def test_an_evaluation_is_scheduled_near_its_floor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     card, most = CARDS[name]
     gpu = classmethod(lambda cls, device: cls(scheduler._LAUNCH["cuda"], scheduler._MOST_TOKENS["cuda"], to_time=2))
-    monkeypatch.setattr(Pace, "of", gpu)
+    monkeypatch.setattr(CostModel, "of", gpu)
     monkeypatch.setattr(scheduler, "waited", lambda device: card.seconds)
     monkeypatch.setitem(attribution_texts._MOST_TOKENS, "cpu", attribution_texts._MOST_TOKENS["cuda"])
     run = Scheduler._run
@@ -108,7 +108,7 @@ def test_an_evaluation_is_scheduled_near_its_floor(name: str, monkeypatch: pytes
     monkeypatch.setattr(Scheduler, "_run", noted)
     model, tokenizer, texts = drawn.model("tiny"), drawn.tokenizer(), drawn.texts(64)
     model.register_forward_hook(card.ran, with_kwargs=True)
-    table = evaluate(model, texts, tokenizer=tokenizer, methods=METHODS, check=False)
+    table = evaluate(model, texts, tokenizer=tokenizer, methods=METHODS, run=RunSettings(check=False))
 
     tokens = sum(len(ids) for ids in tokenizer(texts)["input_ids"])
     steps = 50 + 1  # of integrated gradients, and the gradient that the two other methods share
@@ -147,7 +147,7 @@ def test_what_was_asked_in_which_order_changes_no_value(
 ) -> None:
     inputs = text_inputs(READER, LENGTHS)
     perturber = Perturber(READER, inputs, erase=erase, max_rows=max_rows)
-    view = perturber.of(some)
+    view = perturber.subset(some)
 
     # What can wait is queued before anything is asked now, as `evaluate` does.
     waiting = {

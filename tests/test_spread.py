@@ -87,12 +87,12 @@ def test_a_matrix_has_the_messages_with_all_rows_and_means_over_the_rest() -> No
 
 def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
     values = np.random.default_rng(0).normal(size=(20, 40))
-    assert spread.told_apart(spread.differences(values)) == pytest.approx(0.05, abs=0.03)
-    assert spread.told_apart(spread.differences(values + np.arange(40) * 9)) == 1
-    grown = spread.told_apart_by_size(values + np.arange(40) * 9, sizes=4, subsets=5)
+    assert spread.separated(spread.differences(values)) == pytest.approx(0.05, abs=0.03)
+    assert spread.separated(spread.differences(values + np.arange(40) * 9)) == 1
+    grown = spread.separated_by_size(values + np.arange(40) * 9, sizes=4, subsets=5)
     assert grown.texts.tolist() == [3, 6, 11, 20]
     assert grown.estimate.tolist()[1:] == [1.0] * 3
-    alike = spread.told_apart_by_size(values, sizes=3, subsets=50)
+    alike = spread.separated_by_size(values, sizes=3, subsets=50)
     assert alike.estimate.max() < 0.12
     assert (alike.low < alike.high).tolist() == [True, True, False]  # all messages are one subset
 

@@ -20,7 +20,7 @@ from toy_models import answers, image_inputs, text_model, tokenizer, vision_mode
 
 from faithlib.catalogue import MEANINGS, METRICS
 from faithlib.errors import InputError
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import RunSettings, evaluate
 from faithlib.evaluation.summary import COLUMNS, Table
 
 TEXTS = ["a fine film, not bad", "it is bad at all", "who is it", "not <b>bad</b> & fine"]
@@ -100,7 +100,7 @@ def test_a_summary_is_printed_with_what_it_needs_wrapped_to_the_terminal(table, 
     assert all(f"a_method_with_a_name_{i}" in printed for i in range(6))
     with pytest.warns(UserWarning, match="skipped"):
         notes = evaluate(
-            text_model("bert"), [*TEXTS, None, "film"], tokenizer=tokenizer(), on_error="skip",
+            text_model("bert"), [*TEXTS, None, "film"], tokenizer=tokenizer(), run=RunSettings(on_error="skip"),
             methods=["saliency", "uniform"], metrics=["saco"],
         ).summary().notes  # fmt: skip
     told = "\n".join(notes)

@@ -15,7 +15,7 @@ from toy_models import tokenizer
 
 from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
-from faithlib.units import cut
+from faithlib.segmentation import cut
 
 
 def strings(text: str, unit: str) -> list[str]:

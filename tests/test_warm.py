@@ -48,10 +48,10 @@ def warm_process() -> Iterator[contextlib.ExitStack]:
 @pytest.fixture(scope="module")
 def address(warm_process: contextlib.ExitStack) -> dict[str, str]:
     told = warm_process.enter_context(warm.warmed(100, {"OMP_NUM_THREADS": "1"}))
-    return handed_on(told[warm.WARM])
+    return build_context(told[warm.WARM])
 
 
-def handed_on(place: str) -> dict[str, str]:
+def build_context(place: str) -> dict[str, str]:
     return {machine.RUN: json.dumps({warm.WARM: place})}
 
 
@@ -73,7 +73,7 @@ def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProces
 def test_a_module_runs_with_its_environment_streams_and_status(
     way: str, address: dict[str, str], tmp_path: Path
 ) -> None:
-    environment = {"copy": address, "nobody listens": handed_on(str(tmp_path / "none")), "no address": {}}[way]
+    environment = {"copy": address, "nobody listens": build_context(str(tmp_path / "none")), "no address": {}}[way]
     done = ask(tmp_path, environment | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
     assert done.returncode == 3, done.stderr
     told = json.loads(done.stdout)
@@ -96,7 +96,7 @@ def test_who_asked_starts_python_where_the_warm_process_ends_before_it_made_a_co
         listener.listen()
         ending = threading.Thread(target=lambda: listener.accept()[0].close())
         ending.start()
-        done = ask(tmp_path, {**handed_on(place), "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+        done = ask(tmp_path, {**build_context(place), "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
         ending.join()
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)["read"] == "given"

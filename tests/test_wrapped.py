@@ -32,7 +32,7 @@ from toy_models import FAST, image_inputs, model_and_texts, quick_rows, text_inp
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
-from faithlib.evaluation import count_rows, evaluate, explain
+from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate, explain
 from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -58,14 +58,14 @@ CHANGES: list[Change] = [
 
 @pytest.fixture(scope="module")
 def unchanged() -> Any:
-    return evaluate(*model_and_texts(), methods=ROWS, draws=1)
+    return evaluate(*model_and_texts(), methods=ROWS, settings=MetricSettings(draws=1))
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_every_method_and_metric_is_that_of_the_model_itself(change: Change, unchanged: Any) -> None:
     model, inputs = model_and_texts()
     changed = change(text_model())
-    found = evaluate(changed, inputs, methods=ROWS, draws=1)
+    found = evaluate(changed, inputs, methods=ROWS, settings=MetricSettings(draws=1))
     assert found.attrs["left_out"] == {}
     assert set(found.method) == set(ROWS)
     assert found.value.to_numpy() == pytest.approx(unchanged.value.to_numpy(), abs=1e-5, rel=1e-4, nan_ok=True)
@@ -91,13 +91,13 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
     adapted = peft.get_peft_model(model, config).eval()
     named = {name: ROWS[name] for name in ("saliency", "integrated_gradients", "attention", "occlusion")}
     before = state(adapted)
-    found = evaluate(adapted, inputs, methods=named, metrics=["nc", "soft_nc"], draws=1)
+    found = evaluate(adapted, inputs, methods=named, metrics=["nc", "soft_nc"], settings=MetricSettings(draws=1))
     assert state(adapted) == before
     with torch.no_grad():
         own = adapted(input_ids=inputs.input_ids[:1, : inputs.lengths[0]]).logits
     assert torch.allclose(Perturber(adapted, inputs).logits_full[:1], own, atol=1e-5)
     merged = adapted.merge_and_unload()
-    expected = evaluate(merged, inputs, methods=named, metrics=["nc", "soft_nc"], draws=1)
+    expected = evaluate(merged, inputs, methods=named, metrics=["nc", "soft_nc"], settings=MetricSettings(draws=1))
     assert found.value.to_numpy() == pytest.approx(expected.value.to_numpy(), abs=1e-4, rel=1e-3, nan_ok=True)
 
 
@@ -137,7 +137,7 @@ def test_weights_that_are_quantised_in_part_are_erased_over_and_not_differentiat
     model, inputs = model_and_texts()
     with warnings.catch_warnings(action="ignore"):
         torch.ao.quantization.quantize_dynamic(model.bert.encoder, {nn.Linear}, inplace=True)
-    table = evaluate(model, inputs, methods=ROWS, draws=1)
+    table = evaluate(model, inputs, methods=ROWS, settings=MetricSettings(draws=1))
     working = {"attention", "rollout", "activation", "lime", "occlusion", "shapley_sampling", "random", "uniform"}
     assert set(table.method) == working
     assert set(table.attrs["left_out"]) == set(ROWS) - working
@@ -159,10 +159,12 @@ class NotDifferentiable(nn.Module):
 def test_one_method_that_fails_does_not_cost_the_others() -> None:
     model, seer = text_model(), vision_model()
     model.dropout = seer.head_drop = NotDifferentiable(NotImplementedError("no gradient here"))
-    table = evaluate(model, text_inputs(model), methods=ROWS, draws=1)
+    table = evaluate(model, text_inputs(model), methods=ROWS, settings=MetricSettings(draws=1))
     assert {"lime", "occlusion", "attention", "random"} <= set(table.method)
     assert "saliency does not work on this Bert" in table.attrs["left_out"]["saliency"]
-    seen = evaluate(seer, image_inputs(), methods=["grad_cam", "rollout", "occlusion"], draws=1)
+    seen = evaluate(
+        seer, image_inputs(), methods=["grad_cam", "rollout", "occlusion"], settings=MetricSettings(draws=1)
+    )
     assert set(seen.method) == {"rollout", "occlusion"}
     for left in (table.attrs["left_out"]["saliency"], seen.attrs["left_out"]["grad_cam"]):
         assert "NotImplementedError: no gradient here" in left
@@ -355,7 +357,10 @@ def test_two_rows_a_batch_and_no_more() -> None:
 def test_rows_of_the_check_are_on_no_account() -> None:
     model, inputs = model_and_texts()
     scores = {"mine": torch.rand(3, 7)}
-    ran = [evaluate(model, inputs, methods=scores, check=check).attrs["costs"]["rows_run"] for check in (True, False)]
+    ran = [
+        evaluate(model, inputs, methods=scores, run=RunSettings(check=check)).attrs["costs"]["rows_run"]
+        for check in (True, False)
+    ]
     assert ran == [count_rows(model, inputs, methods=scores).together] * 2
     asked: list[int] = []
 

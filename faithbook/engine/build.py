@@ -88,7 +88,7 @@ def run_job(job: Job) -> bool:
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
         except (FaithlibError, OSError) as error:
-            _complain(job, error)
+            _write_error(job, error)
             raise
         finally:
             _stop_children()  # where this process was told to stop, its kernel may still compute
@@ -98,11 +98,11 @@ def run_job(job: Job) -> bool:
     return True
 
 
-def _complain(job: Job, error: Exception) -> None:
+def _write_error(job: Job, error: Exception) -> None:
     """Write down why a run failed, for the build that waits for it."""
     with contextlib.suppress(OSError):
-        job.complaint.parent.mkdir(parents=True, exist_ok=True)
-        job.complaint.write_text(f"faithlib: {error}\n", encoding="utf-8")
+        job.error_file.parent.mkdir(parents=True, exist_ok=True)
+        job.error_file.write_text(f"faithlib: {error}\n", encoding="utf-8")
 
 
 def end_kernels() -> None:
@@ -150,7 +150,7 @@ def _execute(job: Job, folder: Path) -> None:
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
     its_run = {"job": specification(job), "folder": str(folder), "upstream": upstream}
-    run_as_json = json.dumps({**machine.handed_on(), **its_run})
+    run_as_json = json.dumps({**machine.build_context(), **its_run})
     executed, began = folder / NOTEBOOK, time.time()
     with devices.held(wanted=job.kind != "report") as seen, tempfile.TemporaryDirectory() as sockets:
         environment = {**os.environ, machine.RUN: run_as_json, **kernel_environment(), **seen}
@@ -192,7 +192,7 @@ def _kernels(folder: str, environment: Mapping[str, str]) -> Any:
 
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             command = super().format_kernel_cmd(extra_arguments)
-            if warm.WARM not in machine.handed_on():
+            if warm.WARM not in machine.build_context():
                 return command
             place = command.index("-m")  # a kernel may be started with options of Python before it
             return [*command[:place], "-m", warm.__name__, *command[place + 1 :]]
@@ -282,7 +282,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
     if not todo:
         return
     for job in todo:
-        job.complaint.unlink(missing_ok=True)  # of an earlier build
+        job.error_file.unlink(missing_ok=True)  # of an earlier build
     folder, planned = results_dir(profile), _written_plan(todo)
     log = folder / "snakemake.log"
     is_local = not any(word.partition("=")[0] in _ELSEWHERE for word in extra)
@@ -341,7 +341,7 @@ def planned_job(path: Path, name: str) -> Job:
         error = DataError(
             f"{job.label}: notebooks, library or settings changed during the build: run the same command again"
         )
-        _complain(job, error)
+        _write_error(job, error)
         raise error
     return job
 
@@ -370,7 +370,7 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
-            for job in [one for one in waiting if one.done or one.complaint.is_file()]:
+            for job in [one for one in waiting if one.done or one.error_file.is_file()]:
                 waiting.remove(job)
                 word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
                 console.print(f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}", markup=False)
@@ -388,11 +388,11 @@ def _seconds(job: Job) -> float:
 
 def _why(todo: Sequence[Job], log: Path) -> str:
     missing = [job for job in todo if not job.done]
-    complaints = [job.complaint.read_text(encoding="utf-8").rstrip() for job in missing if job.complaint.is_file()]
-    share = f" ({len(complaints)} failed, the others wait for them)" if complaints else ""
+    error_texts = [job.error_file.read_text(encoding="utf-8").rstrip() for job in missing if job.error_file.is_file()]
+    share = f" ({len(error_texts)} failed, the others wait for them)" if error_texts else ""
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end{share}"]
-    lines += dict.fromkeys(complaints)
-    if not complaints:
+    lines += dict.fromkeys(error_texts)
+    if not error_texts:
         lines += [f"the end of {log}:", *log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]]
     lines.append(
         "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from faithbook.engine.machine import handed_on
+from faithbook.engine.machine import build_context
 
 DEVICES, VISIBLE = "gpus", "CUDA_VISIBLE_DEVICES"
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -49,7 +49,7 @@ def shared() -> dict[str, list[str]]:
 def held(*, wanted: bool = True) -> Iterator[dict[str, str]]:
     """The environment of a kernel that has a place at one of the build's GPUs, waited for where all are taken; empty
     where none is wanted, outside a build, or without GPUs."""
-    names = handed_on().get(DEVICES, [])
+    names = build_context().get(DEVICES, [])
     if not (wanted and names):
         yield {}
         return

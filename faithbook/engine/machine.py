@@ -26,10 +26,10 @@ _AMD = "AuthenticAMD"
 _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
 
 
-def handed_on() -> dict[str, Any]:
+def build_context() -> dict[str, Any]:
     """What a build has told this process; nothing outside one."""
-    told_by_build: dict[str, Any] = json.loads(os.environ.get(RUN, "{}"))
-    return told_by_build
+    context: dict[str, Any] = json.loads(os.environ.get(RUN, "{}"))
+    return context
 
 
 @functools.cache

@@ -74,7 +74,7 @@ class Job:
         return self.manifest.is_file()
 
     @property
-    def complaint(self) -> Path:
+    def error_file(self) -> Path:
         """Where it is written why a run failed."""
         return self.failed.with_suffix(".txt")
 

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.access import declare, opened, require
 from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
-from faithbook.engine.machine import commit, device, handed_on, most_memory, processor, versions
+from faithbook.engine.machine import build_context, commit, device, most_memory, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
@@ -249,7 +249,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
 
 def _planned_run() -> dict[str, Any]:
     """What a build has told this kernel of its run; nothing in a notebook that is run by hand."""
-    planned = handed_on()
+    planned = build_context()
     return planned if "job" in planned else {}
 
 

@@ -39,7 +39,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from faithbook.engine.machine import handed_on
+from faithbook.engine.machine import build_context
 
 WARM = "warm"  # the name of the place where the warm process listens, in what a build hands on
 _SLOW = (
@@ -74,7 +74,7 @@ def _asked(arguments: list[str]) -> socket.socket | None:
     request = {"arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     try:
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(handed_on()[WARM])
+        connection.connect(build_context()[WARM])
         socket.send_fds(connection, [b"\n"], [0, 1, 2])
         connection.sendall(json.dumps(request).encode() + b"\n")
         return connection if connection.recv(1) else None

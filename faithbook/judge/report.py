@@ -214,7 +214,7 @@ class Page:
         """
         if empty is not None and frame.empty:
             return Markdown(empty)
-        line = tables.slim_line(self.run, self.notebook, f"{name}.csv")
+        line = tables.download_links(self.run, self.notebook, f"{name}.csv")
         return tables.table(frame, self.run, name, caption=caption, digits=digits, wide=wide, line=line)
 
     def stand_ins(
@@ -230,7 +230,7 @@ class Page:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
         text = tables.markdown_table(frame, name, caption, findable=True)
-        return Markdown(f"{text}\n\n{tables.slim_line(self.run, self.notebook, data)}")
+        return Markdown(f"{text}\n\n{tables.download_links(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
         """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
@@ -288,7 +288,7 @@ class Page:
         if data is not None:
             self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
             files.append(f"{name}.csv")
-        line = tables.slim_line(self.run, self.notebook, *files)
+        line = tables.download_links(self.run, self.notebook, *files)
         return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
 
     def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:

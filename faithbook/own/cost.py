@@ -16,7 +16,7 @@ import torch
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithlib.attribution.many import Row, attributed
+from faithlib.attribution.dispatch import Row, attributed
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError

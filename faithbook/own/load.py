@@ -44,7 +44,7 @@ from faithbook.text import some
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.files import read_table
-from faithlib.evaluation.opening import most_tokens_of
+from faithlib.evaluation.prepare import most_tokens_of
 from faithlib.inputs import Inputs, TextInputs
 
 LABELS = "labels.csv"

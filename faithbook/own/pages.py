@@ -30,7 +30,7 @@ from faithbook.stats.inference import Student
 from faithbook.stats.needed import how_many
 from faithbook.stats.verdict import Verdict, direction
 from faithlib.attribution import Row, attribute
-from faithlib.attribution.many import attributed
+from faithlib.attribution.dispatch import attributed
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
 from faithlib.inputs import Inputs, TextInputs

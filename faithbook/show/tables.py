@@ -212,7 +212,7 @@ def every(**labels: Iterable[object]) -> pd.DataFrame:
     return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])
 
 
-def slim_line(run: Folder, notebook: str, *names: str) -> str:
+def download_links(run: Folder, notebook: str, *names: str) -> str:
     """The line under an exhibit: code, data, image, provenance."""
     by_ending = {name.rpartition(".")[2]: f"<{run.link(name)}>`" for name in names}
     links = [f"{{download}}`code <{notebook}.ipynb>`"]

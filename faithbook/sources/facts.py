@@ -14,7 +14,7 @@ import numpy as np
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.splits import stable_hash
 from faithlib.errors import InputError, unknown
-from faithlib.units import cut
+from faithlib.segmentation import cut
 
 ASKED = "Anna"
 OTHERS = ("Peter", "Maria", "David", "Sarah", "Thomas", "Laura", "Daniel", "Julia")

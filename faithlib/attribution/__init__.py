@@ -26,7 +26,7 @@ its accounts; `own` makes a method of a function of yours; `imported` reads what
 """
 
 from faithlib.attribution.costs import Cost
-from faithlib.attribution.many import Row, attribute, attribute_rows
+from faithlib.attribution.dispatch import Row, attribute, attribute_rows
 from faithlib.attribution.own import method
 from faithlib.attribution.registry import methods
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
-from faithlib.backends.answers import logits_in
-from faithlib.backends.replica import HANDED, ON_NO_ACCOUNT
+from faithlib.backends.logits import logits_in
+from faithlib.backends.shared_weights import HANDED, ON_NO_ACCOUNT
 from faithlib.memory import Clock, waited
 
 
@@ -87,9 +87,9 @@ class Costs:
         asked, run = perturbers.rows()
         with self._clock(name):
             yield
-        asked_now, run_now = perturbers.rows()
-        self._rows[name].rows_asked += readers * (asked_now - asked)
-        self._rows[name].rows_run += run_now - run
+        rows_asked, rows_run = perturbers.rows()
+        self._rows[name].rows_asked += readers * (rows_asked - asked)
+        self._rows[name].rows_run += rows_run - run
 
     @contextmanager
     def of_joined(self) -> Iterator[None]:

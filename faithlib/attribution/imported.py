@@ -39,8 +39,8 @@ from torch import Tensor
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, pooled
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.notes import note
-from faithlib.units import Span, items_of, some_rows
+from faithlib.segmentation import Span, format_rows, items_of
+from faithlib.warnings_log import note
 
 _SPECIAL = {"[CLS]", "[SEP]", "[PAD]", "[BOS]", "[EOS]", "<s>", "</s>", "<pad>", "<bos>", "<eos>", "<cls>", "<sep>"}
 _SPECIAL |= {"<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<|im_start|>", "<|im_end|>"}
@@ -343,7 +343,7 @@ def _of_table(table: Any) -> Iterable[_Tokens]:
     numbers = {name: _column(table, name) for name in ("text_id", "score", "start", "end") if name in table.columns}
     ids = numbers["text_id"].astype(int)
     if not len(ids) or set(ids.tolist()) != set(range(int(ids.max()) + 1)):
-        found = some_rows(sorted(set(ids.tolist())))
+        found = format_rows(sorted(set(ids.tolist())))
         raise InputError(f"text_id of a table of attributions: {found}; expected the number of each text, from 0")
     names = np.array([str(name) for name in table["token"]], dtype=object)
     for number in range(int(ids.max()) + 1):
@@ -384,14 +384,14 @@ def _of_texts(
             raise InputError(f"text {row} has {counts}: expected one for each")
         names = _names_of(inputs, i)
         if tokens.spans is None:
-            owners = laid_over(tokens.names, names, row)
+            owners = align_tokens(tokens.names, names, row)
         else:
             owners = _by_characters(tokens, inputs, i, names, row)
         if set(range(len(names))) - set(owners):
             unsaid.append(row)
         made.append(_pooled_tokens(tokens.scores, owners, len(names), pool))
     if unsaid:
-        note("attributions", f"features that no token covers have the score 0 (texts {some_rows(unsaid)})")
+        note("attributions", f"features that no token covers have the score 0 (texts {format_rows(unsaid)})")
     kinds = {one.shape[1:] for one in made}
     if len(kinds) > 1:
         # Lime's explanations of different classes have different numbers of them.
@@ -484,7 +484,7 @@ def _pooled_tokens(scores: NDArray[Any], owners: Sequence[int], n_features: int,
     return made[0] if values.ndim == 1 else made.T
 
 
-def laid_over(tokens: Sequence[str], features: Sequence[str], row: int = 0) -> list[int]:
+def align_tokens(tokens: Sequence[str], features: Sequence[str], row: int = 0) -> list[int]:
     """The feature that each token belongs to by its letters.
 
     Parameters
@@ -507,7 +507,7 @@ def laid_over(tokens: Sequence[str], features: Sequence[str], row: int = 0) -> l
 
     Examples
     --------
-    >>> laid_over(["[CLS]", "un", "##funny", "film", "[SEP]"], ["Unfunny", "film"])
+    >>> align_tokens(["[CLS]", "un", "##funny", "film", "[SEP]"], ["Unfunny", "film"])
     [-1, 0, 0, 1, -1]
     """
     cleaned = [_letters(feature) for feature in features]

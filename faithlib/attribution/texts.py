@@ -21,13 +21,13 @@ from faithlib.attribution.costs import Costs
 from faithlib.attribution.perturbation import erased_inputs
 from faithlib.attribution.target import Number, chunks
 from faithlib.backends import TextBackend
-from faithlib.backends.door import is_quantised
 from faithlib.backends.functions import ERASING_METHODS
+from faithlib.backends.model_adapters import is_quantised
 from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError, check_counts
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.memory import is_out_of_memory
-from faithlib.notes import note
-from faithlib.scheduler import pace_of
+from faithlib.scheduler import cost_model_of
+from faithlib.warnings_log import note
 
 if TYPE_CHECKING:
     from faithlib.attribution.registry import Method
@@ -115,7 +115,7 @@ def run_on_texts(
     for job in jobs:
         shape, kind = backend.inputs.input_ids.shape, torch.float32
         job.raw = {a: torch.zeros(shape, dtype=kind, device=backend.device) for a in job.aggregations}
-    launch = pace_of(backend.model, backend.device).launch
+    launch = cost_model_of(backend.model, backend.device).launch
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     for job, chunk, answer in answers(jobs, partial(chunks, backend, max_tokens=most, launch=launch), numbers, costs):
         for aggregation, positions in job.raw.items():
@@ -143,7 +143,7 @@ def answers(
             chunk, gradients = together[0 if job.method.blind else used.index(job.number)], not job.method.blind
             chunk.wants_delta, model = job.delta is not None, chunk.backend.model
             with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
-                with looking_inside(job.name, model, gradients=gradients):
+                with no_access_inside(job.name, model, gradients=gradients):
                     answer = job.method.run(chunk, **job.options).detach()
                 if gradients and job.name not in _CLAMPED:
                     note_underflow(job.name, answer, chunk.erasable(), model)
@@ -180,14 +180,14 @@ def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: st
 
 # -------------------------------------------------------------------------------- what a method that looks inside meets
 @contextmanager
-def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[None]:
+def no_access_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[None]:
     """Inside, a method runs on a model; with `gradients`, cuDNN leaves recurrent layers alone: its own go backward in
     training mode only.
 
     Raises ModelError where gradients end at weights of few bits, and for whatever torch, captum, timm or transformers
     raise inside; OutOfMemoryError where memory runs out.
 
-    >>> with looking_inside("saliency", nn.Identity(), gradients=True):
+    >>> with no_access_inside("saliency", nn.Identity(), gradients=True):
     ...     torch.zeros(1).backward()
     Traceback (most recent call last):
     faithlib.errors.ModelError: saliency does not work on this Identity: RuntimeError: element 0 of tensors does not ...
@@ -219,8 +219,8 @@ def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.M
     """A note where numbers made of gradients in float16, at the places `where` (bool, as many axes as it has), are 0
     more often than numbers are: they are below the smallest that it holds.
 
-    >>> from faithlib.notes import gathered
-    >>> with gathered() as notes:
+    >>> from faithlib.warnings_log import collect_warnings
+    >>> with collect_warnings() as notes:
     ...     note_underflow("saliency", torch.tensor([[0.0, 1.0]]), torch.tensor([[True, True]]), nn.Linear(1, 1).half())
     >>> notes["saliency"][:37]
     '50 % of its numbers are 0 in float16,'

@@ -24,8 +24,8 @@ from faithlib.attribution.relevance import conservative_rules, lrp_rules
 from faithlib.attribution.target import eager_attention
 from faithlib.attribution.vision import ImageChunk, Inside
 from faithlib.errors import InputError, check_known
+from faithlib.masking import replacement_pixels
 from faithlib.perturb import IMAGE_ERASURES
-from faithlib.perturbations import replacement_pixels
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients

@@ -29,7 +29,7 @@ from faithlib.backends.pixels import VisionBackend as VisionBackend
 from faithlib.backends.pixels import is_vit, tokens_of
 from faithlib.backends.prompts import Prompt as Prompt
 from faithlib.backends.prompts import PromptClassifier as PromptClassifier
-from faithlib.backends.replica import replica as replica
+from faithlib.backends.shared_weights import replica as replica
 from faithlib.backends.texts import TextBackend as TextBackend
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.door import inside
+from faithlib.backends.model_adapters import inside
 from faithlib.backends.prompts import Prompt, Template, check_apart, stacked
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import TextInputs
-from faithlib.units import listed
+from faithlib.segmentation import listed
 
 READINGS = (
     "log_probability", "mean_log_probability", "probability", "contrast", "distribution", "similarity",
@@ -153,10 +153,10 @@ class Continuation(Prompt):
         """The greedy answer to one prompt [L]."""
         from transformers.cache_utils import DynamicCache  # comes with a causal model; images do without transformers
 
-        from faithlib.backends.prefix import keeps_keys_and_values
+        from faithlib.backends.prefix import has_key_value_cache
 
         # Of models that keep something else, or nothing, the whole runs again for each token.
-        cache = DynamicCache() if keeps_keys_and_values(self.config) else None
+        cache = DynamicCache() if has_key_value_cache(self.config) else None
         kept = {"use_cache": False} if cache is None else {"past_key_values": cache, "use_cache": True}
         new = whole = ids.to(next(self.parameters()).device)[None]
         answer: list[int] = []

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.answers import logits_of
 from faithlib.backends.functions import ERASING
-from faithlib.backends.replica import HANDED, handing, replica
+from faithlib.backends.logits import logits_of
+from faithlib.backends.shared_weights import HANDED, handing, replica
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
 from faithlib.memory import is_out_of_memory

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from faithlib.backends.answers import logits_in
+from faithlib.backends.logits import logits_in
 
 if TYPE_CHECKING:
     from faithlib.backends.texts import TextBackend
@@ -48,11 +48,11 @@ _MOST_PLACES = 1 << 24  # features that are looked at in one step
 _LOG = logging.getLogger(__name__)
 
 
-def keeps_keys_and_values(config: Any) -> bool:
+def has_key_value_cache(config: Any) -> bool:
     """Whether all that a model keeps of a token are its keys and values.
 
     >>> from transformers import LlamaConfig, MambaConfig
-    >>> keeps_keys_and_values(LlamaConfig()), keeps_keys_and_values(MambaConfig())
+    >>> has_key_value_cache(LlamaConfig()), has_key_value_cache(MambaConfig())
     (True, False)
     """
     try:
@@ -81,7 +81,7 @@ class Beginnings:
     def of(cls, backend: TextBackend) -> Beginnings | None:
         """Of a backend's inputs; None, with a note in the log, where a model keeps more of a token than its keys and
         values."""
-        if keeps_keys_and_values(backend.model.config):
+        if has_key_value_cache(backend.model.config):
             return cls(backend)
         _LOG.info("%s keeps more of a token than its keys and values: rows run whole", type(backend.base).__name__)
         return None

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.answers import logits_in
-from faithlib.backends.door import inside
+from faithlib.backends.logits import logits_in
+from faithlib.backends.model_adapters import inside
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import Span, TextInputs
-from faithlib.units import Filled, items_of, listed, readable
+from faithlib.segmentation import Filled, items_of, listed, readable
 
 Template = str | Sequence[Mapping[str, str]]
 _SLOT = re.compile(r"{(\w+)}")
@@ -126,7 +126,7 @@ class Prompt(nn.Module):
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         ends = mask[:, -input_ids.shape[1] :].sum(dim=1)
-        places = ends[:, None] - 1 if follows is None else asked_at(ends, follows)
+        places = ends[:, None] - 1 if follows is None else answer_positions(ends, follows)
         kept, where = places.unique(return_inverse=True)
         # The head runs where it is read alone: at every position, V would take most of the memory.
         given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": kept}
@@ -338,11 +338,11 @@ def appended(mask: Tensor, follows: Tensor) -> tuple[Tensor, Tensor]:
     return longer | (ids >= 0), ids
 
 
-def asked_at(ends: Tensor, follows: Tensor) -> Tensor:
+def answer_positions(ends: Tensor, follows: Tensor) -> Tensor:
     """The positions [R, T] whose predictions say how probable each token of `follows` [R, C, T] is, in rows that end
     before `ends` [R] with what is read of it; beyond a continuation's own end, its last.
 
-    >>> asked_at(torch.tensor([4, 2]), torch.tensor([[[7, 8, 9]], [[7, 8, -1]]])).tolist()
+    >>> answer_positions(torch.tensor([4, 2]), torch.tensor([[[7, 8, 9]], [[7, 8, -1]]])).tolist()
     [[1, 2, 3], [0, 1, 1]]
     """
     count = (follows[:, :1] >= 0).sum(dim=2)

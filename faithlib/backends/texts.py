@@ -20,15 +20,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.answers import check_task, logits_of, named
-from faithlib.backends.door import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.families import Family, base_of, family_of, text_config
+from faithlib.backends.logits import check_task, logits_of, named
+from faithlib.backends.model_adapters import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.prompts import Prompt, appended, forwards
-from faithlib.backends.replica import HANDED, ON_NO_ACCOUNT, Slot, handing, replica, slot_at
+from faithlib.backends.shared_weights import HANDED, ON_NO_ACCOUNT, Slot, handing, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger
-from faithlib.notes import note
+from faithlib.warnings_log import note
 
 if TYPE_CHECKING:
     from faithlib.backends.prefix import Beginnings

@@ -9,8 +9,8 @@ from faithlib.evaluation.language import win_rate_scores as win_rate_scores
 from faithlib.evaluation.measures import ALL_SHARES as ALL_SHARES
 from faithlib.evaluation.measures import FAD_SHARES as FAD_SHARES
 from faithlib.evaluation.measures import count_rows as count_rows
-from faithlib.evaluation.opening import DEFAULT_METHODS as DEFAULT_METHODS
-from faithlib.evaluation.opening import explain as explain
+from faithlib.evaluation.prepare import DEFAULT_METHODS as DEFAULT_METHODS
+from faithlib.evaluation.prepare import explain as explain
 from faithlib.evaluation.scores import PAPER_RATIOS as PAPER_RATIOS
 from faithlib.evaluation.scores import RELEASED_RATIOS as RELEASED_RATIOS
 from faithlib.evaluation.scores import aopc_scores as aopc_scores

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
-from faithlib.notes import note
+from faithlib.warnings_log import note
 
 _PATCH = 16  # pixels of a feature, of models that are not made of patches
 
@@ -38,7 +38,7 @@ def check_pixels(inputs: ImageInputs, model: Any) -> None:
     that seem not to be normalised.
 
     >>> from types import SimpleNamespace
-    >>> check_pixels(inputs_of_pixels(torch.zeros(1, 1, 32, 32), None, None), SimpleNamespace(in_chans=3))
+    >>> check_pixels(image_inputs_from_pixels(torch.zeros(1, 1, 32, 32), None, None), SimpleNamespace(in_chans=3))
     Traceback (most recent call last):
     faithlib.errors.InputError: images have 1 channel(s), this SimpleNamespace takes 3: repeat the one of grayscale ...
     """
@@ -61,7 +61,7 @@ def _channels(model: Any) -> int | None:
     )
 
 
-def inputs_of_images(
+def image_inputs_from_files(
     images: Sequence[Any], model: Any, processor: Any, patch: Any, rows: Sequence[int] | None = None
 ) -> ImageInputs:
     """The images, or those in some rows, with the model's own transform, cut into patches of `patch` pixels.
@@ -75,19 +75,19 @@ def inputs_of_images(
 
     >>> import numpy as np
     >>> grey = lambda image: torch.ones(3, 32, image.height) / 2
-    >>> inputs_of_images([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey, None).n_features
+    >>> image_inputs_from_files([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey, None).n_features
     tensor([4])
     """
     chosen = images if rows is None else [images[row] for row in rows]
     opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(chosen)]
-    return inputs_of_pixels(_transformed(opened, model, processor), model, patch)
+    return image_inputs_from_pixels(_transformed(opened, model, processor), model, patch)
 
 
-def inputs_of_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
+def image_inputs_from_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
     """Pixels [B, C, H, W] in patches of `patch` pixels, by default the model's own, or 16; by default also patches of
     nearly that size, where images are no whole number of them.
 
-    >>> inputs_of_pixels(torch.zeros(1, 3, 32, 32), torch.nn.Flatten(), None).n_features
+    >>> image_inputs_from_pixels(torch.zeros(1, 3, 32, 32), torch.nn.Flatten(), None).n_features
     tensor([4])
     """
     if not isinstance(patch, int | None):

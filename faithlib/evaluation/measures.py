@@ -17,12 +17,13 @@ from torch import Tensor, nn
 from faithlib.attribution import Row
 from faithlib.attribution.perturbation import ErasingMethod, Explained, erased_inputs
 from faithlib.attribution.registry import method_of
-from faithlib.backends.door import unwrapped
+from faithlib.backends.model_adapters import unwrapped
 from faithlib.bounds import all_sets, beam_bounds, exact_bounds, most_rows, random_order_aopc, random_order_copies
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, METRICS, ON_REQUEST
 from faithlib.copies import Copies, ask
 from faithlib.errors import InputError, ModelError, check_counts, check_known
 from faithlib.inputs import Inputs
+from faithlib.masking import Perturbation, Rows
 from faithlib.masks import checked_mask
 from faithlib.metric_names import MetricName
 from faithlib.metrics.curves import ALL_SHARES as ALL_SHARES
@@ -30,9 +31,8 @@ from faithlib.metrics.curves import FAD_SHARES as FAD_SHARES
 from faithlib.metrics.registry import BUILT_IN, About, Chance, Family
 from faithlib.outputs import NEEDS_PROBABILITY, head_of, settled
 from faithlib.perturb import Eraser, Perturber
-from faithlib.perturbations import Perturbation, Rows
 from faithlib.scheduler import row_keys
-from faithlib.units import items_of
+from faithlib.segmentation import items_of
 
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 RANDOM_PAIRS = 32  # orders and their reverses, for what a random order gets of longer inputs
@@ -96,7 +96,7 @@ def bounds_of(perturber: Perturber, *, beam: int) -> tuple[Tensor, Tensor]:
     for of_short in (True, False):
         index = (short == of_short).nonzero()[:, 0]
         if len(index):
-            some = perturber.of(index.tolist())
+            some = perturber.subset(index.tolist())
             bounds = exact_bounds(some) if of_short else beam_bounds(some, width=beam)
             lower[index], upper[index] = bounds.lower, bounds.upper
     return lower, upper
@@ -119,9 +119,9 @@ def chance_of(perturber: Perturber, bounds: tuple[Tensor, Tensor], *, seed: int)
     short = perturber.feature_mask.sum(dim=1) <= EXACT_UP_TO
     exact, sampled = short.nonzero()[:, 0], (~short).nonzero()[:, 0]
     if len(exact):
-        random[exact] = exact_bounds(perturber.of(exact.tolist())).random
+        random[exact] = exact_bounds(perturber.subset(exact.tolist())).random
     if len(sampled):
-        orders = random_order_aopc(perturber.of(sampled.tolist()), pairs=RANDOM_PAIRS, seed=seed)
+        orders = random_order_aopc(perturber.subset(sampled.tolist()), pairs=RANDOM_PAIRS, seed=seed)
         random[sampled], error[sampled] = orders.mean, orders.standard_error
         lower[sampled] = torch.minimum(lower[sampled], orders.smallest)
         upper[sampled] = torch.maximum(upper[sampled], orders.largest)
@@ -178,7 +178,7 @@ class RowCounter(Eraser):
             copies = Copies(copies)
         if copies.read == "stays" and self.head == "value":
             raise ModelError(NEEDS_PROBABILITY)
-        asked = self if copies.inputs is None else self.of(copies.inputs.tolist())
+        asked = self if copies.inputs is None else self.subset(copies.inputs.tolist())
         self._count(*asked.rows(copies))
         return _Uncounted()
 
@@ -193,7 +193,7 @@ class RowCounter(Eraser):
         counted."""
         sizes = self.feature_mask.sum(dim=1).tolist()
         if short := [b for b, n in enumerate(sizes) if n <= EXACT_UP_TO]:
-            some = self.of(short)
+            some = self.subset(short)
             for owner, kept in all_sets(some.feature_mask):
                 self._count(*some._ragged(owner, kept))
         self.rows_run += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
@@ -202,7 +202,7 @@ class RowCounter(Eraser):
         """Count the rows that `chance_of` takes beside those of the bounds."""
         sizes = self.feature_mask.sum(dim=1).tolist()
         if longer := [b for b, n in enumerate(sizes) if n > EXACT_UP_TO]:
-            some = self.of(longer)
+            some = self.subset(longer)
             ask(some, random_order_copies(some.feature_mask, some.keys, pairs=RANDOM_PAIRS, seed=seed))
 
 

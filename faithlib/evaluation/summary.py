@@ -35,7 +35,7 @@ from faithlib.evaluation.advice import BETTER, RANDOM, WORSE, sentence_of
 from faithlib.evaluation.chart import dot_plot
 from faithlib.inputs import ImageInputs, Inputs, WordInputs
 from faithlib.perturb import Perturber
-from faithlib.units import some_rows
+from faithlib.segmentation import format_rows
 
 COLUMNS = ("input", "method", "metric", "value", "direction")
 DIFFERENCES = (
@@ -242,12 +242,12 @@ def notes_of(table: pd.DataFrame) -> list[str]:
     """
     attrs, notes = table.attrs, []
     if skipped := attrs.get("skipped"):
-        notes.append(f"Skipped: {len(skipped)} inputs (rows {some_rows([one['row'] for one in skipped])}).")
+        notes.append(f"Skipped: {len(skipped)} inputs (rows {format_rows([one['row'] for one in skipped])}).")
     if cut := attrs.get("truncated"):
-        notes.append(f"Cut off at their end: {len(cut)} texts (rows {some_rows(cut)}).")
+        notes.append(f"Cut off at their end: {len(cut)} texts (rows {format_rows(cut)}).")
     notes += [f"Left out: {name}. {why}" for name, why in attrs.get("left_out", {}).items()]
     for one in attrs.get("undefined", ()):
-        notes.append(f"Undefined for rows {some_rows(one['rows'])} ({', '.join(one['metrics'])}): {one['reason']}.")
+        notes.append(f"Undefined for rows {format_rows(one['rows'])} ({', '.join(one['metrics'])}): {one['reason']}.")
     return notes
 
 

@@ -20,28 +20,28 @@ from torch import Tensor
 from faithlib.attribution import Row
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
-from faithlib.backends.door import label_names
+from faithlib.backends.model_adapters import label_names
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
 from faithlib.evaluation.measures import EVERY, bounds_of, chance_of, check_scores, families_of, names_of
-from faithlib.evaluation.opening import (
+from faithlib.evaluation.prepare import (
     LEFT_OUT,
     RAISE,
-    Opened,
+    PreparedInputs,
     check_pipeline,
     explained,
-    named_methods,
+    keep_valid,
+    methods_by_name,
     note_sorted,
-    opened,
-    those_that_work,
+    prepare_inputs,
 )
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import ImageInputs, Span, TextInputs, WordInputs
 from faithlib.metric_names import MetricName
 from faithlib.metrics.registry import About, Chance, Family
-from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, costs
-from faithlib.units import some_rows
+from faithlib.segmentation import format_rows
+from faithlib.warnings_log import collect_warnings
 
 _MOST_MASK_PLACES = 1 << 27
 
@@ -103,7 +103,7 @@ def evaluate(
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
     - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
-    - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.units`),
+    - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.segmentation`),
       of an image the side of its patches in pixels. Or give the `spans` (start, end) of the features of each text.
     - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
     - `on_error`: "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
@@ -137,11 +137,11 @@ def evaluate(
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
     given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
-    with gathered() as notes:
-        whole = opened(model, inputs, tokenizer, **given)
+    with collect_warnings() as notes:
+        whole = prepare_inputs(model, inputs, tokenizer, **given)
     classes = whole.classes(target)
-    with gathered(notes):
-        named = named_methods(methods, whole, attributions)
+    with collect_warnings(notes):
+        named = methods_by_name(methods, whole, attributions)
     model = whole.model
     output = whole.output if output is None else output
     families = families_of(metrics, has_gold=gold is not None)
@@ -197,8 +197,8 @@ def evaluate(
             raise ModelError(f"nothing can be evaluated here. {left_out}")
         return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas, chance)
 
-    with gathered(notes):
-        measured = those_that_work(measure, whole.rows, whole.skipped)
+    with collect_warnings(notes):
+        measured = keep_valid(measure, whole.rows, whole.skipped)
         note_sorted(model)
     table = finished(measured, whole, notes, families.values())
     table.attrs["notes"] |= whole.remarks
@@ -226,7 +226,7 @@ def _questions(scores: Mapping[str, Tensor], about: About) -> list[_Question]:
         stacked = torch.cat([one for one in scores.values() if one.dtype == dtype])
         for start in range(0, len(of), size):
             some = slice(start, start + size)
-            questions.append(_Question(method[some], of[some], about.of(of[some].tolist()), stacked[some]))
+            questions.append(_Question(method[some], of[some], about.subset(of[some].tolist()), stacked[some]))
     return questions
 
 
@@ -304,13 +304,16 @@ class Measured(NamedTuple):
 
 
 def finished(
-    measured: Measured, whole: Opened, notes: Mapping[str, str], families: Iterable[Family] = tuple(EVERY.values())
+    measured: Measured,
+    whole: PreparedInputs,
+    notes: Mapping[str, str],
+    families: Iterable[Family] = tuple(EVERY.values()),
 ) -> Table:
     """The table of values and of what has to be said about them. `whole`: what the caller gave, of which these inputs
     are; `notes`: what was noted on the way; `families`: those whose metrics were measured.
 
-    >>> from faithlib.evaluation.opening import opened
-    >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
+    >>> from faithlib.evaluation.prepare import prepare_inputs
+    >>> whole = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
     >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
     >>> table = finished(Measured(values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole, {})
     >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
@@ -344,7 +347,7 @@ def finished(
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
     if skipped:
-        message = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"
+        message = f"{len(skipped)} of {whole.total} inputs were skipped (rows {format_rows(sorted(skipped))})"
         warnings.warn(f"{message}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
     return table
 

@@ -378,7 +378,7 @@ def _deletion_path(scores: Tensor, about: About, k: int) -> Tensor:
 def _deletion_copies(scores: Tensor, about: About, *, steps: int = 20) -> dict[int, Copies]:
     copies = {}
     for k, index in _step_counts(about, steps).items():
-        copies[k] = Copies(_deletion_path(scores[index], about.of(index.tolist()), k), inputs=index)
+        copies[k] = Copies(_deletion_path(scores[index], about.subset(index.tolist()), k), inputs=index)
     return copies
 
 
@@ -399,7 +399,7 @@ def deletion(answers: dict[int, Tensor], scores: Tensor, about: About, *, steps:
     """RISE's deletion area and MAS, [B]."""
     areas = torch.full((2, len(scores)), torch.nan, dtype=torch.double)
     for k, index in _step_counts(about, steps).items():
-        some = about.of(index.tolist())
+        some = about.subset(index.tolist())
         path, kept = answers[k].double(), _deletion_path(scores[index], some, k)
         some_scores = scores[index].where(some.feature_mask, 0).double()
         whole = some_scores.sum(dim=1, keepdim=True)

@@ -37,7 +37,7 @@ class Chance:
 
     `standard_error` is 0 where all sets of features were answered, so that the mean is exact.
 
-    >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).of([0, 0]).random
+    >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).subset([0, 0]).random
     tensor([0.3000, 0.3000])
     """
 
@@ -46,7 +46,7 @@ class Chance:
     lower: Tensor
     upper: Tensor
 
-    def of(self, index: Sequence[int]) -> Chance:
+    def subset(self, index: Sequence[int]) -> Chance:
         """Of some of the inputs, of one also several times."""
         return Chance(*(getattr(self, entry.name)[index] for entry in fields(self)))
 
@@ -69,7 +69,7 @@ class About:
     - `perturber`: what answers.
 
     >>> context = About(torch.tensor([[True, True], [True, False]]), keys=(7, 8))
-    >>> context.of([1]).feature_mask, context.of([1]).keys
+    >>> context.subset([1]).feature_mask, context.subset([1]).keys
     (tensor([[ True, False]]), (8,))
     """
 
@@ -91,7 +91,7 @@ class About:
             raise InputError("rows are made before the model has answered: use `about.full` where values are made")
         return self.perturber.full
 
-    def of(self, index: Sequence[int]) -> About:
+    def subset(self, index: Sequence[int]) -> About:
         """About some of the inputs, of one also several times."""
         there = list(index)
         whole = there == list(range(len(self.keys)))
@@ -101,8 +101,8 @@ class About:
             keys=tuple(self.keys[b] for b in there),
             gold=None if self.gold is None else self.gold[there],
             bounds=None if self.bounds is None else (self.bounds[0][there], self.bounds[1][there]),
-            chance=None if self.chance is None else self.chance.of(there),
-            perturber=None if self.perturber is None else self.perturber.of(there),
+            chance=None if self.chance is None else self.chance.subset(there),
+            perturber=None if self.perturber is None else self.perturber.subset(there),
         )  # fmt: skip
 
 

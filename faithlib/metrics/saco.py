@@ -229,7 +229,7 @@ def _copies_by_size(measure: Measure) -> Callable[[Tensor, About], dict[int, Cop
     def rows(scores: Tensor, about: About) -> dict[int, Copies]:
         copies = {}
         for k, index in _by_size(about).items():
-            of_size = measure.copies(scores[index], about.of(index.tolist()), k=k)
+            of_size = measure.copies(scores[index], about.subset(index.tolist()), k=k)
             of_size = of_size if isinstance(of_size, Copies) else Copies(of_size)
             copies[k] = Copies(of_size.keep, read=of_size.read, inputs=index)
         return copies
@@ -242,7 +242,7 @@ def _values_by_size(
 ) -> list[Any]:
     """What the measure says of the inputs of each number of groups."""
     return [
-        measure.value(answers[k], scores[index], about.of(index.tolist()), k=k, **options)
+        measure.value(answers[k], scores[index], about.subset(index.tolist()), k=k, **options)
         for k, index in _by_size(about).items()
     ]
 

@@ -27,7 +27,7 @@ from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import marked_excerpts
-from faithlib import counter_rng, evaluate, metrics
+from faithlib import MetricSettings, counter_rng, evaluate, metrics
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.evaluation import ALL_SHARES, FAD_SHARES
@@ -174,11 +174,14 @@ table = evaluate(
     methods=scores,
     metrics=["soft_ns", "soft_nc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"],
     gold=gold,
-    draws=DRAWS,
-    seed=0,
+    settings=MetricSettings(draws=DRAWS, seed=0),
 )
 curve_table = evaluate(
-    network, example, methods={"occlusion": scores["occlusion"][[0], :n]}, metrics=["n_auc", "autpc"], erase="mask"
+    network,
+    example,
+    methods={"occlusion": scores["occlusion"][[0], :n]},
+    metrics=["n_auc", "autpc"],
+    settings=MetricSettings(erase="mask"),
 )
 
 
@@ -224,7 +227,7 @@ single = TextInputs.from_texts(
 )
 of_one = evaluate(
     network, single, methods={"occlusion": attribute("occlusion", network, single)}, metrics=list(METRICS),
-    gold=torch.ones(single.feature_mask.shape, dtype=torch.bool), draws=DRAWS,
+    gold=torch.ones(single.feature_mask.shape, dtype=torch.bool), settings=MetricSettings(draws=DRAWS),
 )  # fmt: skip
 run.save(of_one[kept], "by_hand_one_word")
 
@@ -299,8 +302,8 @@ wide = with_ends(inputs)
 only = torch.ones(len(wide), 2, wide.feature_mask.shape[1], dtype=torch.bool)
 for b, size in enumerate(sizes):
     only[b, 0, 0] = only[b, 1, size + 1] = False
-asked_wide = Perturber(network, wide, erase="mask")
-of_ends = (asked_wide.full[:, None] - asked_wide.keep(only)).numpy().astype(float)
+wide_perturber = Perturber(network, wide, erase="mask")
+of_ends = (wide_perturber.full[:, None] - wide_perturber.keep(only)).numpy().astype(float)
 full_each = masked.full.numpy().astype(float)
 token_scores = [scores["occlusion"][b, :size].numpy().astype(float) for b, size in enumerate(sizes)]
 ended = [np.r_[of_ends[b, 0], part, of_ends[b, 1]] for b, part in enumerate(token_scores)]
@@ -452,6 +455,6 @@ run.save(
 
 # %%
 run.note(
-    n=EXCERPTS, draws=DRAWS, rows_by_hand=len(answered), **costs(masked, asked_wide), dtype="float32", device="cpu"
+    n=EXCERPTS, draws=DRAWS, rows_by_hand=len(answered), **costs(masked, wide_perturber), dtype="float32", device="cpu"
 )
 run.finish()

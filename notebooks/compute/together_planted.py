@@ -28,7 +28,7 @@ from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.studies.together import reasons
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
-from faithlib.evaluation import average_marked, evaluate
+from faithlib.evaluation import MetricSettings, average_marked, evaluate
 from faithlib.perturb import Perturber
 
 run = start_run("together_planted", profile=profile, modality=modality)
@@ -115,7 +115,9 @@ def measured(name, model, inputs, truth, gold, ids, erase):
         given = {key: what[rows, :width] for key, what in explanations.items()} | methods
         marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
-        table = evaluate(model, part, methods=given, metrics=metrics, erase=erase, **marks, **shared)
+        table = evaluate(
+            model, part, methods=given, metrics=metrics, settings=MetricSettings(erase=erase), **marks, **shared
+        )
         spent = table.attrs["costs"]
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]

@@ -31,7 +31,7 @@ from faithbook.studies.together.evalxnlp_methods import partition_shap
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import InputError
-from faithlib.evaluation import average_marked, evaluate
+from faithlib.evaluation import MetricSettings, average_marked, evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
@@ -102,7 +102,14 @@ for rows in run.blocks(len(inputs), settings["block"]):
     given = {}
     if gold is not None:
         given = {"gold": gold[rows, : block.feature_mask.shape[1]], "gold_size": average_marked(gold)}
-    table = evaluate(network, block, methods=methods, metrics=METRICS, erase=ERASE, draws=settings["draws"], **given)
+    table = evaluate(
+        network,
+        block,
+        methods=methods,
+        metrics=METRICS,
+        settings=MetricSettings(erase=ERASE, draws=settings["draws"]),
+        **given,
+    )
     spent = {
         "inputs": len(block),
         "rows_shap": perturber.stats.rows_run,

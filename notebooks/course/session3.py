@@ -131,7 +131,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import timm
 
-from faithlib.evaluation import evaluate, explain
+from faithlib.evaluation import MetricSettings, evaluate, explain
 from faithlib.inputs import ImageInputs
 from faithlib.metrics import diagnosticity as measured
 
@@ -143,7 +143,7 @@ images = ImageInputs.from_pixels((pixels[:, None] / 255 - centre) / spread, patc
 
 methods, metrics = ("rollout", "attcat"), ("aopc_morf", "sparseness")
 scores = explain(classifier, images, [*methods, "random"], erase="mean")
-table = evaluate(classifier, images, methods=scores, metrics=metrics, erase="mean")
+table = evaluate(classifier, images, methods=scores, metrics=metrics, settings=MetricSettings(erase="mean"))
 values = {
     (method, metric): torch.tensor(rows.sort_values("input")["value"].to_numpy())
     for (method, metric), rows in table.groupby(["method", "metric"])

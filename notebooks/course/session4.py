@@ -140,7 +140,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import timm
 
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import MetricSettings, evaluate
 from faithlib.inputs import ImageInputs
 
 classifier = timm.create_model("local-dir:model", pretrained=True).eval()
@@ -158,7 +158,9 @@ _pairs = [
 random.Random(SEED).shuffle(_pairs)
 compared = dict(zip("ABCD", _pairs, strict=True))
 methods = sorted({method for pair in compared.values() for method in pair})
-table = evaluate(classifier, images, methods=methods, metrics=["comprehensiveness_eraser"], erase="mean")
+table = evaluate(
+    classifier, images, methods=methods, metrics=["comprehensiveness_eraser"], settings=MetricSettings(erase="mean")
+)
 wide = table.pivot(index="input", columns="method", values="value")
 figure, axes = plt.subplots(figsize=(7, 2.5))
 axes.axvspan(-0.05, 0.05, color="lightgray")

@@ -51,7 +51,7 @@ from faithbook.own.pages import FLOOR, listed
 from faithbook.show import figures, tables
 from faithbook.show.labels import label
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
+from faithlib.evaluation import DEFAULT_METHODS, MetricSettings, count_rows, evaluate
 
 run = start_run(
     "own_text_model",
@@ -153,7 +153,13 @@ Markdown(
 
 # %%
 table = evaluate(
-    classifier.model, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options
+    classifier.model,
+    brought.inputs,
+    methods=scores,
+    metrics=wanted,
+    gold=brought.gold,
+    settings=MetricSettings(erase=erased),
+    **options,
 )
 means = pages.summary(table)
 tables.table(means, run, "own_text_means", caption="Means over texts", shown=False)

@@ -53,7 +53,7 @@ from faithbook.own.pages import FLOOR, listed
 from faithbook.show import figures, tables
 from faithbook.show.labels import label
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
+from faithlib.evaluation import DEFAULT_METHODS, MetricSettings, count_rows, evaluate
 
 run = start_run(
     "own_vision_model",
@@ -184,7 +184,9 @@ figures.save(
 # ## Every metric of every method
 
 # %%
-table = evaluate(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
+table = evaluate(
+    classifier.model, brought.inputs, methods=scores, metrics=wanted, settings=MetricSettings(erase=erased), **options
+)
 means = pages.summary(table)
 tables.table(means, run, "own_vision_means", caption="Means over images", shown=False)
 

@@ -47,7 +47,7 @@ from faithbook.studies.crosslingual.zaman_belinkov import (
     PLAIN,
     THIRTEEN,
 )
-from faithbook.studies.crosslingual.zaman_belinkov_spread import ERASURE_BINS, matrix, told_apart_by_size, windows_told
+from faithbook.studies.crosslingual.zaman_belinkov_spread import ERASURE_BINS, matrix, separated_by_size, windows_told
 from faithbook.studies.crosslingual.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 
 page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
@@ -416,11 +416,11 @@ page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods and
 
 # %%
 counted = pd.concat(
-    told_apart_by_size(matrix(measured.cells, tables.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
+    separated_by_size(matrix(measured.cells, tables.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
     for name, fixed in SERIES.items()
     if signals[name].n
 )
-fig, alt = zaman_belinkov_figures.told_apart(counted, few)
+fig, alt = zaman_belinkov_figures.separated(counted, few)
 caption = (
     "Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
     "what would be counted if all were equally good. Dashed: how many inputs the released code reads."

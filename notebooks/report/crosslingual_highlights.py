@@ -116,7 +116,7 @@ page.speaks()
 
 
 # %%
-def told_apart(dataset):
+def separated(dataset):
     """Random scores and the thirteen on one set of marks, how far these are above, and which single rows are not."""
     precision_of = Rows(marked, dataset=dataset, metric="average_precision")
     both, floor = precision_of.mean(THIRTEEN, OUTPUT_NAMES), precision_of(FLOORS[1], "loss")
@@ -126,7 +126,7 @@ def told_apart(dataset):
 
 
 there = [name for name in MARKED if name in marked.levels("dataset")]
-apart_from_chance = pd.DataFrame(map(told_apart, there))
+apart_from_chance = pd.DataFrame(map(separated, there))
 page.listing(
     apart_from_chance.assign(marks=apart_from_chance.marks.map(NAMED)),
     "crosslingual_marks",

@@ -42,7 +42,7 @@ mean = page.quantity("metric")
 methods, datasets = edin_bounds.explained(measured.frame), measured.levels("dataset")
 models = [name for name in page.run.settings["models"] if name in methods]
 together = edin_bounds.together(measured.frame, models)
-asked_on = {dataset: group_models for group_models, sets in together for dataset in sets}
+models_of_dataset = {dataset: group_models for group_models, sets in together for dataset in sets}
 LENGTHS, KINDS = ("short", "long"), ("morf", "lerf")
 page.speaks()
 
@@ -57,7 +57,7 @@ def asked(name, over, specifications):
 
 def taus(dataset, length, kind, ranked):
     """Kendall's tau of the two rankings of models within a method, or of methods within a model, on average."""
-    names_on = asked_on[dataset]
+    names_on = models_of_dataset[dataset]
     groups = [[{"model": m, "method": n} for m in names_on] for n in (*edin_bounds.common(methods, names_on), "random")]
     if ranked == "methods":
         groups = [[{"model": m, "method": n} for n in (*methods[m], "random")] for m in names_on]
@@ -106,7 +106,7 @@ Markdown(
 # of removals reaches more on some models than on others, as the lines below show. NAOPC rescales each line to 0 to 1.
 
 # %%
-cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in asked_on[dataset]]
+cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in models_of_dataset[dataset]]
 bounds = {
     (dataset, length, model, bound): mean(bound, dataset=dataset, length=length, model=model)
     for dataset, length, model in cells
@@ -181,7 +181,9 @@ Markdown(asked("naopc_c02", ["texts"], moves))
 CELL = ["dataset", "classifier", "radius"]
 attacked = page.measure("naopc_models", parts=["robustness"], over=CELL, bounds=(0, 1))
 accuracy, radii = attacked.quantity(*CELL), sorted(attacked.levels("radius"))
-under_attack = [(dataset, name, radius) for dataset in datasets for name in asked_on[dataset] for radius in radii]
+under_attack = [
+    (dataset, name, radius) for dataset in datasets for name in models_of_dataset[dataset] for radius in radii
+]
 robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
 fig, alt = edin_figures.attacked(robustness, together)
 caption = (
@@ -210,11 +212,11 @@ def turned(kind="morf", **cells):
 
 def with_pair(sets):
     """Those of the data sets on which a standard and an adversarially trained model were both measured."""
-    return [name for name in sets if any({*two} <= {*asked_on[name]} for two in edin_bounds.HARDENED)]
+    return [name for name in sets if any({*two} <= {*models_of_dataset[name]} for two in edin_bounds.HARDENED)]
 
 
 both, on = None, with_pair(measured.comparable()) or with_pair(datasets) or datasets
-usual, hardened = next((two for two in edin_bounds.HARDENED if {*two} <= {*asked_on[on[0]]}), (None, None))
+usual, hardened = next((two for two in edin_bounds.HARDENED if {*two} <= {*models_of_dataset[on[0]]}), (None, None))
 if hardened:
     pair = edin_bounds.common(methods, [usual, hardened])
     both, every = turned(), "all but random"
@@ -339,7 +341,7 @@ widths = {
     (dataset, model, end): mean(f"beyond_{end}", dataset=dataset, model=model)
     for end in ("upper", "lower")
     for dataset in datasets
-    for model in asked_on[dataset]
+    for model in models_of_dataset[dataset]
 }
 page.listing(
     listed(widths, ["dataset", "classifier", "end"]),

@@ -176,12 +176,12 @@ if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
         figures.bare(spots[across * place], f"{names[name]}, {rows.p_full.iloc[0]:.2f}")
         for ax, method in zip(spots[across * place + 1 :], wanted, strict=False):
             lay(ax, grey(pixels), groups.loc[(name, method)].group.to_numpy(), short(method))
-    told_of_all = ", ".join(f"{names[name]} {rows.p_full.iloc[0]:.2f}" for name, rows in of_image.items())
+    predictions_text = ", ".join(f"{names[name]} {rows.p_full.iloc[0]:.2f}" for name, rows in of_image.items())
     display(
         page.figure(
             fig,
             "saco_photographs_imagenet",
-            alt=f"Images of ImageNet with the probability of their class ({told_of_all}), a line each: the image, then in grey with "
+            alt=f"Images of ImageNet with the probability of their class ({predictions_text}), a line each: the image, then in grey with "
             f"ten groups of patches over it by {', '.join(map(short, wanted))}.",
             caption="What a convolutional network's answers rest on by each explanation, the tenth of the patches with the highest "
             "scores brightest; the title has the class and its probability.",

@@ -172,19 +172,21 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # Photographs are in the tables only.
 
 # %%
-asked_of = [modality for modality in modalities if modality != questions.PHOTOGRAPHS]
+asked_modalities = [modality for modality in modalities if modality != questions.PHOTOGRAPHS]
 
 
 def within_minus_between(groups, first):
     """The contrast of a kind of groups, by modality."""
-    return {f"within minus between {groups}, {one}": contrasts.mean(modality=one, first=first) for one in asked_of}
+    return {
+        f"within minus between {groups}, {one}": contrasts.mean(modality=one, first=first) for one in asked_modalities
+    }
 
 
 q1 = within_minus_between("families", questions.INSIDE)
 q2 = {
     f"{label(name)} minus SaCo, {modality}": pair - rest[modality, "saco"]
     for (modality, name), pair in rest.items()
-    if name != "saco" and modality in asked_of and (modality, "saco") in rest
+    if name != "saco" and modality in asked_modalities and (modality, "saco") in rest
 }
 q10 = within_minus_between("directions", questions.ALIKE)
 tested = page.test({"together_q1": q1, "together_q2": q2, "together_q10": q10})

@@ -195,21 +195,21 @@ page.listing(cells.sort_values("estimate", ascending=False), "together_mirrored_
 
 # %%
 HARD_OF = {"soft_ns": "ns", "soft_nc": "nc"}
-asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
+asked_modalities = [modality for modality in modalities if modality != PHOTOGRAPHS]
 q3 = {
     f"{label(metric)}, {modality}": pair
     for (modality, metric), pair in preferred.items()
-    if metric in FAITHFULNESS and modality in asked_of
+    if metric in FAITHFULNESS and modality in asked_modalities
 }
 q4 = {
     f"{label(soft)} minus {label(hard)}, {modality}": preferred[modality, soft] - preferred[modality, hard]
-    for modality in asked_of
+    for modality in asked_modalities
     for soft, hard in HARD_OF.items()
 }
 q8 = {
     f"{label(m)} against {what}, {kind}": pair
     for (kind, m, what), pair in freed.items()
-    if what != CHANCE and kind in asked_of
+    if what != CHANCE and kind in asked_modalities
 }
 shuffled = {
     f"{label(metric)} against itself shuffled": pair

@@ -33,7 +33,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from faithlib import evaluate
+from faithlib import RunSettings, evaluate
 from faithlib.backends import replica
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.evaluation import explain
@@ -278,7 +278,7 @@ class OfTexts:
             dtype = torch.bfloat16 if name == "bfloat16" else None
             for _ in range(2):  # the first one warms
                 start = now()
-                table = evaluate(self.model, inputs, methods=scores, metrics=HEADLINES, dtype=dtype)
+                table = evaluate(self.model, inputs, methods=scores, metrics=HEADLINES, run=RunSettings(dtype=dtype))
                 seconds[name] = float((now() - start)[0])
             tables[name] = table
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

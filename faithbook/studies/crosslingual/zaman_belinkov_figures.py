@@ -109,7 +109,7 @@ def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
     return dot_plot(rows, "change of rho, other choice minus ours", layout=layout)
 
 
-def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
+def separated(counted: pd.DataFrame, few: int) -> Drawn:
     """Share of pairs of explanations that are separated against the number of texts, one line per metric (metric,
     texts, estimate, low, high); `few`: how many inputs the released code reads."""
     layout = Layout(series="metric", mark=BY_CHANCE, width=7.5)

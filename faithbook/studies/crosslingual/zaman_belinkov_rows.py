@@ -13,10 +13,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from faithlib.attribution.many import PREDICTED, Row
+from faithlib.attribution.dispatch import PREDICTED, Row
 from faithlib.backends import Family, replica
 from faithlib.backends.families import base_of
-from faithlib.backends.replica import slot_at
+from faithlib.backends.shared_weights import slot_at
 from faithlib.errors import ModelError, unknown
 
 Name = tuple[str, str, str, str]

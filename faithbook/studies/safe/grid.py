@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from faithbook.studies.safe import design, outcomes
 from faithbook.studies.safe.models import Block, GridModel, Reading, drawn_block, inputs_of
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, LOWER
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import MetricSettings, RunSettings, evaluate
 from faithlib.evaluation.measures import count_rows
 from faithlib.metric_names import MetricName
 
@@ -54,10 +54,9 @@ def values_of(reading: Reading, metrics: Sequence[str], *, draws: int) -> Floats
         inputs_of(block),
         methods=methods,
         metrics=cast(list[MetricName], asked),
-        erase=ERASE,
+        settings=MetricSettings(erase=ERASE, draws=draws),
         target=0,
-        draws=draws,
-        check=False,
+        run=RunSettings(check=False),
     )
     wide = table.pivot_table(index=["metric", "method"], columns="input", values="value", dropna=False, observed=False)
     order = [str(e) for e in range(block.scores.shape[1])]

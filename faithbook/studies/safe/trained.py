@@ -19,7 +19,7 @@ from faithbook.models.load import Classifier
 from faithbook.studies.safe import design, outcomes
 from faithbook.studies.safe.grid import RANK, WRONG
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LOWER
-from faithlib.evaluation import evaluate
+from faithlib.evaluation import MetricSettings, RunSettings, evaluate
 from faithlib.inputs import Inputs
 from faithlib.metric_names import MetricName
 from faithlib.perturb import Perturber
@@ -73,7 +73,14 @@ def measured(
     scores = explanations(marks, present, ids)
     quality = qualities(scores, marks, present)
     methods = {str(e): scores[:, e].float() for e in range(scores.shape[1])}
-    table = evaluate(classifier.model, inputs, methods=methods, metrics=names, erase=erase, draws=draws, check=False)
+    table = evaluate(
+        classifier.model,
+        inputs,
+        methods=methods,
+        metrics=names,
+        settings=MetricSettings(erase=erase, draws=draws),
+        run=RunSettings(check=False),
+    )
     wide = table.set_index(["metric", "method", "input"]).value.unstack("input")
     values = np.stack([wide.loc[name].loc[list(methods)].to_numpy(dtype=float).T for name in names], axis=1)
     turned = np.array([-1.0 if DIRECTIONS[name] == LOWER else 1.0 for name in names])[:, None]

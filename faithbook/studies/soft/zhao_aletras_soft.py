@@ -40,7 +40,7 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.metrics.erasure import hard
-from faithlib.perturb import Perturber, Queued
+from faithlib.perturb import PendingAnswers, Perturber
 
 Finish = Callable[[], dict[str, Tensor]]  # what makes values once their rows are queued
 
@@ -98,7 +98,7 @@ def replayed_soft(
         ]
         queued = [zeroed.later(Copies(kept[:, None], draws=draws, seed=seed)) for kept in keep]
 
-        def both(rest: Sequence[str], queued: list[Queued] = queued) -> dict[str, Tensor]:
+        def both(rest: Sequence[str], queued: list[PendingAnswers] = queued) -> dict[str, Tensor]:
             floor = padded_empty.result() if "empty text" in rest else dropped.result()[:, 0]
             ns, nc = (answers.result()[:, 0] for answers in queued)
             if "draws" in rest:

@@ -19,7 +19,7 @@ from faithbook.studies.naopc.edin import AnswerTable
 from faithbook.studies.together.games import answers, show
 from faithlib.backends import Continuation
 from faithlib.perturb import Perturber
-from faithlib.units import cut
+from faithlib.segmentation import cut
 
 SENTENCES = 6
 METHODS: dict[str, dict[str, Any]] = {

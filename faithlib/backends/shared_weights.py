@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from faithlib.errors import ModelError
 
 
-class WentAroundError(ModelError):
+class BypassError(ModelError):
     """A forward pass that never asks a module in which an answer was laid."""
 
 
@@ -146,7 +146,7 @@ class Slot(nn.Module):
         with handing(self, answer):
             yield
         if not answer[1]:
-            raise WentAroundError(
+            raise BypassError(
                 f"the forward pass went around the model's own {type(self.original).__name__}: expected a model whose "
                 "modules are called where they are registered, without a forward patched in from elsewhere"
             )

@@ -18,15 +18,15 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import Row
+from faithlib.attribution.dispatch import PREDICTED, attributed
 from faithlib.attribution.imported import imported_scores, of_class
-from faithlib.attribution.many import PREDICTED, attributed
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.attribution.registry import KIND_OF, checked, finite, method_of
 from faithlib.backends import Prompt
-from faithlib.backends.answers import check_task
-from faithlib.backends.door import label_names, note_tokenizer, places_of, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
+from faithlib.backends.logits import check_task
+from faithlib.backends.model_adapters import label_names, note_tokenizer, places_of, target_classes, unwrapped
 from faithlib.errors import (
     FaithlibError,
     InputError,
@@ -37,12 +37,18 @@ from faithlib.errors import (
     UnknownNameError,
 )
 from faithlib.evaluation.files import is_table_file, read_attributions
-from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels, pixels_in
+from faithlib.evaluation.images import (
+    are_images,
+    check_pixels,
+    image_inputs_from_files,
+    image_inputs_from_pixels,
+    pixels_in,
+)
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
-from faithlib.notes import note
 from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
-from faithlib.units import items_of, listed, some_rows
+from faithlib.segmentation import format_rows, items_of, listed
+from faithlib.warnings_log import note
 
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
@@ -59,7 +65,7 @@ _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
-class Opened:
+class PreparedInputs:
     """What is measured: a model (a function of texts as one that remembers) and inputs on its device.
 
     `total`: inputs that the caller gave. `rows`: the caller's row of each that is used; `skipped`: why the others are
@@ -67,7 +73,7 @@ class Opened:
     `output` what it makes of logits where that is not the default. `remarks`: what is said of scores in the table's
     notes, without a warning.
 
-    >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
+    >>> prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
     {1: 'text 1 is None: expected a string'}
     """
 
@@ -90,7 +96,7 @@ class Opened:
     def classes(self, target: Any) -> Tensor | None:
         """The class [B] that is explained of the inputs used; None for the predicted.
 
-        >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).classes(1)
+        >>> prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).classes(1)
         tensor([1])
         """
         classes = target_classes(target, self.model, self.total)
@@ -103,7 +109,7 @@ class Opened:
         """Values [B, F] of the inputs used out of what a caller holds for all: a tensor, an array, or ragged lists with
         one value for each feature.
 
-        >>> both = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "good"])
+        >>> both = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "good"])
         >>> both.of_rows([[0.2, 0.3], [0.1]], "scores")
         tensor([[0.2000, 0.3000],
                 [0.1000, 0.0000]])
@@ -134,7 +140,7 @@ class Opened:
     def _remark(self, what: str, rows: Sequence[int]) -> None:
         if rows:
             several = "input" if len(rows) == 1 else "inputs"
-            self.remarks[what] = f"values beyond the features of {several} {some_rows(rows)} are not read"
+            self.remarks[what] = f"values beyond the features of {several} {format_rows(rows)} are not read"
 
 
 def _count_of_classes(model: Any) -> int | None:
@@ -186,7 +192,7 @@ def _numbers(values: Any, what: str, dtype: torch.dtype) -> Tensor:
     return given if given.is_floating_point() and dtype != torch.bool else given.to(dtype)
 
 
-def opened(
+def prepare_inputs(
     model: Any,
     inputs: Any,
     tokenizer: Any = None,
@@ -196,10 +202,10 @@ def opened(
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
     on_error: str = RAISE,
-) -> Opened:
+) -> PreparedInputs:
     """The model, and inputs made of what the caller holds; arguments and errors as `evaluate`.
 
-    >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).inputs.texts
+    >>> prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).inputs.texts
     ('good film',)
     """
     if on_error not in (RAISE, SKIP):
@@ -220,13 +226,13 @@ def opened(
         items = list(inputs) if is_array else listed(inputs, "text or image")
         pixels = pixels_in(inputs if is_array else items)
     if pixels is not None:
-        inputs = inputs_of_pixels(pixels, inside, unit)
+        inputs = image_inputs_from_pixels(pixels, inside, unit)
     elif items:
-        make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
+        make: Callable[[list[int]], Inputs] = partial(image_inputs_from_files, items, inside, tokenizer, unit)
         if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
             make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
-        inputs = those_that_work(make, list(range(len(items))), skipped)
+        inputs = keep_valid(make, list(range(len(items))), skipped)
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
         if spans is not None or max_length is not None:
@@ -239,23 +245,23 @@ def opened(
     total = len(inputs) + len(skipped or ())
     used = [row for row in range(total) if row not in (skipped or ())]
     of_pipeline = (None, (), None) if pipeline is None else (pipeline, items, output_of_pipeline(pipeline))
-    whole = Opened(model, inputs, total, used, skipped, *of_pipeline)
+    whole = PreparedInputs(model, inputs, total, used, skipped, *of_pipeline)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
             to += " (max_length= raises that)"
         end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
-        message = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {some_rows(cut)}"
+        message = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {format_rows(cut)}"
         warnings.warn(f"{message}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
     return whole
 
 
-def those_that_work(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None) -> _Made:
+def keep_valid(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None) -> _Made:
     """What `run` makes of the rows; where it fails and some may be skipped, of the rows for which it works. The others
     are noted: halves are tried, and their halves, until those that fail are known by themselves.
 
     >>> why = {}
-    >>> those_that_work(lambda rows: [1 // row for row in rows], [0, 1, 2], why), why
+    >>> keep_valid(lambda rows: [1 // row for row in rows], [0, 1, 2], why), why
     ([1, 0], {0: 'ZeroDivisionError: integer division or modulo by zero'})
     """
 
@@ -360,10 +366,10 @@ def output_of_pipeline(pipeline: Any) -> str | None:
     return {"softmax": "probability", "sigmoid": "sigmoid"}.get(name, "value" if of_value else "logit")
 
 
-def check_pipeline(whole: Opened, perturber: Perturber) -> None:
+def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
     """ModelError where a pipeline answers the shortest of its inputs otherwise than what is explained of its model.
 
-    >>> check_pipeline(opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]), None)
+    >>> check_pipeline(prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]), None)
     """
     pipeline, names = whole.pipeline, label_names(whole.model)
     if pipeline is None or not callable(pipeline) or not whole.items:
@@ -467,14 +473,14 @@ Explaining = Row | InsideMethod | Tensor
 each class [B, F, K]."""
 
 
-def named_methods(
+def methods_by_name(
     methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None,
-    whole: Opened,
+    whole: PreparedInputs,
     attributions: Mapping[str, Any] | None = None,
 ) -> dict[str, Explaining]:
     """Rows, functions of one's own and scores by name, those of other tools (`attributions`) first.
 
-    >>> sorted(named_methods(None, opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"])))
+    >>> sorted(methods_by_name(None, prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"])))
     ['lime', 'occlusion', 'random']
     """
     made = _imported({} if attributions is None else attributions, whole)
@@ -504,7 +510,7 @@ def named_methods(
     return made
 
 
-def _imported(attributions: Any, whole: Opened) -> dict[str, Explaining]:
+def _imported(attributions: Any, whole: PreparedInputs) -> dict[str, Explaining]:
     """The scores of other tools' explanations by name: of the inputs used, on the processor."""
     if not isinstance(attributions, Mapping):
         kind = type(attributions).__name__
@@ -554,9 +560,9 @@ def explain(
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])
     {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
     """
-    whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
+    whole = prepare_inputs(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
     model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
-    named = named_methods(methods, whole, attributions)
+    named = methods_by_name(methods, whole, attributions)
     output = whole.output if output is None else output
     left_out: dict[str, str] = {}
     explained_class = "predicted" if classes is None else classes

@@ -77,7 +77,7 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     faults = {row: fault for row, fault in faults.items() if fault}
     messages = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
     if len(faults) > 3:
-        messages.append(f"and rows {some_rows(list(faults)[3:])}")
+        messages.append(f"and rows {format_rows(list(faults)[3:])}")
     if faults:
         raise InputError(f"{'; '.join(messages)}: leave such texts out of the batch")
     return items
@@ -94,10 +94,10 @@ def _fault(text: Any) -> str:
     return "" if text.strip() else f"({text!r}) is blank"
 
 
-def some_rows(rows: Sequence[int], most: int = 10) -> str:
+def format_rows(rows: Sequence[int], most: int = 10) -> str:
     """Rows in words, the first few of many.
 
-    >>> some_rows([3, 5]), some_rows(range(40), most=3)
+    >>> format_rows([3, 5]), format_rows(range(40), most=3)
     ('3, 5', '0, 1, 2 and 37 more')
     """
     named = ", ".join(map(str, rows[:most]))
@@ -130,17 +130,17 @@ def cut(text: str, unit: str) -> tuple[Span, ...]:
         return tuple(m.span() for m in re.finditer(r"\S+", text))
     spans: list[Span] = []
     for start, end in _characters(text):
-        if spans and spans[-1][1] == start and not is_parted(text, start):
+        if spans and spans[-1][1] == start and not is_boundary(text, start):
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
     return tuple(spans)
 
 
-def is_parted(text: str, at: int) -> bool:
+def is_boundary(text: str, at: int) -> bool:
     """Whether a word ends before the character `at`, blanks left aside: on either side is one of a script without them.
 
-    >>> [is_parted("用Python写", at) for at in (1, 2, 7)]
+    >>> [is_boundary("用Python写", at) for at in (1, 2, 7)]
     [True, False, True]
     """
     if not 0 < at < len(text) or _continues(text, at):
@@ -304,7 +304,7 @@ def _ends(before: Piece, piece: Piece, text: str) -> bool:
     """Whether a word ends between two pieces of one group. Pieces that share a character, or a blank that is a piece of
     its own, are never parted from what follows."""
     is_blank = not text[slice(*before.span)].strip()
-    return not is_blank and before.span[1] <= piece.span[0] and is_parted(text, piece.span[0])
+    return not is_blank and before.span[1] <= piece.span[0] and is_boundary(text, piece.span[0])
 
 
 def by_words(pieces: Sequence[Piece], words: Sequence[Span], text: str, i: int) -> Features:

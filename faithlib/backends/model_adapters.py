@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.notes import note
 from faithlib.outputs import stated
-from faithlib.units import items_of
+from faithlib.segmentation import items_of
+from faithlib.warnings_log import note
 
 _QUANTISED = (
     "torch.ao.nn.quantized", "torch.nn.quantized", "torchao", "bitsandbytes", "optimum.quanto", "gptqmodel", "awq",
@@ -275,9 +275,9 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
     """A note where a tokenizer is not what the model was made with: other special tokens, many ids without a token.
 
     >>> from types import SimpleNamespace
-    >>> from faithlib.notes import gathered
+    >>> from faithlib.warnings_log import collect_warnings
     >>> model = SimpleNamespace(config=SimpleNamespace(pad_token_id=1))
-    >>> with gathered() as notes:
+    >>> with collect_warnings() as notes:
     ...     note_tokenizer(model, SimpleNamespace(pad_token_id=0))
     >>> notes["tokenizer"][:57]
     'its pad token has the id 0, and the model says 1: is this'

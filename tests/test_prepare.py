@@ -27,8 +27,8 @@ from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.backends import PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import evaluate, explain
-from faithlib.evaluation.opening import most_tokens_of
+from faithlib.evaluation import MetricSettings, RunSettings, evaluate, explain
+from faithlib.evaluation.prepare import most_tokens_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -146,7 +146,7 @@ def test_broken_texts_are_skipped_and_the_rest_keep_their_rows(model) -> None:
     given = {"tokenizer": tokenizer(), **FEW}
     refused(InputError, "text 1 is None: expected a string; text 3", evaluate, model, texts, **given)
     with pytest.warns(UserWarning, match=r"4 of 7 inputs were skipped \(rows 1, 3, 5, 6\); first text 1 is None"):
-        table = evaluate(model, texts, on_error="skip", **given)
+        table = evaluate(model, texts, run=RunSettings(on_error="skip"), **given)
     good = evaluate(model, [texts[i] for i in (0, 2, 4)], **given)
     assert sorted(set(table.input)) == [0, 2, 4]
     assert table.value.to_numpy() == pytest.approx(good.value.to_numpy())
@@ -181,7 +181,7 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
     given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
     refused(RuntimeError, "I do not read this", evaluate, moody, texts, **given)
     with pytest.warns(UserWarning, match=r"2 of 5 .* skipped \(rows 1, 4\); first RuntimeError: I do not read"):
-        table = evaluate(moody, texts, on_error="skip", **given)
+        table = evaluate(moody, texts, run=RunSettings(on_error="skip"), **given)
     assert table.input.tolist() == [0, 2, 3]
     assert table.value.to_numpy() == pytest.approx(evaluate(answers, [texts[i] for i in (0, 2, 3)], **given).value)
     refused(RuntimeError, "I do not read", evaluate, moody, ["bad"], on_error="skip", **given)
@@ -299,7 +299,7 @@ def test_broken_images_are_named_or_skipped(seer, images, tmp_path) -> None:
     given = {"methods": ["random"], "metrics": ["aopc_morf"]}
     refused(InputError, r"image 1 \(.*broken.png\) cannot be read as an image", evaluate, seer, held, **given)
     with pytest.warns(UserWarning, match=r"2 of 4 inputs were skipped \(rows 1, 2\)"):
-        table = evaluate(seer, held, on_error="skip", **given)
+        table = evaluate(seer, held, run=RunSettings(on_error="skip"), **given)
     assert table.input.tolist() == [0, 3]
     assert "missing.png" in table.attrs["skipped"][1]["reason"]
 
@@ -316,11 +316,11 @@ def test_segments_of_each_image_are_those_of_the_image_alone() -> None:
             own = attribute(name, model, one, **row.options)[0]
             if IMAGE_METHODS[name].answers != "floor":  # drawn from content, in which the shape of the map counts
                 torch.testing.assert_close(scores[b, : len(own)], own, atol=1e-5, rtol=1e-4, msg=name)
-    table = evaluate(model, both, methods={"mine": scores}, groups=3)
+    table = evaluate(model, both, methods={"mine": scores}, settings=MetricSettings(groups=3))
     assert set(table.attrs["left_out"]) == {"soft_ns", "soft_nc"}
     for b, one in enumerate(alone):
         n = int(one.n_features[0])
-        expected = evaluate(model, one, methods={"mine": scores[b : b + 1, :n]}, groups=3)
+        expected = evaluate(model, one, methods={"mine": scores[b : b + 1, :n]}, settings=MetricSettings(groups=3))
         assert table[table.input == b].value.to_numpy() == pytest.approx(expected.value, abs=1e-5, nan_ok=True)
     # What is outside all segments is never erased, whatever the numbers of the others.
     images = ImageInputs.from_pixels(torch.ones(1, 2, 2, 2), segments=[[-1, 4], [7, 7]])

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_GATHERED: ContextVar[dict[str, str] | None] = ContextVar("notes that are gathered", default=None)
+_GATHERED: ContextVar[dict[str, str] | None] = ContextVar("notes that are collect_warnings", default=None)
 
 
 def note(about: str, what: str) -> None:
     """Say something about a method or a model; the last word counts.
 
-    >>> with gathered() as notes:
+    >>> with collect_warnings() as notes:
     ...     note("saliency", "many gradients are 0")
     >>> notes
     {'saliency': 'many gradients are 0'}
@@ -24,10 +24,10 @@ def note(about: str, what: str) -> None:
 
 
 @contextmanager
-def gathered(notes: dict[str, str] | None = None) -> Iterator[dict[str, str]]:
+def collect_warnings(notes: dict[str, str] | None = None) -> Iterator[dict[str, str]]:
     """What is noted inside, by what it is about, added to the `notes` that there are.
 
-    >>> with gathered({"lime": "few samples"}) as notes:
+    >>> with collect_warnings({"lime": "few samples"}) as notes:
     ...     note("saliency", "many gradients are 0")
     >>> sorted(notes)
     ['lime', 'saliency']

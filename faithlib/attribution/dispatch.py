@@ -22,7 +22,7 @@ from faithlib.attribution.target import Number
 from faithlib.attribution.texts import Job, run_on_texts
 from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
-from faithlib.backends.door import target_classes, unwrapped
+from faithlib.backends.model_adapters import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.outputs import default_of
@@ -211,38 +211,38 @@ def attributed(
     >>> list(why)
     ['other']
     """
-    asked_model, why = unwrapped(model), {} if left_out is None else left_out
+    unwrapped_model, why = unwrapped(model), {} if left_out is None else left_out
     classes: dict[str, Tensor | None] = {PREDICTED: None}
-    classes |= {name: target_classes(given, asked_model, len(inputs)) for name, given in (targets or {}).items()}
+    classes |= {name: target_classes(given, unwrapped_model, len(inputs)) for name, given in (targets or {}).items()}
     methods: dict[Row, Method] = {}
     for name, row in rows.items():
         if shared := {"max_tokens", "perturber"} & set(row.options):
             raise InputError(f"{name}: {shared.pop()} belongs to all rows, not to the options of one")
         with _leaving_out(name, why, passed):
             check_known("target", row.target, classes)
-            methods[row] = checked(row, asked_model, inputs)
-    quiet, count = asked_model, None
+            methods[row] = checked(row, unwrapped_model, inputs)
+    quiet, count = unwrapped_model, None
     if any(method.answers != "floor" for method in methods.values()):
-        quiet = replica(asked_model) if isinstance(asked_model, nn.Module) else asked_model
+        quiet = replica(unwrapped_model) if isinstance(unwrapped_model, nn.Module) else unwrapped_model
         if check and perturber is None:
             count = met(model, quiet, inputs)
             asked = [int(wanted.max()) for wanted in classes.values() if wanted is not None]
             if max(asked, default=0) >= max(count, 2):  # one logit has two classes
                 raise InputError(f"target {max(asked)}: expected classes 0 to {max(count, 2) - 1}")
     output_of = {
-        row: row.output or ("logit" if method.blind else default_of(method.outputs, asked_model, followed, count))
+        row: row.output or ("logit" if method.blind else default_of(method.outputs, unwrapped_model, followed, count))
         for row, method in methods.items()
     }
     numbers = list(dict.fromkeys((output, row.target) for row, output in output_of.items()))
     job_of = _jobs(methods, {row: numbers.index((output_of[row], row.target)) for row in methods}, inputs, passed)
-    first = next(asked_model.parameters(), None) if isinstance(asked_model, nn.Module) else None
+    first = next(unwrapped_model.parameters(), None) if isinstance(unwrapped_model, nn.Module) else None
     device = inputs.n_features.device if first is None else first.device
     for job in job_of.values():
         if deltas is not None and job.name == WITH_DELTA:
             job.delta = torch.full((len(inputs),), torch.nan, dtype=torch.float32, device=device)
     explained = [(output, classes[target]) for output, target in numbers]
-    costs, perturbers = Costs(asked_model), Perturbers(quiet, perturber)
-    _run(list(dict.fromkeys(job_of.values())), asked_model, quiet, inputs, explained, max_tokens, perturbers, costs)
+    costs, perturbers = Costs(unwrapped_model), Perturbers(quiet, perturber)
+    _run(list(dict.fromkeys(job_of.values())), unwrapped_model, quiet, inputs, explained, max_tokens, perturbers, costs)
     scores = {}
     for name, row in ((name, row) for name, row in rows.items() if row in job_of):
         job = job_of[row]
