@@ -1,29 +1,78 @@
-"""faithlib: measures of the faithfulness of feature attributions.
+"""faithlib: measures of the faithfulness of feature attributions, for a model of your own.
 
-The library behind the book. `Perturber` answers what a model says about inputs with parts erased. `masks` turns
-attribution scores into erasures, `metrics` are pure functions over the answers, and `attribute` explains a prediction.
-`evaluate` does all of it for a table of methods and metrics. Import from the modules::
+`evaluate` makes a table of metrics of attributions. Below it, `attribute` explains a prediction, `Perturber` answers
+what a model says about inputs with parts erased, and `metrics` are pure functions of its answers::
 
-    from faithlib.attribution import attribute
-    from faithlib.inputs import TextInputs
-    from faithlib.perturb import Perturber
+    from faithlib import evaluate
+
+    table = evaluate(model, texts, tokenizer=tokenizer, methods=["saliency", "lime", "random"])
+    print(table.summary())
+
+All names of `__all__` are imported when they are first used: what they stand on takes seconds to load.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from faithlib.evaluation import evaluate
+    from faithlib import metrics
+    from faithlib.attribution import attribute
+    from faithlib.attribution import methods as list_methods
+    from faithlib.bounds import naopc
+    from faithlib.catalogue import list_metrics
+    from faithlib.evaluation import MetricSettings, RunSettings, evaluate, explain
+    from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+    from faithlib.perturb import Perturber, SetFunction
 
 __version__ = "0.3.0"
-__all__ = ["__version__", "evaluate"]
+__all__ = [
+    "ImageInputs",
+    "MetricSettings",
+    "Perturber",
+    "RunSettings",
+    "SetFunction",
+    "TextInputs",
+    "WordInputs",
+    "__version__",
+    "attribute",
+    "evaluate",
+    "explain",
+    "list_methods",
+    "list_metrics",
+    "metrics",
+    "naopc",
+]
+
+# The module of each name, and what it is called there.
+_HOME = {
+    "ImageInputs": ("faithlib.inputs", "ImageInputs"),
+    "MetricSettings": ("faithlib.evaluation", "MetricSettings"),
+    "Perturber": ("faithlib.perturb", "Perturber"),
+    "RunSettings": ("faithlib.evaluation", "RunSettings"),
+    "SetFunction": ("faithlib.perturb", "SetFunction"),
+    "TextInputs": ("faithlib.inputs", "TextInputs"),
+    "WordInputs": ("faithlib.inputs", "WordInputs"),
+    "attribute": ("faithlib.attribution", "attribute"),
+    "evaluate": ("faithlib.evaluation", "evaluate"),
+    "explain": ("faithlib.evaluation", "explain"),
+    "list_methods": ("faithlib.attribution", "methods"),
+    "list_metrics": ("faithlib.catalogue", "list_metrics"),
+    "naopc": ("faithlib.bounds", "naopc"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Only when asked for: what it stands on takes seconds to import, and reports do without.
-    if name == "evaluate":
-        from faithlib.evaluation import evaluate
+    if name == "metrics":
+        return import_module("faithlib.metrics")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, known_as = _HOME[name]
+    thing = getattr(import_module(module), known_as)
+    globals()[name] = thing
+    return thing
 
-        return evaluate
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

@@ -116,6 +116,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     from faithlib.evaluation.files import read_attributions, read_table
     from faithlib.evaluation.own import method_in, metric_in
     from faithlib.evaluation.prepare import prepare_inputs
+    from faithlib.evaluation.settings import grouped_settings
 
     check_counts(first=given.first)
     given.methods, given.metrics = _with_own(given.methods, method_in), _with_own(given.metrics, metric_in)
@@ -145,9 +146,8 @@ def _evaluate(given: argparse.Namespace) -> None:
     dtype = _dtype(given.dtype)
     _tell_costs(whole, given, has_gold=gold is not None)
     asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
-    table = evaluate(
-        model, texts, tokenizer=tokenizer, target=target, gold=gold, run=RunSettings(dtype=dtype), **asked, **options
-    )
+    arguments = grouped_settings(asked | options | {"target": target, "gold": gold, "dtype": dtype})
+    table = evaluate(model, texts, tokenizer=tokenizer, **arguments)
     print(table.summary())
     table.to_html(given.out)
     table.to_csv(values, index=False)

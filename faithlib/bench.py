@@ -37,6 +37,23 @@ from faithlib.metric_names import MetricName
 from faithlib.metrics import crosslingual_rho
 from faithlib.metrics.registry import Family
 
+__all__ = [
+    "ATTACKS",
+    "COPIES",
+    "LADDER",
+    "MEASURED_FROM_CHANCE",
+    "SHARPNESS",
+    "WORDS",
+    "Attack",
+    "Bench",
+    "Case",
+    "WordModel",
+    "bench",
+    "cases",
+    "faults_of",
+    "random_scores",
+]
+
 MEASURED_FROM_CHANCE: tuple[MetricName, ...] = (
     "srg",
     "nsrg",

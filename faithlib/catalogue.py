@@ -7,9 +7,26 @@ which only read results import quickly, and type checkers know the names.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
+from faithlib.errors import check_known
 from faithlib.metric_names import RECORDS, MetricName
+
+__all__ = [
+    "DIRECTIONS",
+    "FAITHFULNESS",
+    "FAMILIES",
+    "HIGHER",
+    "LANGUAGE",
+    "LOWER",
+    "MEANINGS",
+    "METRICS",
+    "ON_REQUEST",
+    "Direction",
+    "Facts",
+    "Kind",
+    "list_metrics",
+]
 
 Direction = Literal["higher", "lower"]
 HIGHER: Direction = "higher"
@@ -72,3 +89,33 @@ FAITHFULNESS = cast(
 """Metrics that ask the model, in the order of their families."""
 MEANINGS: Mapping[str, str] = {name: says for facts in _EVERY.values() for name, says in facts.meanings.items()}
 """What a value of each metric says, in a line; formulas are in the docstrings of `faithlib.metrics`."""
+
+
+def list_metrics(kind: Kind | None = None) -> tuple[str, ...]:
+    """The names of the metrics that `evaluate` knows.
+
+    Parameters
+    ----------
+    kind : {"common", "language", "request"}, optional
+        Only those that all inputs have, of papers about language models, or that are computed on request.
+
+    Returns
+    -------
+    tuple of str
+        In the order of their families.
+
+    Raises
+    ------
+    UnknownNameError
+        For another kind.
+
+    Examples
+    --------
+    >>> list_metrics()[:3]
+    ('ns', 'nc', 'soft_ns')
+    """
+    kinds = get_args(Kind)
+    if kind is not None:
+        check_known("kind of metrics", kind, kinds)
+    chosen = [facts for facts in _EVERY.values() if kind in (None, facts.kind)]
+    return tuple(name for facts in chosen for name in facts.directions)

@@ -11,6 +11,15 @@ from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
+__all__ = [
+    "Answerer",
+    "Copies",
+    "Later",
+    "Reading",
+    "ask",
+    "results",
+]
+
 Reading = Literal["output", "logits", "stays"]
 
 

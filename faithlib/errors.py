@@ -6,6 +6,24 @@ from collections.abc import Collection, Iterable
 from numbers import Integral
 from typing import Any
 
+__all__ = [
+    "DataError",
+    "DigestError",
+    "FaithlibError",
+    "InputError",
+    "MissingPackageError",
+    "ModelError",
+    "NotFiniteError",
+    "OutOfMemoryError",
+    "UnavailableError",
+    "UnknownNameError",
+    "check_counts",
+    "check_known",
+    "require",
+    "some_numbers",
+    "unknown",
+]
+
 
 class FaithlibError(Exception):
     """Base of every error that faithlib raises on purpose."""

@@ -1,8 +1,8 @@
 """What is explained: batches of texts or images, cut into *features*.
 
-A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, a sentence (`units`), an
-image patch, any group of pixels. `feature_of` is the feature that each position belongs to; -1 marks positions that are
-never erased ([CLS], [SEP], a query, padding).
+A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, a sentence
+(`segmentation`), an image patch, any group of pixels. `feature_of` is the feature that each position belongs to; -1
+marks positions that are never erased ([CLS], [SEP], a query, padding).
 
 Shape letters: B inputs, L tokens, F features (the largest count in the batch), C channels, H and W pixels.
 """
@@ -21,6 +21,14 @@ from torch import Tensor
 from faithlib import segmentation as units
 from faithlib.errors import InputError, check_counts
 from faithlib.segmentation import UNITS, Span
+
+__all__ = [
+    "Batch",
+    "ImageInputs",
+    "Inputs",
+    "TextInputs",
+    "WordInputs",
+]
 
 
 class Batch:
@@ -140,13 +148,13 @@ class TextInputs(Batch):
           text, a pair that of the longer part, and `truncated` says so.
 
         Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together; in scripts
-        without blanks every piece), "character", "sentence" (rules: `faithlib.segmentation`), or the caller's own `words`.
-        Those are for each text the (start, end) characters of its words, ascending, none over another, as another tool
-        cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one feature, whose span
-        runs from the first to the last of them; a word without a piece (cut off, or dropped by the tokenizer's
-        clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of word w
-        holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all words is
-        protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
+        without blanks every piece), "character", "sentence" (rules: `faithlib.segmentation`), or the caller's own
+        `words`. Those are for each text the (start, end) characters of its words, ascending, none over another, as
+        another tool cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one
+        feature, whose span runs from the first to the last of them; a word without a piece (cut off, or dropped by the
+        tokenizer's clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of
+        word w holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all
+        words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
 
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
         room, an unknown unit. Likewise for words that are no ascending spans of their text, and options that exclude
@@ -328,7 +336,7 @@ class ImageInputs(Batch):
 
 @dataclass(frozen=True)
 class WordInputs(Batch):
-    """Texts as they are, for a function of strings; features are their words, sentences or characters (`units`).
+    """Texts as they are, for a function of strings; features are their words, sentences or characters (`segmentation`).
 
     Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
     place where it is masked and not deleted; `empty`: the text that is asked where nothing is left of one.

@@ -18,6 +18,19 @@ from torch import Tensor
 from faithlib import counter_rng
 from faithlib.errors import InputError, check_counts, check_known
 
+__all__ = [
+    "NORMALISERS",
+    "checked_mask",
+    "group_salience",
+    "normalise",
+    "position_in_rank",
+    "rank",
+    "removal_path",
+    "salience_groups",
+    "soft_keep",
+    "top_ratio",
+]
+
 
 def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
     """Feature indices by score, [B, F] long; equal scores keep their place in the text, absent features come last.

@@ -31,6 +31,18 @@ from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, re
 from faithlib.scheduler import AnswerCache, Scheduler, Stats, cost_model_of
 from faithlib.selfcheck import cannot_run, own_answers, self_check
 
+__all__ = [
+    "ERASURES",
+    "IMAGE_ERASURES",
+    "TEXT_ERASURES",
+    "WORD_ERASURES",
+    "Eraser",
+    "PendingAnswers",
+    "Perturber",
+    "SetFunction",
+    "costs",
+]
+
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
 WORD_ERASURES = ("delete", "mask")

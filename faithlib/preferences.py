@@ -12,6 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import InputError
 
+__all__ = [
+    "Diagnosticity",
+    "diagnosticity",
+    "preferences",
+]
+
 
 def preferences(
     method: ArrayLike, random: ArrayLike, *, higher_is_better: bool = True

@@ -152,7 +152,7 @@ _COST_MODELS: WeakKeyDictionary[nn.Module, dict[tuple[torch.device, torch.dtype 
 
 
 def cost_model_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> CostModel:
-    """The cost_model of a model that runs in its own precision or another; of a function, which differ in kind, a new one.
+    """What a model's forwards cost in its own precision or another; of a function, which differ in kind, a new one.
 
     >>> model = nn.Linear(2, 1)
     >>> cost_model_of(model, torch.device("cpu")) is cost_model_of(model, torch.device("cpu"))

@@ -79,6 +79,14 @@ def test_what_a_notebook_reaches_is_seen() -> None:
 # --- the face --------------------------------------------------------------------------------------------------------
 
 
+def test_no_module_of_the_library_is_in_a_circle() -> None:
+    """Nor for types alone: what two modules need of each other stands in a third."""
+    imports = grimp.build_graph("faithlib", exclude_type_checking_imports=False, cache_dir=None)
+    for module in imports.modules:
+        for imported in imports.find_modules_directly_imported_by(module):
+            assert module not in imports.find_upstream_modules(imported), f"{module} and {imported} import each other"
+
+
 def test_importing_the_library_loads_nothing_heavy() -> None:
     code = "import sys, faithlib; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 import torch
+from flat import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -17,7 +18,7 @@ from faithbook.studies.naopc.edin_released import MODELS
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, random_order_aopc
 from faithlib.catalogue import ON_REQUEST
 from faithlib.errors import InputError
-from faithlib.evaluation import MetricSettings, aopc_scores, evaluate, saco_of_groups
+from faithlib.evaluation import MetricSettings, aopc_scores, saco_of_groups
 from faithlib.metrics import chance_adjusted, chance_adjusted_srg, nsrg, srg
 from faithlib.perturb import Perturber, SetFunction
 

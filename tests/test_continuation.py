@@ -11,6 +11,7 @@ import pytest
 import torch
 import transformers
 from families import TEXTS, Folder, masks, next_logits, opened, tokenizer
+from flat import evaluate
 from refusals import refused
 from torch import Tensor
 
@@ -18,7 +19,7 @@ from faithbook.models.smollm2 import smollm2
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import MetricSettings, count_rows, evaluate, explain
+from faithlib.evaluation import MetricSettings, count_rows, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 MODELS = ["llama", "gemma3_text", "qwen2", "gpt2", "gpt_neox"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 import torch
+from flat import evaluate
 from refusals import refused
 from toy_models import Bag, image_inputs, model_and_texts, vision_model
 
@@ -16,8 +17,8 @@ from faithlib.errors import InputError
 from faithlib.evaluation import (
     ALL_SHARES,
     FAD_SHARES,
+    MetricSettings,
     aopc_scores,
-    evaluate,
     explain,
     hard_scores,
     saco_scores,
@@ -160,7 +161,7 @@ def test_what_does_not_go_together_is_refused(bag, given, message):
 
 def test_the_package_offers_it():
     """That the import of the package alone leaves torch aside is in `test_boundaries`."""
-    assert faithlib.evaluate is evaluate
+    assert faithlib.evaluate is faithlib.evaluation.evaluate
     refused(AttributeError, "evaluat", getattr, faithlib, "evaluat")
 
 

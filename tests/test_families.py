@@ -16,6 +16,7 @@ import timm
 import torch
 import transformers
 from families import FAMILIES, PAIRS, TEXTS, Folder, one_row, opened
+from flat import evaluate
 from refusals import refused
 from supported import HF_VISION, hf_seer, pictures
 from torch import Tensor, nn
@@ -25,7 +26,7 @@ from faithlib.attribution import attribute, methods
 from faithlib.backends import PromptClassifier, TextBackend, VisionBackend, acts_on, replica
 from faithlib.backends.pixels import HuggingFaceTokens
 from faithlib.errors import InputError, ModelError
-from faithlib.evaluation import MetricSettings, evaluate, explain
+from faithlib.evaluation import MetricSettings, explain
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 

@@ -18,6 +18,7 @@ import sequence_classes
 import tokenizers
 import torch
 import transformers as hf
+from flat import evaluate
 from heads import ByIds, Headed, Keeping, MeanPooled, Offset, PooledAndLogits, WithTopic, headed
 from supported import two_towers
 from torch import Tensor, nn
@@ -27,7 +28,6 @@ from faithlib import __main__ as command_line
 from faithlib.attribution import attribute, methods
 from faithlib.backends.functions import Remembering
 from faithlib.errors import FaithlibError, InputError, ModelError, UnavailableError
-from faithlib.evaluation import evaluate
 from faithlib.evaluation.prepare import prepare_inputs
 from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber

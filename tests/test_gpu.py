@@ -7,12 +7,13 @@ import copy
 import numpy as np
 import pytest
 import torch
+from flat import evaluate
 from torch import Tensor
 from toy_models import FAMILIES, image_inputs, model_and_texts, text_inputs, text_model, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.evaluation import RunSettings, evaluate, saco_scores
+from faithlib.evaluation import RunSettings, saco_scores
 from faithlib.perturb import Perturber
 
 pytestmark = pytest.mark.gpu

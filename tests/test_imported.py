@@ -18,13 +18,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from flat import evaluate
 from refusals import refused
 from toy_models import image_inputs, model_and_texts, text_model, tokenizer, vision_model
 
 from faithlib.attribution import attribute
 from faithlib.attribution.imported import align_tokens, imported_scores, of_class
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.evaluation import evaluate, explain
+from faithlib.evaluation import explain
 from faithlib.evaluation.files import read_attributions
 from faithlib.inputs import TextInputs, WordInputs
 

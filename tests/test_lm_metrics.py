@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from families import TEXTS, opened, saved
+from flat import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -21,8 +22,8 @@ from faithlib.backends import Continuation
 from faithlib.catalogue import DIRECTIONS, LANGUAGE
 from faithlib.errors import InputError
 from faithlib.evaluation import (
+    MetricSettings,
     distance_scores,
-    evaluate,
     lds_scores,
     pi_soft_scores,
     rise_scores,

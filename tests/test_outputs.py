@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from flat import evaluate
 from refusals import refused
 from torch import Tensor, nn
 from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.errors import InputError
-from faithlib.evaluation import MetricSettings, count_rows, evaluate, explain, saco_scores
+from faithlib.evaluation import MetricSettings, count_rows, explain, saco_scores
 from faithlib.inputs import ImageInputs, WordInputs
 from faithlib.perturb import Perturber
 

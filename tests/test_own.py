@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 import torch
+from flat import evaluate
 from refusals import refused
 from torch import Tensor
 from toy_models import Bag, answers, image_inputs, vision_model
@@ -17,7 +18,7 @@ from faithlib.attribution.perturbation import ERASING, Explained
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST
 from faithlib.copies import Copies
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.evaluation import MetricSettings, count_rows, evaluate
+from faithlib.evaluation import MetricSettings, count_rows
 from faithlib.evaluation.own import method_in, metric_in
 from faithlib.inputs import WordInputs
 from faithlib.metrics import metric

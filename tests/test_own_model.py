@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
+from flat import evaluate
 from PIL import Image
 from refusals import refused
 from toy_models import Bag, image_inputs, text_inputs, text_model, tokenizer, vision_model
@@ -26,7 +27,7 @@ from faithbook.own.load import OwnData, load_folder, load_texts, open_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import MetricSettings, evaluate
+from faithlib.evaluation import MetricSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import sequence_classes
 import torch
+from flat import evaluate
 from sequence_classes import alone, class_names, made, texts
 from torch import Tensor, nn
 
 from faithlib.attribution import Row
 from faithlib.errors import FaithlibError
-from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 from faithlib.warnings_log import collect_warnings

@@ -17,6 +17,7 @@ import supported
 import timm
 import torch
 import transformers
+from flat import evaluate
 from PIL import Image
 from refusals import refused
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.backends import PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import MetricSettings, RunSettings, evaluate, explain
+from faithlib.evaluation import MetricSettings, RunSettings, explain
 from faithlib.evaluation.prepare import most_tokens_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 from browser import browser
+from flat import evaluate
 from PIL import Image
 from refusals import refused
 from scipy import stats
@@ -20,7 +21,7 @@ from toy_models import answers, image_inputs, text_model, tokenizer, vision_mode
 
 from faithlib.catalogue import MEANINGS, METRICS
 from faithlib.errors import InputError
-from faithlib.evaluation import RunSettings, evaluate
+from faithlib.evaluation import RunSettings
 from faithlib.evaluation.summary import COLUMNS, Table
 
 TEXTS = ["a fine film, not bad", "it is bad at all", "who is it", "not <b>bad</b> & fine"]

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from flat import evaluate
 from supported import CASES
 
 from faithlib.attribution import Row
 from faithlib.errors import FaithlibError
-from faithlib.evaluation import evaluate
 from faithlib.inputs import ImageInputs
 
 PAGE = Path(__file__).resolve().parents[1] / "book" / "foundations" / "models.md"

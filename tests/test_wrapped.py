@@ -14,7 +14,8 @@ import peft
 import pytest
 import torch
 import transformers
-from families import TEXTS, opened, saved
+from families import TEXTS, prepare_inputs, saved
+from flat import evaluate
 from refusals import refused
 from supported import (
     checkpointed,
@@ -32,7 +33,7 @@ from toy_models import FAST, image_inputs, model_and_texts, quick_rows, text_inp
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
-from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate, explain
+from faithlib.evaluation import MetricSettings, RunSettings, count_rows, explain
 from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -84,7 +85,7 @@ def test_compiled_and_parallel_models_that_see_images(change: Change) -> None:
 
 @pytest.mark.parametrize("family", ["bert", "llama", "gpt2"])
 def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_path: Any) -> None:
-    model, reader = opened(saved(family, tmp_path))
+    model, reader = prepare_inputs(saved(family, tmp_path))
     inputs = TextInputs.from_texts(TEXTS, reader)
     modules = {"bert": ["query", "value"], "llama": ["q_proj", "v_proj"], "gpt2": ["c_attn"]}[family]
     config = peft.LoraConfig(task_type="SEQ_CLS", r=2, target_modules=modules, init_lora_weights=False)
@@ -102,7 +103,7 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
 
 
 def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
-    model, reader = opened(saved("llama", tmp_path, causal=True), causal=True)
+    model, reader = prepare_inputs(saved("llama", tmp_path, causal=True), causal=True)
     config = peft.LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], init_lora_weights=False)
     adapted = peft.get_peft_model(model, config).eval()
     prompt = PromptClassifier(adapted, reader, "review : {text} . it is", [" good", " bad"])

@@ -21,8 +21,9 @@ module              methods for images
 `perturbation`      occlusion, lime, shapley_sampling, random, uniform
 ==================  ==============================================================================
 
-`target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
-its accounts; `own` makes a method of a function of yours; `imported` reads what other tools explain.
+`target` and `texts` hold what the text methods share, `vision` what the image methods do; `dispatch` runs the table,
+`costs` its accounts, `specification` what is said of a method; `own` makes a method of a function of yours; `imported`
+reads what other tools explain.
 """
 
 from faithlib.attribution.costs import Cost

@@ -42,6 +42,12 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.segmentation import Span, format_rows, items_of
 from faithlib.warnings_log import note
 
+__all__ = [
+    "align_tokens",
+    "imported_scores",
+    "of_class",
+]
+
 _SPECIAL = {"[CLS]", "[SEP]", "[PAD]", "[BOS]", "[EOS]", "<s>", "</s>", "<pad>", "<bos>", "<eos>", "<cls>", "<sep>"}
 _SPECIAL |= {"<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<|im_start|>", "<|im_end|>"}
 _UNKNOWN = {"[UNK]", "<unk>"}

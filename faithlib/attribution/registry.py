@@ -4,8 +4,7 @@ What a method does is said at its function. Shape letters: B inputs, R rows of o
 embedding size, F features, H and W pixels.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, gradient, perturbation, vit
 from faithlib.attribution.perturbation import ErasingMethod
+from faithlib.attribution.specification import Method
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -24,34 +24,6 @@ LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
 LOGIT_ONLY = ("logit", "value")  # a value is where it starts: no softmax is over it
 
 WITH_DELTA = "integrated_gradients"
-
-
-@dataclass(frozen=True)
-class Method:
-    """A function, or the two halves of a method that erases, and what it answers.
-
-    `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
-    "features" [B, F] of erased copies. Of images: "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
-    `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
-    and output have no effect.
-
-    >>> METHODS["occlusion"].answers, METHODS["occlusion"].options
-    ('features', ('erase', 'perturber', 'unit'))
-    """
-
-    run: Callable[..., Tensor] | ErasingMethod
-    answers: str
-    aggregation: str | None = None
-    outputs: tuple[str, ...] = OUTPUTS
-    blind: bool = False
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The options that it takes beside those of every method."""
-        function = self.run.value if isinstance(self.run, ErasingMethod) else self.run
-        keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        extra = {"features": ["erase", "perturber", "unit"], "floor": [], "patches": ["max_tokens", "upsample"]}
-        return (*keywords, *extra.get(self.answers, ["max_tokens"]))
 
 
 METHODS: dict[str, Method] = {

@@ -30,7 +30,7 @@ from faithlib.scheduler import cost_model_of
 from faithlib.warnings_log import note
 
 if TYPE_CHECKING:
-    from faithlib.attribution.registry import Method
+    from faithlib.attribution.specification import Method
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -130,7 +130,7 @@ def answers(
     `chunked` makes the chunks of some numbers to explain (`target.chunks`), whose forward passes jobs share.
 
     >>> from types import SimpleNamespace
-    >>> from faithlib.attribution.registry import Method
+    >>> from faithlib.attribution.specification import Method
     >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=nn.Flatten()), rows=torch.arange(2), gradients_asked=0)
     >>> job = Job("mine", Method(lambda chunk: chunk.rows, "positions", blind=True), 0, "", {})
     >>> [answer for *_, answer in answers([job], lambda numbers: [[chunk]], [("logit", None)], Costs(None))]

@@ -1,19 +1,19 @@
 """One face for every model: embed a batch, go on from (perturbed) embeddings to logits, run erased inputs.
 
-==============  ====================================================================================================
-module          what is there
-==============  ====================================================================================================
-`texts`         Hugging Face classifiers: `TextBackend`
-`families`      what families of them there are, and what is perturbed in each: `acts_on`
-`prefix`        keys and values of the beginnings that rows of a decoder share
-`pixels`        any classifier of pixels: `VisionBackend`; what enters the blocks of vision transformers
-`door`          what a user's model comes with: wrappers, names of classes, a tokenizer
-`answers`       logits in what a model answers
-`prompts`       a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input
-`continuation`  a causal language model asked for the text that follows: `Continuation`
-`functions`     any function of texts: `FunctionBackend`
-`replica`       the copy of a model's structure on which all this is done, so that the model itself is never changed
-==============  ====================================================================================================
+================  ====================================================================================================
+module            what is there
+================  ====================================================================================================
+`texts`           Hugging Face classifiers: `TextBackend`
+`families`        what families of them there are, and what is perturbed in each: `acts_on`
+`prefix`          keys and values of the beginnings that rows of a decoder share
+`pixels`          any classifier of pixels: `VisionBackend`; what enters the blocks of vision transformers
+`model_adapters`  what a user's model comes with: wrappers, names of classes, a tokenizer
+`logits`          logits in what a model answers
+`prompts`         a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input
+`continuation`    a causal language model asked for the text that follows: `Continuation`
+`functions`       any function of texts: `FunctionBackend`
+`shared_weights`  the copy of a model's structure on which all this is done, so that the model itself is never changed
+================  ====================================================================================================
 """
 
 from typing import Any
@@ -21,18 +21,29 @@ from typing import Any
 import torch
 from torch import nn
 
-from faithlib.backends.continuation import Continuation as Continuation
-from faithlib.backends.families import Family as Family
-from faithlib.backends.families import family_of
-from faithlib.backends.functions import FunctionBackend as FunctionBackend
-from faithlib.backends.pixels import VisionBackend as VisionBackend
-from faithlib.backends.pixels import is_vit, tokens_of
-from faithlib.backends.prompts import Prompt as Prompt
-from faithlib.backends.prompts import PromptClassifier as PromptClassifier
-from faithlib.backends.shared_weights import replica as replica
-from faithlib.backends.texts import TextBackend as TextBackend
+from faithlib.backends.continuation import Continuation
+from faithlib.backends.families import Family, family_of
+from faithlib.backends.functions import FunctionBackend
+from faithlib.backends.pixels import VisionBackend, is_vit, tokens_of
+from faithlib.backends.prompts import Prompt, PromptClassifier
+from faithlib.backends.shared_weights import replica
+from faithlib.backends.texts import TextBackend
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+
+__all__ = [
+    "Backend",
+    "Continuation",
+    "Family",
+    "FunctionBackend",
+    "Prompt",
+    "PromptClassifier",
+    "TextBackend",
+    "VisionBackend",
+    "acts_on",
+    "backend_for",
+    "replica",
+]
 
 Backend = TextBackend | VisionBackend | FunctionBackend
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -36,9 +36,6 @@ from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from faithlib.backends.logits import logits_in
-
-if TYPE_CHECKING:
-    from faithlib.backends.texts import TextBackend
 
 # Beginnings differ by so many tokens, for the rows of a forward have one length of it; an input's own is computed for
 # so many rows or more.
@@ -62,6 +59,29 @@ def has_key_value_cache(config: Any) -> bool:
     return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
 
 
+class Decoder(Protocol):
+    """What is asked of the backend of a decoder; `faithlib.backends.TextBackend` is one.
+
+    >>> from faithlib.backends import TextBackend
+    >>> all(hasattr(TextBackend, name) for name in ("embeddings", "logits", "answer"))
+    True
+    """
+
+    model: Any
+    base: Any
+    inputs: Any
+    lengths: Tensor
+
+    def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
+        """The embedding output [R, L, D] of the inputs `rows`."""
+
+    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, shared: int = 0) -> Tensor:
+        """Logits [R, C] of embeddings of the inputs `rows`."""
+
+    def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
+        """What a model answers to embeddings."""
+
+
 class Beginnings:
     """The beginnings of a decoder's inputs; all inputs have the first `common` tokens in common.
 
@@ -78,7 +98,7 @@ class Beginnings:
     """
 
     @classmethod
-    def of(cls, backend: TextBackend) -> Beginnings | None:
+    def of(cls, backend: Decoder) -> Beginnings | None:
         """Of a backend's inputs; None, with a note in the log, where a model keeps more of a token than its keys and
         values."""
         if has_key_value_cache(backend.model.config):
@@ -86,7 +106,7 @@ class Beginnings:
         _LOG.info("%s keeps more of a token than its keys and values: rows run whole", type(backend.base).__name__)
         return None
 
-    def __init__(self, backend: TextBackend) -> None:
+    def __init__(self, backend: Decoder) -> None:
         self.backend = backend
         ids, mask, feature_of = (getattr(backend.inputs, n) for n in ("input_ids", "attention_mask", "feature_of"))
         alike = ((ids == ids[0]) & mask & (feature_of < 0)).all(dim=0)

@@ -9,6 +9,12 @@ import pandas as pd
 
 from faithlib.errors import DataError
 
+__all__ = [
+    "is_table_file",
+    "read_attributions",
+    "read_table",
+]
+
 
 def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None = None) -> pd.DataFrame:
     """A CSV file that has these columns, every cell a string ("" where a row ends early); DataError for any other file.

@@ -34,12 +34,14 @@ from faithlib.evaluation.prepare import (
     note_sorted,
     prepare_inputs,
 )
+from faithlib.evaluation.settings import MetricSettings, RunSettings
 from faithlib.evaluation.summary import Table, shown_of
-from faithlib.inputs import ImageInputs, Span, TextInputs, WordInputs
-from faithlib.metric_names import MetricName
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.metrics.registry import About, Chance, Family
+from faithlib.names import MethodName, MetricName, Unit
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, costs
+from faithlib.protocols import Model
 from faithlib.segmentation import format_rows
 from faithlib.warnings_log import collect_warnings
 
@@ -47,103 +49,116 @@ _MOST_MASK_PLACES = 1 << 27
 
 
 def evaluate(
-    model: Any,
+    model: Model,
     inputs: Any,
     *,
     tokenizer: Any = None,
     processor: Any = None,
-    target: Any = "predicted",
-    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
+    methods: Iterable[MethodName | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
     attributions: Mapping[str, Any] | None = None,
     metrics: Sequence[MetricName | Family] | None = None,
     gold: Any = None,
-    erase: str | None = None,
-    output: str | None = None,
-    draws: int = 4,
-    seed: int = 0,
-    groups: int = 10,
-    beam: int = 3,
-    gold_size: int | None = None,
-    dtype: torch.dtype | str | None = None,
-    unit: str | int | None = None,
-    spans: Sequence[Sequence[Span]] | None = None,
-    max_length: int | None = None,
-    on_error: str = RAISE,
-    check: bool = True,
+    target: str | int | Sequence[str | int] | Tensor = "predicted",
+    unit: Unit | int | None = None,
+    settings: MetricSettings | None = None,
+    run: RunSettings | None = None,
 ) -> Table:
-    """Metrics of attributions of a class, one value per row: input, method, metric, value, direction. The answer is a
-    pandas DataFrame; its `summary()` is a small table to read, its `to_html()` a report with heat maps.
+    """Metrics of attributions of a class, one value per row.
 
-    - `model`: a classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
-      `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
-    - `inputs`: texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other
-      text), with the model's fast `tokenizer`. Or PIL images, files of images or uint8 arrays, with a `processor` where
-      the model does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
-    - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
-      name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,
-      `n_auc`, `autpc`) is always about the predicted.
-    - `methods`: names of `attribution.methods`, `Row` objects for more than a method's defaults, methods of your own
-      (`attribution.method`), or a mapping from names of your choice to these, or to scores from elsewhere: [B, F], or
-      lists with one score for each feature. Default: DEFAULT_METHODS; beside `attributions`, "random" alone.
-    - `attributions`: what other tools explained, by name, in the forms of `attribution.imported`: explanations of shap
-      and lime, tensors of captum, lists of (token, score), a table or a file of one (`evaluation.files`).
-    - `metrics`: names of `catalogue.DIRECTIONS`, and metrics of your own (`metrics.metric`). Default: all of
-      `catalogue.METRICS` that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of
-      rows for a long input (`beam` wide; exact up to 8 features).
-    - `gold`: what people marked, bool [B, F] or lists, for the metrics of plausibility. `token_f1` and `iou_f1` take
-      `gold_size` features; by default as many as are marked on average over the inputs where any is.
-    - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
-      say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
-    - `output`: what metrics follow, and methods explain that do not say otherwise, by `faithlib.outputs`:
-      "probability", "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression, without the
-      metrics that need a probability or a predicted class). Default: as the model's configuration says, else
-      "probability"; of a model with one output it must be said.
-    - `check`: whether one input also goes through the model's own call, to be compared with what is computed here
-      (`faithlib.selfcheck`): two rows, on no account.
-    - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
-      many groups as features.
-    - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
-    - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.segmentation`),
-      of an image the side of its patches in pixels. Or give the `spans` (start, end) of the features of each text.
-    - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
-    - `on_error`: "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
+    Parameters
+    ----------
+    model
+        A classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
+        `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
+    inputs
+        Texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other text), with
+        the model's fast `tokenizer`. Or PIL images, files of images or uint8 arrays, with a `processor` where the model
+        does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
+    tokenizer, processor
+        What makes a model's input of texts, and of images.
+    methods
+        Names of `attribution.methods`, `Row` objects for more than a method's defaults, methods of your own
+        (`attribution.method`), or a mapping from names of your choice to these, or to scores from elsewhere: [B, F], or
+        lists with one score for each feature. Default: `DEFAULT_METHODS`; beside `attributions`, "random" alone.
+    attributions
+        What other tools explained, by name, in the forms of `attribution.imported`: explanations of shap and lime,
+        tensors of captum, lists of (token, score), a table or a file of one (`evaluation.files`).
+    metrics
+        Names of `catalogue.DIRECTIONS`, and metrics of your own (`metrics.metric`). Default: all of `catalogue.METRICS`
+        that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long
+        input.
+    gold
+        What people marked, bool [B, F] or lists, for the metrics of plausibility.
+    target
+        The class that is explained, and whose probability all metrics follow: "predicted", a class index, the name of a
+        label, or one of these for each input. What counts how long a class stays the predicted one (`auc`, `n_auc`,
+        `autpc`) is always about the predicted.
+    unit
+        What a feature of a text is, "word" (default), "wordpiece", "character" or "sentence"
+        (`faithlib.segmentation`); of an image the side of its patches in pixels.
+    settings
+        What is erased and followed, and the numbers that metrics take.
+    run
+        How inputs are read, and how the model runs.
 
-    Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A row is run once, whoever
-    asks for it. `table.attrs`:
+    Returns
+    -------
+    Table
+        A pandas DataFrame with the columns input, method, metric, value (float32) and direction: whether a "higher" or
+        a "lower" value is better. Its `summary()` is a small table to read, its `to_html()` a report with heat maps.
+        A row of the model is run once, whoever asks for it. `table.attrs` holds:
 
-    - "costs": rows asked and run, forwards and seconds.
-    - "left_out": methods and metrics that this kind of model does not allow (attention where there are no maps, soft
-      erasure where there are no embeddings), with the reason for each.
-    - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need an
-      input with at least two features (those of plausibility, one).
-    - "truncated": the rows of texts whose end was cut off; a warning names the limit.
-    - "chance": where metrics are adjusted for chance, the mean AOPC of random orders of each input, and its standard
-      error, which is 0 where all sets of features were answered.
-    - "convergence": of integrated gradients under each name, by how much the scores of each input miss the difference
-      of output that they divide up (`return_delta` of `attribute`).
-    - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in float16.
-    - "skipped": row and reason for each input that is left out with `on_error="skip"`.
+        - "costs": rows asked and run, forwards and seconds.
+        - "left_out": methods and metrics that this kind of model does not allow (attention where there are no maps,
+          soft erasure where there are no embeddings), with the reason for each.
+        - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need
+          an input with at least two features (those of plausibility, one).
+        - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+        - "chance": where metrics are adjusted for chance, the mean AOPC of random orders of each input, and its
+          standard error, which is 0 where all sets of features were answered.
+        - "convergence": of integrated gradients under each name, by how much the scores of each input miss the
+          difference of output that they divide up (`return_delta` of `attribute`).
+        - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in
+          float16.
+        - "skipped": row and reason for each input that is left out with `on_error="skip"`.
 
+    Raises
+    ------
+    InputError, UnknownNameError, ModelError
+        For what does not go together, before any row is run where that can be known; ModelError also where nothing is
+        left.
+
+    Notes
+    -----
     Values do not depend on which inputs, methods or metrics are evaluated beside them, except for `token_f1` and
     `iou_f1` where they are not given a `gold_size`.
 
-    Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
-    can be known; ModelError also where nothing is left.
-
+    Examples
+    --------
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-
     >>> table = evaluate(model, ["a good film"], methods=["occlusion"], metrics=["aopc_morf", "aopc_lerf"])
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
+    settings = MetricSettings() if settings is None else settings
+    run = RunSettings() if run is None else run
+    if not isinstance(settings, MetricSettings) or not isinstance(run, RunSettings):
+        raise InputError("settings, run: expected MetricSettings(...) and RunSettings(...), of faithlib")
     with collect_warnings() as notes:
-        whole = prepare_inputs(model, inputs, tokenizer, **given)
+        whole = prepare_inputs(
+            model,
+            inputs,
+            tokenizer,
+            processor=processor,
+            unit=unit,
+            spans=run.spans,
+            max_length=run.max_length,
+            on_error=run.on_error,
+        )
     classes = whole.classes(target)
     with collect_warnings(notes):
         named = methods_by_name(methods, whole, attributions)
-    model = whole.model
-    output = whole.output if output is None else output
+    output = whole.output if settings.output is None else settings.output
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
     for name, what in named.items():
@@ -153,16 +168,17 @@ def evaluate(
         gold = whole.of_rows(gold, "gold", torch.bool)
         if gold.dtype != torch.bool or gold.shape != mask.shape:
             raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
+    gold_size = settings.gold_size
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
-    check_counts(groups=groups, gold_size=gold_size, draws=draws, beam=beam)
-    if not hasattr(seed, "__index__"):
-        raise InputError(f"seed {seed!r}: expected a whole number")
+    check_counts(groups=settings.groups, gold_size=gold_size, draws=settings.draws, beam=settings.beam)
+    if not hasattr(settings.seed, "__index__"):
+        raise InputError(f"seed {settings.seed!r}: expected a whole number")
     wanted = names_of(metrics)
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
 
-    passed = LEFT_OUT if on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
+    passed = LEFT_OUT if run.on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
 
     def measure(rows: list[int]) -> Measured:
         places = [place_of[row] for row in rows]
@@ -170,22 +186,31 @@ def evaluate(
         width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
         given = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
         explains = "predicted" if classes is None else classes[places]
-        perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
-        if check and len(places) == len(mask):
+        perturber = Perturber(
+            whole.model,
+            part,
+            erase=settings.erase,
+            output=output,
+            target=explains,
+            dtype=run.dtype,
+            check=run.check,
+        )
+        if run.check and len(places) == len(mask):
             check_pipeline(whole, perturber)
         about = None if classes is None else perturber.target
-        scores = explained(given, model, perturber, about, left_out, deltas, passed)
+        scores = explained(given, whole.model, perturber, about, left_out, deltas, passed)
         marked = None if gold is None else gold[places, :width].to(perturber.device)
-        bounds = bounds_of(perturber, beam=beam) if any(one.needs_bounds for one in families.values()) else None
-        chance = None
-        if bounds is not None and any(one.needs_chance for one in families.values()):
-            chance = chance_of(perturber, bounds, seed=seed)
+        bounds = chance = None
+        if any(family.needs_bounds for family in families.values()):
+            bounds = bounds_of(perturber, beam=settings.beam)
+        if bounds is not None and any(family.needs_chance for family in families.values()):
+            chance = chance_of(perturber, bounds, seed=settings.seed)
         known = About(
             perturber.feature_mask,
             keys=tuple(perturber.keys),
-            draws=draws,
-            seed=seed,
-            groups=groups,
+            draws=settings.draws,
+            seed=settings.seed,
+            groups=settings.groups,
             gold=marked,
             gold_size=gold_size,
             bounds=bounds,
@@ -199,7 +224,7 @@ def evaluate(
 
     with collect_warnings(notes):
         measured = keep_valid(measure, whole.rows, whole.skipped)
-        note_sorted(model)
+        note_sorted(whole.model)
     table = finished(measured, whole, notes, families.values())
     table.attrs["notes"] |= whole.remarks
     return table

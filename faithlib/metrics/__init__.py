@@ -4,44 +4,73 @@ Names carry the convention, because papers use one word for opposite things; eve
 better.
 """
 
-from faithlib.metrics.chance import chance_adjusted as chance_adjusted
-from faithlib.metrics.chance import chance_adjusted_srg as chance_adjusted_srg
-from faithlib.metrics.chance import nsrg as nsrg
-from faithlib.metrics.chance import srg as srg
-from faithlib.metrics.complexity import complexity as complexity
-from faithlib.metrics.complexity import sparseness as sparseness
-from faithlib.metrics.crosslingual import aligned_scores as aligned_scores
-from faithlib.metrics.crosslingual import cka as cka
-from faithlib.metrics.crosslingual import cka_accuracy as cka_accuracy
-from faithlib.metrics.crosslingual import crosslingual_rho as crosslingual_rho
-from faithlib.metrics.crosslingual import first_batch_fault as first_batch_fault
-from faithlib.metrics.crosslingual import random_links as random_links
-from faithlib.metrics.curves import aopc as aopc
-from faithlib.metrics.curves import auc as auc
-from faithlib.metrics.curves import log_odds as log_odds
-from faithlib.metrics.curves import n_auc as n_auc
-from faithlib.metrics.erasure import ERASURE_BINS as ERASURE_BINS
-from faithlib.metrics.erasure import comprehensiveness_eraser as comprehensiveness_eraser
-from faithlib.metrics.erasure import comprehensiveness_nc as comprehensiveness_nc
-from faithlib.metrics.erasure import erasure_rationales as erasure_rationales
-from faithlib.metrics.erasure import soft_nc as soft_nc
-from faithlib.metrics.erasure import soft_ns as soft_ns
-from faithlib.metrics.erasure import sufficiency_eraser as sufficiency_eraser
-from faithlib.metrics.erasure import sufficiency_ns as sufficiency_ns
-from faithlib.metrics.language import equal_retention as equal_retention
-from faithlib.metrics.language import hellinger as hellinger
-from faithlib.metrics.language import lds as lds
-from faithlib.metrics.language import mas as mas
-from faithlib.metrics.language import randomisation_p as randomisation_p
-from faithlib.metrics.language import rise as rise
-from faithlib.metrics.language import win_rate as win_rate
-from faithlib.metrics.plausibility import auprc as auprc
-from faithlib.metrics.plausibility import average_precision as average_precision
-from faithlib.metrics.plausibility import iou as iou
-from faithlib.metrics.plausibility import iou_f1 as iou_f1
-from faithlib.metrics.plausibility import pointing_game as pointing_game
-from faithlib.metrics.plausibility import token_f1 as token_f1
-from faithlib.metrics.registry import metric as metric
-from faithlib.metrics.saco import saco as saco
-from faithlib.preferences import Diagnosticity as Diagnosticity
-from faithlib.preferences import diagnosticity as diagnosticity
+from faithlib.metrics.chance import chance_adjusted, chance_adjusted_srg, nsrg, srg
+from faithlib.metrics.complexity import complexity, sparseness
+from faithlib.metrics.crosslingual import (
+    aligned_scores,
+    cka,
+    cka_accuracy,
+    crosslingual_rho,
+    first_batch_fault,
+    random_links,
+)
+from faithlib.metrics.curves import aopc, auc, log_odds, n_auc
+from faithlib.metrics.erasure import (
+    ERASURE_BINS,
+    comprehensiveness_eraser,
+    comprehensiveness_nc,
+    erasure_rationales,
+    soft_nc,
+    soft_ns,
+    sufficiency_eraser,
+    sufficiency_ns,
+)
+from faithlib.metrics.language import equal_retention, hellinger, lds, mas, randomisation_p, rise, win_rate
+from faithlib.metrics.plausibility import auprc, average_precision, iou, iou_f1, pointing_game, token_f1
+from faithlib.metrics.registry import metric
+from faithlib.metrics.saco import saco
+from faithlib.preferences import Diagnosticity, diagnosticity
+
+__all__ = [
+    "ERASURE_BINS",
+    "Diagnosticity",
+    "aligned_scores",
+    "aopc",
+    "auc",
+    "auprc",
+    "average_precision",
+    "chance_adjusted",
+    "chance_adjusted_srg",
+    "cka",
+    "cka_accuracy",
+    "complexity",
+    "comprehensiveness_eraser",
+    "comprehensiveness_nc",
+    "crosslingual_rho",
+    "diagnosticity",
+    "equal_retention",
+    "erasure_rationales",
+    "first_batch_fault",
+    "hellinger",
+    "iou",
+    "iou_f1",
+    "lds",
+    "log_odds",
+    "mas",
+    "metric",
+    "n_auc",
+    "nsrg",
+    "pointing_game",
+    "random_links",
+    "randomisation_p",
+    "rise",
+    "saco",
+    "soft_nc",
+    "soft_ns",
+    "sparseness",
+    "srg",
+    "sufficiency_eraser",
+    "sufficiency_ns",
+    "token_f1",
+    "win_rate",
+]

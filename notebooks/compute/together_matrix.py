@@ -18,6 +18,7 @@ parts = 1
 
 # %%
 import time
+from dataclasses import replace
 
 import pandas as pd
 import torch
@@ -33,7 +34,7 @@ from faithbook.sources.object_scenes import mask_of
 from faithbook.sources.tokenise import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import average_marked, evaluate, explain, shuffled
+from faithlib.evaluation import MetricSettings, average_marked, evaluate, explain, shuffled
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
 from faithlib.metrics.erasure import soft
@@ -162,7 +163,7 @@ METHODS = {
 METRICS = [
     name for family in FAMILIES.values() if gold is not None or not family.needs_gold for name in family.directions
 ]
-shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][kind]}
+shared = MetricSettings(draws=settings["draws"], groups=settings["groups"], beam=settings["beam"][kind])
 
 # %% [markdown]
 # Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
@@ -183,8 +184,10 @@ def evaluated(rows, what, metrics):
     """Add metrics of some inputs to what the reports read."""
     began, block = time.perf_counter(), inputs[rows]
     width = block.feature_mask.shape[1]  # of the longest among them
-    given = {} if gold is None else {"gold": gold[rows, :width].to(device), "gold_size": average_marked(gold)}
-    table = evaluate(network, block, methods=METHODS[modality], metrics=metrics, **given, **shared)
+    marks, of_block = None, shared
+    if gold is not None:
+        marks, of_block = gold[rows, :width].to(device), replace(shared, gold_size=average_marked(gold))
+    table = evaluate(network, block, methods=METHODS[modality], metrics=metrics, gold=marks, settings=of_block)
     spent = table.attrs["costs"] | {"seconds_all": time.perf_counter() - began}
     save_costs(what, len(block), len(METHODS[modality]), spent)
     table["input"] = [ids[rows][i] for i in table["input"]]
@@ -263,7 +266,7 @@ for what, rows, *options in run.shared(jobs):
 priced = inputs[list(range(min(settings["priced"], len(inputs))))]
 for name, family in FAMILIES.items():
     if run.is_last and not family.needs_gold:
-        alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), **shared)
+        alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), settings=shared)
         save_costs(name, len(priced), 1, alone.attrs["costs"])
 
 # %%

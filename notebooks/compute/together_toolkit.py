@@ -99,16 +99,16 @@ for rows in run.blocks(len(inputs), settings["block"]):
     block = inputs[rows]
     perturber = Perturber(network, block, erase=ERASE)
     methods = METHODS | {"partition_shap": partition_shap(perturber, max_evals=settings["max_evals"])}
-    given = {}
+    marks, size = None, None
     if gold is not None:
-        given = {"gold": gold[rows, : block.feature_mask.shape[1]], "gold_size": average_marked(gold)}
+        marks, size = gold[rows, : block.feature_mask.shape[1]], average_marked(gold)
     table = evaluate(
         network,
         block,
         methods=methods,
         metrics=METRICS,
-        settings=MetricSettings(erase=ERASE, draws=settings["draws"]),
-        **given,
+        gold=marks,
+        settings=MetricSettings(erase=ERASE, draws=settings["draws"], gold_size=size),
     )
     spent = {
         "inputs": len(block),

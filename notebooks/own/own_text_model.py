@@ -158,8 +158,7 @@ table = evaluate(
     methods=scores,
     metrics=wanted,
     gold=brought.gold,
-    settings=MetricSettings(erase=erased),
-    **options,
+    settings=MetricSettings(erase=erased, **options),
 )
 means = pages.summary(table)
 tables.table(means, run, "own_text_means", caption="Means over texts", shown=False)

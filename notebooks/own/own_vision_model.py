@@ -185,7 +185,7 @@ figures.save(
 
 # %%
 table = evaluate(
-    classifier.model, brought.inputs, methods=scores, metrics=wanted, settings=MetricSettings(erase=erased), **options
+    classifier.model, brought.inputs, methods=scores, metrics=wanted, settings=MetricSettings(erase=erased, **options)
 )
 means = pages.summary(table)
 tables.table(means, run, "own_vision_means", caption="Means over images", shown=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ ABOUT = ("truth", "size", "distractor", "length", "erasure")
 RANK, WRONG = "rank correlation", "wrong orders"
 UNTOUCHED = "untouched"
 SRG = "srg"
-ERASE = "mask"
+ERASE: Final = "mask"
 _NEEDS_A_LANGUAGE_MODEL = "hellinger"
 
 

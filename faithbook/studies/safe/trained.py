@@ -21,7 +21,7 @@ from faithbook.studies.safe.grid import RANK, WRONG
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LOWER
 from faithlib.evaluation import MetricSettings, RunSettings, evaluate
 from faithlib.inputs import Inputs
-from faithlib.metric_names import MetricName
+from faithlib.names import Erasure, MetricName
 from faithlib.perturb import Perturber
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,14 @@ def qualities(scores: Tensor, marks: Tensor, present: Tensor) -> Floats:
 
 
 def measured(
-    classifier: Classifier, inputs: Inputs, marks: Tensor, labels: Tensor, ids: Sequence[str], *, erase: str, draws: int
+    classifier: Classifier,
+    inputs: Inputs,
+    marks: Tensor,
+    labels: Tensor,
+    ids: Sequence[str],
+    *,
+    erase: Erasure,
+    draws: int,
 ) -> pd.DataFrame:
     """The outcomes of every metric on one model: one row per input, metric and outcome, with the way of the error."""
     names = metrics_asked()

@@ -1,0 +1,46 @@
+"""Names that arguments take, as types: a type checker refuses a misspelt one. What they are the names of says more:
+`faithlib.catalogue` (metrics), `faithlib.attribution` (methods), `faithlib.perturb` (erasures), `faithlib.outputs`."""
+
+from typing import Literal
+
+from faithlib.metric_names import MetricName
+
+__all__ = ["Erasure", "FollowedOutput", "MethodName", "MetricName", "Output", "Unit"]
+
+Erasure = Literal["zero", "pad", "mask", "delete", "mean", "blur"]
+"""What takes the place of an erased feature."""
+
+Output = Literal["probability", "logit", "loss", "top_logit", "sigmoid", "value"]
+"""The number that is explained."""
+
+FollowedOutput = Literal["probability", "logit", "sigmoid", "value"]
+"""The number that metrics follow."""
+
+Unit = Literal["wordpiece", "word", "character", "sentence"]
+"""What a feature of a text is."""
+
+MethodName = Literal[
+    "attention",
+    "scaled_attention",
+    "rollout",
+    "input_x_gradient",
+    "integrated_gradients",
+    "deeplift",
+    "saliency",
+    "guided_backprop",
+    "activation",
+    "lime",
+    "occlusion",
+    "shapley_sampling",
+    "random",
+    "uniform",
+    "grad_cam",
+    "lrp",
+    "partial_lrp",
+    "transformer_attribution",
+    "conservative_lrp",
+    "raw_attention",
+    "transformer_mm",
+    "attcat",
+]
+"""A method of attribution, of texts or of images."""

@@ -1,0 +1,95 @@
+"""Public names: all of them can be imported, the types list what the registries hold, a misspelt name is refused."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from refusals import refused
+
+import faithlib
+from faithlib.attribution import methods
+from faithlib.catalogue import DIRECTIONS, LANGUAGE, list_metrics
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.evaluation import MetricSettings, RunSettings, evaluate
+from faithlib.names import Erasure, FollowedOutput, MethodName, MetricName, Output, Unit
+from faithlib.outputs import FOLLOWED, OUTPUTS
+from faithlib.perturb import ERASURES
+from faithlib.segmentation import UNITS
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted(found.name for found in pkgutil.walk_packages(faithlib.__path__, "faithlib."))
+
+
+def test_types_list_what_the_registries_hold() -> None:
+    assert get_args(MetricName) == list_metrics() and set(list_metrics()) == set(DIRECTIONS)
+    assert set(list_metrics("language")) == {name for facts in LANGUAGE.values() for name in facts.directions}
+    assert set(get_args(MethodName)) == {*methods("text"), *methods("image"), *methods("words")}
+    assert set(get_args(Erasure)) == {name for names in ERASURES.values() for name in names}
+    assert get_args(Output) == OUTPUTS and get_args(FollowedOutput) == FOLLOWED
+    assert set(get_args(Unit)) == set(UNITS)
+    refused(UnknownNameError, "kind of metrics", list_metrics, "langage")
+
+
+def test_every_public_name_can_be_imported() -> None:
+    assert set(dir(faithlib)) == set(faithlib.__all__)
+    for name in faithlib.__all__:
+        assert getattr(faithlib, name) is not None
+    page = (ROOT / "book" / "api" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page, flags=re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert listed == {*faithlib.__all__} - {"__version__"}
+    for module in MODULES:
+        loaded = importlib.import_module(module)
+        for name in getattr(loaded, "__all__", ()):
+            assert hasattr(loaded, name), f"{module}.{name}"
+
+
+def test_other_things_in_place_of_settings_are_refused() -> None:
+    def film(texts: list[str]) -> list[list[float]]:
+        return [[0.5, 0.5] for _ in texts]
+
+    refused(InputError, "expected MetricSettings", evaluate, film, ["good film"], settings={"draws": 2})
+    refused(InputError, "expected MetricSettings", evaluate, film, ["good film"], run=MetricSettings())
+    refused(InputError, "'ignore'", evaluate, film, ["good film"], run=RunSettings(on_error="ignore"))
+
+
+# What a user may write, and what a type checker says of it.
+LINES = {
+    'evaluate(film, ["good"], metrics=["sako"])': "List item 0 has incompatible type",
+    'evaluate(film, ["good"], methods=["salience"])': "List item 0 has incompatible type",
+    'evaluate(film, ["good"], settings=MetricSettings(erase="msk"))': 'Argument "erase" to "MetricSettings"',
+    'evaluate(film, ["good"], run=RunSettings(on_error="ignore"))': 'Argument "on_error" to "RunSettings"',
+    'evaluate(3, ["good"])': 'Argument 1 to "evaluate" has incompatible type "int"',
+    'evaluate(film, ["good"], metrics=["saco"], methods=["lime"], settings=MetricSettings(erase="mask"))': "",
+}
+
+
+@pytest.mark.slow
+def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
+    """As a type checker sees the installed library."""
+    head = (
+        "from faithlib import MetricSettings, RunSettings, evaluate\n\n\n"
+        "def film(texts: list[str]) -> list[list[float]]:\n    return [[0.5, 0.5] for _ in texts]\n\n\n"
+    )
+    (tmp_path / "mine.py").write_text(head + "\n".join(LINES) + "\n")
+    options = [
+        "--strict",
+        "--follow-imports=silent",
+        "--ignore-missing-imports",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
+    settings = {**os.environ, "MYPYPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mypy", *options, "mine.py"]
+    checked = subprocess.run(command, cwd=tmp_path, env=settings, capture_output=True, text=True, check=False)
+    said = dict(re.findall(r"^mine\.py:(\d+): error: (.*)$", checked.stdout, flags=re.MULTILINE))
+    for number, (line, message) in enumerate(LINES.items(), start=head.count("\n") + 1):
+        assert message in said.get(str(number), "") and bool(message) == (str(number) in said), (line, checked.stdout)
