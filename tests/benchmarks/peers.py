@@ -284,8 +284,10 @@ def compare(models: list[str], texts: int, images: int, repeats: int) -> pd.Data
 
 
 def page(path: Path, tables: list[Path]) -> None:
-    """One table in Markdown of what was measured."""
-    table = pd.concat(map(pd.read_csv, tables), ignore_index=True)
+    """Tables in Markdown of what was measured, here and by `bounds.py`."""
+    read = [pd.read_csv(path) for path in tables]
+    bounds = pd.concat([table for table in read if "looser" in table] or [pd.DataFrame()])
+    table = pd.concat([table for table in read if "looser" not in table], ignore_index=True)
     ours = table[table.library == "faithlib"].set_index(["device", "work", "model"]).seconds
     keys = pd.MultiIndex.from_frame(table[["device", "work", "model"]])
     table["times faithlib"] = (table.seconds.to_numpy() / ours.loc[keys].to_numpy()).round(2)
@@ -297,7 +299,35 @@ def page(path: Path, tables: list[Path]) -> None:
         "Made by `tests/benchmarks/peers.py`, which says what is measured: one model, its inputs and rows in one run,\n"
         "each library in the batch size that suits it best. *rows*: inputs that the model saw; *agreement*: largest\n"
         "difference of a probability from the plain loop's. A device without a row here was not measured.\n\n"
-        f"{lines}\n"
+        f"{lines}\n{_bounds_part(bounds)}"
+    )
+
+
+def _bounds_part(table: pd.DataFrame) -> str:
+    """The bounds of AOPC beside those of their authors' package."""
+    if table.empty:
+        return ""
+    ours = table[table.library == "faithlib"].set_index(["device", "work"]).seconds
+    keys = pd.MultiIndex.from_frame(table[["device", "work"]])
+    table = table.assign(times=(table.seconds.to_numpy() / ours.loc[keys].to_numpy()).round(1))
+    table = table.assign(
+        seconds=table.seconds.round(2),
+        off=table.off.map("{:.1e}".format),
+        looser=table.looser.astype(str) + " of " + table.texts.astype(str),
+    ).rename(columns={"times": "times faithlib"})
+    head = ["device", "work", "model", "library", "seconds", "times faithlib", "rows", "forwards", "off", "looser"]
+    lines = table[head].astype(str).to_markdown(index=False, disable_numparse=True)
+    return (
+        "\n## Bounds of AOPC beside the authors' package\n\n"
+        "Made by `tests/benchmarks/bounds.py`: aopc 0.1.0 (Edin et al. 2025) in an environment of its own, on the\n"
+        "same weights and texts. *off*: largest difference of an end from the exact one; *looser*: texts of which an\n"
+        "end is more than 1e-5 inside the exact ones.\n\n"
+        f"{lines}\n\n"
+        "Exact ends are the same but for rounding: aopc tries all orders (n! of n features, with the answers of all\n"
+        "subsets), faithlib adds up over subsets (2^n). Both run each subset once. In a beam aopc keeps orders apart\n"
+        "that remove the same set, so that few sets fill it; faithlib keeps the best order of each set. A beam over\n"
+        "orders, with faithlib's answers, gives aopc's ends. aopc runs the best order once more, row by row, and each\n"
+        "step of each text by itself; faithlib runs a step of all texts together, and no row twice.\n"
     )
 
 
