@@ -5,7 +5,8 @@
     python tests/benchmarks/peers.py --page docs/peers.md docs/peers-cpu.csv docs/peers-bounds-cpu.csv
 
 aopc asks for torch < 2.3 and transformers < 5, so it runs in a process of its own: this file, on a folder with the
-model and the texts. Features are pieces of words, erased by the mask token; both follow the probability of the same class.
+model and the texts. Features are pieces of words, erased by the mask token; both follow the probability of the same
+class.
 
 - *exact*: both ends of AOPC over all orders, of texts of 5 to 8 pieces. aopc enumerates orders, faithlib subsets.
 - *beam of 5*: the ends that a search of this width finds, of texts of 6 to 12 pieces.
@@ -129,7 +130,9 @@ def compare(python: str, shape: str, repeats: int) -> list[dict[str, Any]]:
     found = json.loads(answered.stdout.strip().splitlines()[-1])
 
     gaps = [
-        abs(a - b) for one, other in zip(found["beam of 5"]["ends"], apart, strict=True) for a, b in zip(one, other)
+        abs(a - b)
+        for one, other in zip(found["beam of 5"]["ends"], apart, strict=True)
+        for a, b in zip(one, other, strict=True)
     ]
     print(f"aopc's beam is a beam over orders, sets not merged, to {max(gaps):.1e}", flush=True)
     rows = []
