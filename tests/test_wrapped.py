@@ -14,7 +14,7 @@ import peft
 import pytest
 import torch
 import transformers
-from families import TEXTS, prepare_inputs, saved
+from families import TEXTS, opened, saved
 from flat import evaluate
 from refusals import refused
 from supported import (
@@ -85,7 +85,7 @@ def test_compiled_and_parallel_models_that_see_images(change: Change) -> None:
 
 @pytest.mark.parametrize("family", ["bert", "llama", "gpt2"])
 def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_path: Any) -> None:
-    model, reader = prepare_inputs(saved(family, tmp_path))
+    model, reader = opened(saved(family, tmp_path))
     inputs = TextInputs.from_texts(TEXTS, reader)
     modules = {"bert": ["query", "value"], "llama": ["q_proj", "v_proj"], "gpt2": ["c_attn"]}[family]
     config = peft.LoraConfig(task_type="SEQ_CLS", r=2, target_modules=modules, init_lora_weights=False)
@@ -103,7 +103,7 @@ def test_adapters_in_the_weights_are_those_of_the_merged_model(family: str, tmp_
 
 
 def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
-    model, reader = prepare_inputs(saved("llama", tmp_path, causal=True), causal=True)
+    model, reader = opened(saved("llama", tmp_path, causal=True), causal=True)
     config = peft.LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], init_lora_weights=False)
     adapted = peft.get_peft_model(model, config).eval()
     prompt = PromptClassifier(adapted, reader, "review : {text} . it is", [" good", " bad"])
