@@ -25,9 +25,11 @@ from torch import Tensor, nn
 from toy_models import text_inputs, text_model, tokenizer
 
 from faithlib import __main__ as command_line
+from faithlib import evaluation
 from faithlib.attribution import attribute, methods
 from faithlib.backends.functions import Remembering
 from faithlib.errors import FaithlibError, InputError, ModelError, UnavailableError
+from faithlib.evaluation import MetricSettings, RunSettings
 from faithlib.evaluation.prepare import prepare_inputs
 from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
@@ -533,7 +535,9 @@ def test_what_is_written_as_several_tokens_is_one_word_where_it_is_one_character
 def test_every_argument_of_evaluate_is_on_the_command_line() -> None:
     arguments = {action.dest for action in evaluate_parser()._actions}
     read_from_files = {"inputs", "tokenizer", "processor", "gold", "spans"}
-    missing = {*inspect.signature(evaluate).parameters} - arguments - read_from_files
+    asked = {*inspect.signature(evaluation.evaluate).parameters} - {"settings", "run"}
+    asked |= {field.name for group in (MetricSettings, RunSettings) for field in dataclasses.fields(group)}
+    missing = asked - arguments - read_from_files
     assert not missing
 
 
