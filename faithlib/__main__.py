@@ -9,6 +9,12 @@ marked ("2:6 11:16"), which metrics of plausibility compare with. A table of `--
 the token covers; a column `method` names the methods of a file with several. The report and, beside it, all values as
 CSV are written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
 
+    python -m faithlib evaluate my-model/ reviews.csv --shard 3/16
+    python -m faithlib merge report.*-of-16.json --out report.html
+
+compute a share of the texts each, on one machine or on several, and join the shares to the report of all. A share that
+is there is not computed again, so that a job which was killed goes on where it was.
+
     python -m faithlib bench saco my_metric.py --methods occlusion,my_method.py
 
 judges metrics and methods, those of the library and yours, on small models whose true explanation is known, plain and
@@ -18,6 +24,8 @@ under attack (`faithlib.bench`). It ends with 1 where a check finds something wr
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import sys
 import time
@@ -30,6 +38,7 @@ from faithlib.errors import DataError, FaithlibError, check_counts, check_known,
 
 if TYPE_CHECKING:
     from faithlib.evaluation.prepare import PreparedInputs
+    from faithlib.evaluation.summary import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--first", type=int, metavar="N", help="only the first N texts")
     one.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="what to do with a broken text")
     one.add_argument("--device", help="cpu, cuda ... (default: a GPU if there is one)")
+    one.add_argument("--shard", help="only a share of the texts, 3/16: into a file that `merge` joins with the others")
     one.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
+    joined = commands.add_parser("merge", epilog=__doc__, formatter_class=raw)
+    joined.set_defaults(call=_merge)
+    joined.add_argument("shares", nargs="+", type=Path, help="the files of all shares, report.*-of-16.json")
+    joined.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
     bench = commands.add_parser("bench", epilog=__doc__, formatter_class=raw)
     bench.set_defaults(call=_bench)
     bench.add_argument("metrics", nargs="*", help="names, or files with one of yours (default: all of faithfulness)")
@@ -111,14 +125,19 @@ def _bench(given: argparse.Namespace) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
+    import torch
+
     from faithlib.backends.model_adapters import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.files import read_attributions, read_table
     from faithlib.evaluation.own import method_in, metric_in
     from faithlib.evaluation.prepare import prepare_inputs
     from faithlib.evaluation.settings import grouped_settings
+    from faithlib.evaluation.shards import load_share, save_share, shard_of
+    from faithlib.evaluation.table import average_marked
 
     check_counts(first=given.first)
+    written = argparse.Namespace(**vars(given))
     given.methods, given.metrics = _with_own(given.methods, method_in), _with_own(given.metrics, metric_in)
     rows = read_table(given.texts, ("text", "label") if given.target == "label" else ("text",), given.first)
     attributions: dict[str, Any] = {}
@@ -128,11 +147,16 @@ def _evaluate(given: argparse.Namespace) -> None:
                 raise DataError(f"--attributions {path}: there are attributions {name!r} already; choose other names")
             attributions[name] = table
     given.attributions = attributions or None
-    values = given.out.with_suffix(".csv")
-    if given.out.is_dir() or not given.out.absolute().parent.is_dir():
-        raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
-    if values.absolute() in (given.out.absolute(), given.texts.absolute()):
-        raise DataError(f"--out {given.out}: the values go to {values}, which is there already; choose another name")
+    values = _values_beside(given.out, given.texts)
+    shard, share, asked_for = None, None, ""
+    if given.shard is not None:
+        shard, asked_for = shard_of(given.shard), _digest(written)
+        share = given.out.with_name(f"{given.out.stem}.{shard[0]}-of-{shard[1]}.json")
+        if share.exists():
+            if load_share(share).attrs.get("shard", {}).get("asked") != asked_for:
+                raise DataError(f"{share} is a share of another call: remove it, or choose another --out")
+            print(f"Share {shard[0]} of {shard[1]} is there already: {share}")
+            return
     model, tokenizer = _load(given.model, given.device)
     texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
     options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
@@ -144,14 +168,61 @@ def _evaluate(given: argparse.Namespace) -> None:
         names = label_names(model)
         target = [int(name) if name.isdecimal() and name not in names else name for name in rows["label"]]
     dtype = _dtype(given.dtype)
-    _tell_costs(whole, given, has_gold=gold is not None)
+    if shard is None:
+        _tell_costs(whole, given, has_gold=gold is not None)
+    elif gold is not None and given.gold_size is None:
+        given.gold_size = average_marked(whole.of_rows(gold, "gold", torch.bool))
     asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
-    arguments = grouped_settings(asked | options | {"target": target, "gold": gold, "dtype": dtype})
-    table = evaluate(model, texts, tokenizer=tokenizer, **arguments)
+    more = {"target": target, "gold": gold, "dtype": dtype, "shard": shard}
+    table = evaluate(model, texts, tokenizer=tokenizer, **grouped_settings(asked | options | more))
+    if shard is not None and share is not None:
+        save_share(table, share, asked=asked_for)
+        print(f"Share {shard[0]} of {shard[1]}, {table.input.nunique()} of {len(texts)} texts: {share}")
+        return
+    _write(table, given.out, values)
+
+
+def _values_beside(out: Path, *others: Path) -> Path:
+    """The file of the values beside a report, which may be none of the `others`."""
+    values = out.with_suffix(".csv")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise DataError(f"--out {out}: expected the name of a file in a folder that exists")
+    if values.absolute() in (out.absolute(), *(other.absolute() for other in others)):
+        raise DataError(f"--out {out}: the values go to {values}, which is there already; choose another name")
+    return values
+
+
+def _write(table: Table, out: Path, values: Path) -> None:
     print(table.summary())
-    table.to_html(given.out)
+    table.to_html(out)
     table.to_csv(values, index=False)
-    print(f"\nReport with heat maps: {given.out}\nAll values: {values}")
+    print(f"\nReport with heat maps: {out}\nAll values: {values}")
+
+
+def _merge(given: argparse.Namespace) -> None:
+    from faithlib.evaluation.shards import merge
+
+    values = _values_beside(given.out, *given.shares)
+    _write(merge(given.shares), given.out, values)
+
+
+def _digest(given: argparse.Namespace) -> str:
+    """What tells a call from others that give other values: its options, and the files that it reads."""
+    from faithlib import __version__
+
+    # Where it runs, and where the share goes, change nothing.
+    options = {
+        name: str(value) for name, value in vars(given).items() if name not in ("call", "out", "shard", "device")
+    }
+    said = hashlib.sha256(json.dumps([__version__, options], sort_keys=True).encode())
+    named = [*(given.methods or ()), *(given.metrics or ())]
+    own = [Path(str(name).partition(".py")[0] + ".py") for name in named if ".py" in str(name)]
+    for path in (given.texts, *map(Path, given.attributions or ()), *own):
+        said.update(path.read_bytes())
+    folder = Path(given.model)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        said.update(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode())
+    return said.hexdigest()[:16]
 
 
 def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] | None:

@@ -44,6 +44,7 @@ from faithlib.evaluation.images import (
     image_inputs_from_pixels,
     pixels_in,
 )
+from faithlib.evaluation.shards import Shard, share_of
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
@@ -62,6 +63,10 @@ _TOLERANCE = 1e-2  # of what a pipeline answers, which may round and run in half
 # Errors about the model or the call, which are the same for every input.
 _OF_THE_CALL = (ModelError, UnknownNameError, UnavailableError, ImportError)
 _Made = TypeVar("_Made")
+
+
+class BlockFailedError(FaithlibError):
+    """None of some inputs could be read, explained or measured; the cause is the error about all of them."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,7 @@ def prepare_inputs(
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
     on_error: str = RAISE,
+    shard: Shard | None = None,
 ) -> PreparedInputs:
     """The model, and inputs made of what the caller holds; arguments and errors as `evaluate`.
 
@@ -227,12 +233,20 @@ def prepare_inputs(
         pixels = pixels_in(inputs if is_array else items)
     if pixels is not None:
         inputs = image_inputs_from_pixels(pixels, inside, unit)
-    elif items:
+    of_items = pixels is None and bool(items)
+    total = len(items) if of_items else len(inputs)
+    share = share_of(total, shard)
+    if shard is not None and not of_items:
+        inputs = inputs[list(share)]
+    if of_items:
         make: Callable[[list[int]], Inputs] = partial(image_inputs_from_files, items, inside, tokenizer, unit)
         if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
             make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
-        inputs = keep_valid(make, list(range(len(items))), skipped)
+        try:
+            inputs = keep_valid(make, list(share), skipped)
+        except BlockFailedError as error:
+            raise error.__cause__ or error from None
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
         if spans is not None or max_length is not None:
@@ -242,8 +256,7 @@ def prepare_inputs(
     if isinstance(inside, nn.Module):
         first = next(inside.parameters(), None)
         inputs = inputs if first is None else inputs.to(first.device)
-    total = len(inputs) + len(skipped or ())
-    used = [row for row in range(total) if row not in (skipped or ())]
+    used = [row for row in share if row not in (skipped or ())]
     of_pipeline = (None, (), None) if pipeline is None else (pipeline, items, output_of_pipeline(pipeline))
     whole = PreparedInputs(model, inputs, total, used, skipped, *of_pipeline)
     if cut := whole.truncated:
@@ -280,9 +293,9 @@ def keep_valid(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict
             raise
         failed = failing(rows)
         left = [row for row in rows if row not in failed]
-        if not left:
-            raise
         skipped |= failed
+        if not left:
+            raise BlockFailedError(f"none of {len(rows)} inputs works") from error
         return run(left)
 
 

@@ -76,6 +76,11 @@ class RunSettings:
     check
         Whether one input also goes through the model's own call, to be compared with what is computed here
         (`faithlib.selfcheck`): two rows, on no account.
+    shard
+        Only a share of the inputs, (3, 16) for the third of sixteen: `faithlib.evaluation.shards` joins shares. The
+        inputs keep their index.
+    block
+        So many inputs at a time, of which answers are kept: what memory grows with.
 
     Examples
     --------
@@ -88,6 +93,8 @@ class RunSettings:
     dtype: torch.dtype | str | None = None
     on_error: Literal["raise", "skip"] = "raise"
     check: bool = True
+    shard: tuple[int, int] | None = None
+    block: int = 1024
 
 
 def grouped_settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,12 @@ Three stages: inputs are explained; all rows that any metric of any attribution 
 metrics are formulas over the answers. Shape letters: B inputs, F features, N attributions (of an input by a method).
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +23,15 @@ from torch import Tensor
 from faithlib.attribution import Row
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
+from faithlib.backends.functions import Remembering
 from faithlib.backends.model_adapters import label_names
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
 from faithlib.evaluation.measures import EVERY, bounds_of, chance_of, check_scores, families_of, names_of
 from faithlib.evaluation.prepare import (
     LEFT_OUT,
     RAISE,
+    BlockFailedError,
+    Explaining,
     PreparedInputs,
     check_pipeline,
     explained,
@@ -35,6 +41,7 @@ from faithlib.evaluation.prepare import (
     prepare_inputs,
 )
 from faithlib.evaluation.settings import MetricSettings, RunSettings
+from faithlib.evaluation.shards import joined
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.metrics.registry import About, Chance, Family
@@ -120,6 +127,7 @@ def evaluate(
           difference of output that they divide up (`return_delta` of `attribute`).
         - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in
           float16.
+        - "shard": of a share, its number, of how many, and how many inputs there are in all.
         - "skipped": row and reason for each input that is left out with `on_error="skip"`.
 
     Raises
@@ -154,6 +162,7 @@ def evaluate(
             spans=run.spans,
             max_length=run.max_length,
             on_error=run.on_error,
+            shard=run.shard,
         )
     classes = whole.classes(target)
     with collect_warnings(notes):
@@ -168,42 +177,92 @@ def evaluate(
         gold = whole.of_rows(gold, "gold", torch.bool)
         if gold.dtype != torch.bool or gold.shape != mask.shape:
             raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
+    wanted = names_of(metrics)
     gold_size = settings.gold_size
+    if gold_size is None and gold is not None and run.shard is not None and {"token_f1", "iou_f1"} & {*wanted}:
+        raise InputError(
+            "shard: token_f1 and iou_f1 take as many features as are marked on average over all inputs: give "
+            "settings=MetricSettings(gold_size=...), or leave these metrics out"
+        )
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
-    check_counts(groups=settings.groups, gold_size=gold_size, draws=settings.draws, beam=settings.beam)
+    check_counts(groups=settings.groups, gold_size=gold_size, draws=settings.draws, beam=settings.beam, block=run.block)
     if not hasattr(settings.seed, "__index__"):
         raise InputError(f"seed {settings.seed!r}: expected a whole number")
-    wanted = names_of(metrics)
 
-    place_of = {row: place for place, row in enumerate(whole.rows)}
+    work = _Work(whole, named, classes, gold, gold_size, output, families, wanted, settings, run)
+    # A function is remembered for a block of inputs, but for one that the caller lets remember more.
+    forgets = isinstance(whole.model, Remembering) and not isinstance(model, Remembering)
+    failure: BlockFailedError | None = None
+    parts: list[Table] = []
+    with collect_warnings(notes):
+        for start in range(0, len(whole.rows), run.block):
+            asked = Remembering(whole.model.fn, waits=whole.model.waits) if forgets else whole.model
+            measure = partial(work.measure, model=asked, is_first=not start)
+            try:
+                measured = keep_valid(measure, whole.rows[start : start + run.block], whole.skipped)
+            except BlockFailedError as error:
+                failure = error
+                continue
+            parts.append(table_of(measured, whole, families.values()))
+        note_sorted(whole.model)
+    if failure is not None and not parts:
+        raise failure.__cause__ or failure
+    table = finished(parts, whole, notes)
+    if run.shard is not None:
+        number, count = run.shard
+        table.attrs["shard"] = {"number": number, "of": count, "inputs": whole.total}
+    table.attrs["notes"] |= whole.remarks
+    return table
 
-    passed = LEFT_OUT if run.on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
 
-    def measure(rows: list[int]) -> Measured:
-        places = [place_of[row] for row in rows]
-        part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
-        width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
-        given = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
-        explains = "predicted" if classes is None else classes[places]
+@dataclass(frozen=True)
+class _Work:
+    """What is measured of every block of inputs."""
+
+    whole: PreparedInputs
+    named: Mapping[str, Explaining]
+    classes: Tensor | None
+    gold: Tensor | None
+    gold_size: int
+    output: str | None
+    families: Mapping[str, Family]
+    wanted: Sequence[str]
+    settings: MetricSettings
+    run: RunSettings
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The place among the inputs of each of the caller's rows."""
+        return {row: place for place, row in enumerate(self.whole.rows)}
+
+    def measure(self, rows: list[int], model: Any, *, is_first: bool) -> Measured:
+        """All metrics of all methods on some inputs, the caller's `rows`; the first ones are checked."""
+        settings = self.settings
+        places = [self.place_of[row] for row in rows]
+        part = self.whole.inputs if len(places) == len(self.whole.rows) else self.whole.inputs[places]
+        width = part.feature_mask.shape[1]
+        named = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in self.named.items()}
         perturber = Perturber(
-            whole.model,
+            model,
             part,
             erase=settings.erase,
-            output=output,
-            target=explains,
-            dtype=run.dtype,
-            check=run.check,
+            output=self.output,
+            target="predicted" if self.classes is None else self.classes[places],
+            dtype=self.run.dtype,
+            check=self.run.check and is_first,
         )
-        if run.check and len(places) == len(mask):
-            check_pipeline(whole, perturber)
-        about = None if classes is None else perturber.target
-        scores = explained(given, whole.model, perturber, about, left_out, deltas, passed)
-        marked = None if gold is None else gold[places, :width].to(perturber.device)
+        if self.run.check and places == list(range(len(places))) and is_first:
+            check_pipeline(self.whole, perturber)
+        left_out, deltas = dict[str, str](), dict[str, Tensor]()
+        passed = tuple(kind for kind in LEFT_OUT if self.run.on_error == RAISE or kind is not NotFiniteError)
+        about = None if self.classes is None else perturber.target
+        scores = explained(named, model, perturber, about, left_out, deltas, passed)
+        families = list(self.families.values())
         bounds = chance = None
-        if any(family.needs_bounds for family in families.values()):
+        if any(family.needs_bounds for family in families):
             bounds = bounds_of(perturber, beam=settings.beam)
-        if bounds is not None and any(family.needs_chance for family in families.values()):
+        if bounds is not None and any(family.needs_chance for family in families):
             chance = chance_of(perturber, bounds, seed=settings.seed)
         known = About(
             perturber.feature_mask,
@@ -211,23 +270,16 @@ def evaluate(
             draws=settings.draws,
             seed=settings.seed,
             groups=settings.groups,
-            gold=marked,
-            gold_size=gold_size,
+            gold=None if self.gold is None else self.gold[places, :width].to(perturber.device),
+            gold_size=self.gold_size,
             bounds=bounds,
             chance=chance,
             perturber=perturber,
         )
-        values = _values(list(families.values()), _questions(scores, known), left_out)
+        values = _values(families, _questions(scores, known), left_out)
         if not values:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return Measured(_tidy(list(scores), values, wanted), scores, perturber, left_out, deltas, chance)
-
-    with collect_warnings(notes):
-        measured = keep_valid(measure, whole.rows, whole.skipped)
-        note_sorted(whole.model)
-    table = finished(measured, whole, notes, families.values())
-    table.attrs["notes"] |= whole.remarks
-    return table
+        return Measured(rows, _tidy(list(scores), values, self.wanted), scores, perturber, left_out, deltas, chance)
 
 
 @dataclass(frozen=True)
@@ -312,14 +364,16 @@ def average_marked(gold: Tensor) -> int:
 
 # ---------------------------------------------------------------------------------------- what the caller gets
 class Measured(NamedTuple):
-    """What was measured on some inputs: `values` (columns input, counted from 0, method, metric, value), `scores`
-    [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow, and why; `deltas`
-    [B]: what integrated gradients miss, by name; `chance`: what random orders get, where a metric needs it.
+    """What was measured on some inputs, the caller's `rows`: `values` (columns input, counted from 0, method, metric,
+    value), `scores` [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow,
+    and why; `deltas` [B]: what integrated gradients miss, by name; `chance`: what random orders get, where a metric
+    needs it.
 
-    >>> Measured(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
+    >>> Measured([0], pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
     {'attention': 'a function has no maps'}
     """
 
+    rows: Sequence[int]
     values: pd.DataFrame
     scores: Mapping[str, Tensor]
     perturber: Perturber
@@ -328,25 +382,21 @@ class Measured(NamedTuple):
     chance: Chance | None = None
 
 
-def finished(
-    measured: Measured,
-    whole: PreparedInputs,
-    notes: Mapping[str, str],
-    families: Iterable[Family] = tuple(EVERY.values()),
-) -> Table:
-    """The table of values and of what has to be said about them. `whole`: what the caller gave, of which these inputs
-    are; `notes`: what was noted on the way; `families`: those whose metrics were measured.
+def table_of(measured: Measured, whole: PreparedInputs, families: Iterable[Family] = tuple(EVERY.values())) -> Table:
+    """The table of some inputs, and what has to be said about their values; nothing of it holds a model's answers.
+
+    `whole`: what the caller gave; `families`: those whose metrics were measured.
 
     >>> from faithlib.evaluation.prepare import prepare_inputs
     >>> whole = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
     >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
-    >>> table = finished(Measured(values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole, {})
+    >>> table = table_of(Measured([0, 1], values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole)
     >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
     ([1.0, nan], [1])
     """
-    values, scores, perturber, left_out, deltas, chance = measured
+    every, values, scores, perturber, left_out, deltas, chance = measured
     skipped = whole.skipped or {}
-    rows = [row for row in whole.rows if row not in skipped]
+    rows = [row for row in every if row not in skipped]
     family_of = {metric: family for family in families for metric in family.directions}
     directions = {metric: family.directions[metric] for metric, family in family_of.items()}
     table = Table(values.assign(direction=values["metric"].map(directions)))
@@ -358,17 +408,30 @@ def finished(
         "undefined": undefined,
         "convergence": {name: dict(zip(rows, delta.tolist(), strict=True)) for name, delta in deltas.items()},
         "chance": [] if chance is None else _by_row(chance, rows),
-        "notes": dict(notes),
-        "truncated": [row for row in whole.truncated if row not in skipped],
-        "skipped": [{"row": row, "reason": skipped[row]} for row in sorted(skipped)],
     }
     table.shown = shown_of(rows, scores, perturber, label_names(whole.model))
-    table.whole = len(table)
     if isinstance(perturber.inputs, ImageInputs):
         table.kind = "image"
     elif isinstance(perturber.inputs, TextInputs | WordInputs):
         table.kind = "text"
     table.meanings = {metric: family.meanings[metric] for metric, family in family_of.items()}
+    return table
+
+
+def finished(parts: Sequence[Table], whole: PreparedInputs, notes: Mapping[str, str]) -> Table:
+    """The tables of all blocks of inputs as one, with what is said of the inputs; `notes`: what was noted on the way.
+
+    >>> from faithlib.evaluation.prepare import prepare_inputs
+    >>> whole = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
+    >>> parts = [Table({"input": [i], "method": "mine", "metric": "saco", "value": [1.0]}) for i in range(2)]
+    >>> finished(parts, whole, {}).input.tolist()
+    [0, 1]
+    """
+    skipped = whole.skipped or {}
+    table = joined(parts)
+    table.attrs["notes"] = dict(notes)
+    table.attrs["truncated"] = [row for row in whole.truncated if row not in skipped]
+    table.attrs["skipped"] = [{"row": row, "reason": skipped[row]} for row in sorted(skipped)]
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
     if skipped:
