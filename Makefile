@@ -95,7 +95,7 @@ calibrate: $(ENVIRONMENT) ## how often the rules err where the truth is known, i
 
 lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev --no-emit-index-url --no-emit-find-links \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --group dev --no-emit-index-url --no-emit-find-links \
 	 --no-annotate --no-header --constraint requirements.lock pyproject.toml >> .lock.tmp
 	@mv .lock.tmp requirements.lock
 

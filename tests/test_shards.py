@@ -200,7 +200,7 @@ def test_memory_does_not_grow_with_the_inputs() -> None:
     assert max(kept) < whole / 5
 
 
-# --------------------------------------------------------------------------------------------------- on the command line
+# ------------------------------------------------------------------------------------------------- on the command line
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     model = text_model("bert")

@@ -192,7 +192,7 @@ def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
     >>> torch.allclose(by_captum("Saliency", chunk), chunk.gradient().abs())
     True
     """
-    captum, target = require("captum.attr", extra="text"), chunk.settled_target()
+    captum, target = require("captum.attr", extra="captum"), chunk.settled_target()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting (forward, )?backward hooks")
         method = getattr(captum, name)(ExplainedModule(chunk))

@@ -1,4 +1,5 @@
-"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`.
+"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; and
+the table of metrics in the library's README.
 
 To be run when a metric is added or what is said of it changes; a test fails where that was forgotten.
 """
@@ -20,6 +21,10 @@ from typing import Any, Literal
 '''
 
 
+README = Path(metric_names.__file__).parent / "README.md"
+BEGIN, END = "<!-- metrics: written by `python -m faithlib.metrics` -->", "<!-- end of metrics -->"
+
+
 def records() -> list[dict[str, object]]:
     """What is said of every family, those that are known in the order in which they stand, new ones below.
 
@@ -31,10 +36,37 @@ def records() -> list[dict[str, object]]:
     return [{one.name: getattr(BUILT_IN[name], one.name) for one in fields(Facts)} for name in order]
 
 
+def readme_table() -> str:
+    """The table of metrics in Markdown: what each says, which way is better, what it costs, whose it is.
+
+    >>> readme_table().splitlines()[0]
+    '| metric | what it says | better | cost | source |'
+    """
+    lines = ["| metric | what it says | better | cost | source |", "| --- | --- | --- | --- | --- |"]
+    for record in records():
+        family = BUILT_IN[str(record["name"])]
+        for name, direction in family.directions.items():
+            cells = (f"`{name}`", family.meanings[name], direction, family.cost, family.source)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def with_table(text: str) -> str:
+    """A README with the table of metrics between its two marks.
+
+    >>> with_table(f"a\\n{BEGIN}\\nold\\n{END}\\nb").startswith("a\\n<!-- metrics")
+    True
+    """
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{readme_table()}\n{END}{rest.split(END)[1]}"
+
+
 if __name__ == "__main__":
     found = records()
     names = [metric for record in found for metric in BUILT_IN[str(record["name"])].directions]
     text = f"{HEAD}MetricName = Literal[{', '.join(map(repr, names))}]\n\n"
     text += f"RECORDS: tuple[dict[str, Any], ...] = {pformat(tuple(found), width=118, sort_dicts=False)}\n"
     Path(metric_names.__file__).write_text(text, encoding="utf-8")
+    if README.is_file():  # in a clone
+        README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"{len(names)} metrics in {metric_names.__file__}: format it with `ruff format`")

@@ -1,0 +1,45 @@
+"""The library's page on a registry: its code runs as printed, its tables are those of the library."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import faithlib
+from faithlib.attribution import methods
+from faithlib.metrics.__main__ import with_table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "faithlib" / "README.md").read_text(encoding="utf-8")
+
+
+def test_code_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    printed = []
+    for block in blocks:
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(compile(block, "README.md", "exec"), names)
+        printed.append(stream.getvalue())
+    shown = re.search(r"^```text\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert shown is not None and printed[0].split() == shown[1].split()
+    assert (tmp_path / "report.html").is_file() and "top_drop" in printed[-1]
+
+
+def test_tables_are_those_of_the_library() -> None:
+    assert with_table(PAGE) == PAGE, "python -m faithlib.metrics writes the table of metrics"
+    for inputs, kind in (("texts of a classifier", "text"), ("images", "image"), ("texts of any function", "words")):
+        (row,) = re.findall(rf"^\| {inputs} \| (.*) \|$", PAGE, flags=re.MULTILINE)
+        assert set(re.findall(r"`(\w+)`", row)) == set(methods(kind)), kind
+
+
+def test_the_newest_version_stands_first_in_the_change_log() -> None:
+    log = (ROOT / "faithlib" / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", log, flags=re.MULTILINE)
+    assert headings[0].startswith("Unreleased") and headings[1].startswith(faithlib.__version__)
+    assert set(re.findall(r"^### (.*)$", log, flags=re.MULTILINE)) <= {"Added", "Changed", "Fixed", "Removed"}
