@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--first", type=int, metavar="N", help="only the first N texts")
     one.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="what to do with a broken text")
     one.add_argument("--device", help="cpu, cuda ... (default: a GPU if there is one)")
+    one.add_argument("--block", type=int, default=1024, help="texts at a time, which memory grows with (default: 1024)")
     one.add_argument("--shard", help="only a share of the texts, 3/16: into a file that `merge` joins with the others")
     one.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
     joined = commands.add_parser("merge", epilog=__doc__, formatter_class=raw)
@@ -173,7 +174,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     elif gold is not None and given.gold_size is None:
         given.gold_size = average_marked(whole.of_rows(gold, "gold", torch.bool))
     asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
-    more = {"target": target, "gold": gold, "dtype": dtype, "shard": shard}
+    more = {"target": target, "gold": gold, "dtype": dtype, "shard": shard, "block": given.block}
     table = evaluate(model, texts, tokenizer=tokenizer, **grouped_settings(asked | options | more))
     if shard is not None and share is not None:
         save_share(table, share, asked=asked_for)

@@ -55,7 +55,9 @@ def test_one_lock_serves_every_python(version: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("platform", ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin"])
 def test_every_requirement_comes_as_a_wheel(version: str, platform: str) -> None:
     where = ("--python-version", version, "--python-platform", platform)
-    extras = ("--extra", "text", "--extra", "vision") + (("--extra", "book") if "linux" in platform else ())
+    extras = ("--extra", "text", "--extra", "vision", "--extra", "captum") + (
+        ("--group", "book") if "linux" in platform else ()
+    )
     done = uv("pip", "compile", "--quiet", "--only-binary", ":all:", *where, *extras, "pyproject.toml")
     assert done.returncode == 0, done.stderr
     assert {"torch", "numpy", "captum", "timm"} <= set(re.findall(r"^([\w.-]+)==", done.stdout, flags=re.MULTILINE))
@@ -81,7 +83,7 @@ def test_what_is_packed_is_the_library_alone(packed: Path) -> None:
     assert names == library | {f"faithlib/{name}" for name in data}
     with tarfile.open(source) as opened:
         top = {name.split("/")[1] for name in opened.getnames()}
-    texts = {"README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
+    texts = {"CITATION.cff", "LICENSE"}
     assert top <= {"faithlib", *texts, "pyproject.toml", "PKG-INFO", ".gitignore"}
     assert max(wheel.stat().st_size, source.stat().st_size) < 500_000
 
@@ -124,7 +126,7 @@ def empty(registry: None, packed: Path, tmp_path_factory: pytest.TempPathFactory
     constraint = ("--constraint", "requirements.lock")  # what the cache holds already
     for line in (
         ("venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
-        ("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[text,vision]", *tools),
+        ("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[text,vision,captum]", *tools),
     ):
         done = uv(*line)
         assert done.returncode == 0, done.stderr

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 LOCK = (ROOT / "requirements.lock").read_text()
+EXTRAS = PROJECT["optional-dependencies"]
 CORE = ("torch", "numpy", "pandas", "scipy", "scikit-learn", "tqdm", "psutil")
 OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
 
@@ -35,12 +37,24 @@ def canonical(name: str) -> str:
 
 
 def declared(*extras: str) -> set[str]:
-    """The requirements of the library with these extras, those inside extras of its own included."""
-    found: set[str] = set()
-    for line in chain(PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)):
-        own = re.fullmatch(r"faithlib\[(.*)\]", line)
-        found |= declared(*own[1].split(",")) if own else {canonical(re.match(r"[\w.-]+", line)[0])}
-    return found
+    """The requirements of the library with these extras."""
+    return {name_of(line) for line in chain(PROJECT["dependencies"], *(EXTRAS[extra] for extra in extras))}
+
+
+def grouped(*groups: str) -> set[str]:
+    """The requirements of a clone with these groups, those of groups inside them included."""
+    return declared() | {name_of(line) for group in groups for line in lines_of(group)}
+
+
+def lines_of(group: str) -> list[str]:
+    lines: list[str] = []
+    for line in GROUPS[group]:
+        lines += [line] if isinstance(line, str) else lines_of(line["include-group"])
+    return lines
+
+
+def name_of(line: str) -> str:
+    return canonical(re.match(r"[\w.-]+", line)[0])
 
 
 @functools.cache
@@ -64,17 +78,36 @@ def imported(*folders: str) -> dict[str, set[str]]:
 
 
 def test_the_library_alone_is_seven_packages() -> None:
-    assert tuple(PROJECT["dependencies"]) == CORE
-    assert declared("text") - set(CORE) == {"transformers", "captum"}
-    assert declared("vision") - set(CORE) == {"timm", "torchvision", "pillow"}
+    assert tuple(map(name_of, PROJECT["dependencies"])) == CORE
+    of_extras = {extra: declared(extra) - set(CORE) for extra in EXTRAS}
+    assert of_extras == {
+        "text": {"transformers"}, "vision": {"timm", "torchvision", "pillow"}, "captum": {"captum"},
+    }  # fmt: skip
+
+
+def test_lower_bounds_are_the_versions_that_were_tested() -> None:
+    """In `tests/lowest.txt`, which a long test installs."""
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "tests" / "lowest.txt").read_text(), flags=re.MULTILINE))
+    bounds = [re.fullmatch(r"([\w-]+)>=([\d.]+)", line) for line in chain(PROJECT["dependencies"], *EXTRAS.values())]
+    assert all(bounds)
+    for name, least in (bound.groups() for bound in bounds):
+        assert f"{tested.pop(name)}.".startswith(f"{least}."), name
+    assert not tested
+
+
+def test_the_metadata_names_nothing_of_the_book() -> None:
+    book = grouped("dev", "course") - declared(*EXTRAS)
+    assert not book & declared(*EXTRAS) and {"jupyter-book", "snakemake", "papermill"} <= book
+    readme = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
+    assert "faithbook" not in readme and "make " not in readme
 
 
 def test_what_is_declared_is_what_is_imported() -> None:
     folders = ("faithlib", "faithbook", "notebooks", "tests")
-    for number, extras in ((1, ("text", "vision")), (3, ("book",)), (4, ("dev",))):
+    for number, allowed in ((1, declared(*EXTRAS)), (3, grouped("book")), (4, grouped("dev"))):
         found = imported(*folders[:number])
-        assert not {name: found[name] for name in found.keys() - declared(*extras)}
-    assert declared("dev", "align") - set(imported(*folders)) == TOOLS
+        assert not {name: found[name] for name in found.keys() - allowed}
+    assert grouped("dev") - set(imported(*folders)) == TOOLS
 
 
 def pins() -> dict[str, str]:
@@ -83,10 +116,9 @@ def pins() -> dict[str, str]:
 
 
 def test_every_requirement_is_pinned_with_digests() -> None:
-    for requirement in [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]:
-        name, _, version = requirement.partition(";")[0].partition("==")  # a marker after ";" says where it is wanted
-        own = name.startswith("faithlib[")
-        assert own or pins().get(canonical(name)) in ({version} if version else {*pins().values()}), requirement
+    for requirement in [*PROJECT["dependencies"], *chain(*EXTRAS.values()), *lines_of("dev")]:
+        version = requirement.partition(";")[0].partition("==")[2]  # a marker after ";" says where it is wanted
+        assert pins().get(name_of(requirement)) in ({version} if version else {*pins().values()}), requirement
     blocks = re.split(r"\n(?=[\w.-]+==)", LOCK)[1:]
     assert len(blocks) == len(pins()) > 150 and "://" not in LOCK
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)

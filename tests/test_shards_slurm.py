@@ -51,7 +51,9 @@ def test_an_array_that_is_cancelled_half_way_is_finished_by_the_same_command(
 ) -> None:
     text_model("bert").save_pretrained(tmp_path / "my-model")
     tokenizer().save_pretrained(tmp_path / "my-model")
-    texts = [f"a {word} film, {word} and not bad" for word in ("fine", "good", "bad", "unfunny", "long", "warm", "dull")]
+    texts = [
+        f"a {word} film, {word} and not bad" for word in ("fine", "good", "bad", "unfunny", "long", "warm", "dull")
+    ]
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "texts.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
