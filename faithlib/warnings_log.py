@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_GATHERED: ContextVar[dict[str, str] | None] = ContextVar("notes that are collect_warnings", default=None)
+_GATHERED: ContextVar[dict[str, str] | None] = ContextVar("notes that are collected", default=None)
 
 
 def note(about: str, what: str) -> None:
