@@ -208,7 +208,7 @@ def _merge(given: argparse.Namespace) -> None:
 
 
 def _digest(given: argparse.Namespace) -> str:
-    """What tells a call from others that give other values: its options, and the files that it reads."""
+    """A digest of a call: of its options, and of the files that it reads."""
     from faithlib import __version__
 
     # Where it runs, and where the share goes, change nothing.

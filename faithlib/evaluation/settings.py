@@ -67,7 +67,7 @@ class RunSettings:
     max_length
         Tokens read of a text, at most what the model takes. Default: that, and no more than 512.
     spans
-        The features of each text as (start, end) in characters, in place of a `unit`.
+        The features of each text as (start, end) in characters, instead of a `unit`.
     dtype
         The precision of all rows of erased inputs; "auto": bfloat16 on a GPU that has it (`Perturber`). Gradients are
         taken in the model's own, the default.

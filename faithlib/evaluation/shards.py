@@ -202,7 +202,7 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _costs(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Sums, but for the largest chunk."""
+    """Sums, except of the largest chunk."""
     names = dict.fromkeys(name for part in parts for name in part)
     sums = {name: sum(part.get(name, 0) for part in parts) for name in names if name != "peak_bytes"}
     sums = {name: round(value, 2) if name.startswith("seconds") else value for name, value in sums.items()}
@@ -239,7 +239,7 @@ def save_share(table: Table, path: str | Path, *, asked: str = "") -> None:
     path
         A file, JSON; one that is there is replaced.
     asked
-        What tells this evaluation from others, such as a digest of its arguments: `merge` refuses shares that differ.
+        A name of this evaluation, such as a digest of its arguments: `merge` refuses shares that differ in it.
 
     Examples
     --------

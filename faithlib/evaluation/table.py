@@ -191,7 +191,7 @@ def evaluate(
         raise InputError(f"seed {settings.seed!r}: expected a whole number")
 
     work = _Work(whole, named, classes, gold, gold_size, output, families, wanted, settings, run)
-    # A function is remembered for a block of inputs, but for one that the caller lets remember more.
+    # Answers of a function are kept for a block of inputs, unless the caller lets it remember more.
     forgets = isinstance(whole.model, Remembering) and not isinstance(model, Remembering)
     failure: BlockFailedError | None = None
     parts: list[Table] = []
