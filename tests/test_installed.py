@@ -165,6 +165,32 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
     assert done.returncode == 0, done.stdout[-6000:]
 
 
+# What stands on other packages most: NumPy, SciPy, pandas, and the insides of transformers' and timm's models.
+LOWEST = "metrics evaluation perturb own imported chance bounds relevance attribution_vision".split()
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_library_works_with_the_lowest_versions(packed: Path, tmp_path: Path) -> None:
+    """Those of `tests/lowest.txt`, which pyproject.toml has as lower bounds."""
+    (wheel,) = packed.glob("*.whl")
+    python = tmp_path / "venv" / "bin" / "python"
+    tools = ("pytest", "pytest-timeout", "hypothesis", "pyarrow")
+    for line in (
+        ("venv", "--quiet", "--python", sys.executable, str(tmp_path / "venv")),
+        ("pip", "install", "--quiet", "--python", str(python), "-r", "tests/lowest.txt", str(wheel), *tools),
+    ):
+        done = uv(*line)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "tests").mkdir()
+    for path in {each for name in LOWEST for each in _closure(TESTS / f"test_{name}.py")}:
+        shutil.copy(path, tmp_path / "tests")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    marks = "\n".join(f"    {mark}" for mark in options["markers"])
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
+    done = _run(tmp_path, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
 def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
     here = empty / "readme"

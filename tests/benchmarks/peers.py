@@ -323,7 +323,7 @@ def _bounds_part(table: pd.DataFrame) -> str:
         "same weights and texts. *off*: largest difference of an end from the exact one; *looser*: texts of which an\n"
         "end is more than 1e-5 inside the exact ones.\n\n"
         f"{lines}\n\n"
-        "Exact ends are the same but for rounding: aopc tries all orders (n! of n features, with the answers of all\n"
+        "Exact ends are the same to rounding: aopc tries all orders (n! of n features, with the answers of all\n"
         "subsets), faithlib adds up over subsets (2^n). Both run each subset once. In a beam aopc keeps orders apart\n"
         "that remove the same set, so that few sets fill it; faithlib keeps the best order of each set. A beam over\n"
         "orders, with faithlib's answers, gives aopc's ends. aopc runs the best order once more, row by row, and each\n"
