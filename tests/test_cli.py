@@ -75,6 +75,7 @@ def test_scores_of_other_tools_come_from_tables(here, capsys) -> None:
         for name, sign in (("long", 1.0), ("short", -1.0))
         for i, word, start, end in words
     ]
+    pytest.importorskip("pyarrow", reason="pyarrow, which reads parquet, is not installed")
     table = pd.DataFrame(rows)
     table.to_csv("theirs.csv", index=False)
     table[table.method == "long"].drop(columns=["method", "start", "end"]).to_parquet("mine.parquet")

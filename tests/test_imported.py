@@ -314,6 +314,7 @@ def table_of(texts: list[str], pattern: str = r"\w+") -> pd.DataFrame:
 
 
 def test_a_table_is_read_from_any_file(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow, which reads parquet, is not installed")
     table = table_of(TEXTS)
     table.to_csv(tmp_path / "mine.csv", index=False)
     table.to_parquet(tmp_path / "same.parquet")
@@ -339,6 +340,7 @@ def test_a_table_is_read_from_any_file(tmp_path: Path) -> None:
 
 
 def test_a_broken_table_is_refused_in_words(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow, which reads parquet, is not installed")
     table, inputs = table_of(TEXTS), words()
     for broken, said in (
         (table.drop(columns="token"), "has no column token: it has text_id, score, start, end"),
