@@ -8,6 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Size of the runs: smoke, laptop, full, confirm or paper; how many notebooks run at a time (default: all cores).
 PROFILE ?= laptop
 CORES ?=
+# Whose numbers the pages show: reference (the full run's), run (what this machine computed) or both.
+VALUES ?= reference
 # Options for Snakemake, such as SNAKEMAKE="--workflow-profile notebooks/slurm" on a cluster (docs/cluster.md).
 SNAKEMAKE ?=
 # A slip is told at once, with plain tools, before anything is installed.
@@ -29,13 +31,13 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help book pdf publish course test test-long lint lock fetch train preflight paper reference calibrate
+.PHONY: help book pdf publish course lab test test-long lint lock fetch train preflight paper reference calibrate
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book (STUDY=soft: one study's notebooks alone)
-	@$(FAITHBOOK) $(if $(STUDY),build --study $(STUDY),book) --profile $(PROFILE) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
+book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book (STUDY=soft: one study's notebooks alone; VALUES=run: your numbers)
+	@$(FAITHBOOK) $(if $(STUDY),build --study $(STUDY),book) --profile $(PROFILE) --values $(VALUES) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 
 pdf: $(ENVIRONMENT) fetch ## the book as one PDF with outline and page numbers (needs Chromium)
 	@$(FAITHBOOK) pdf --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
@@ -54,6 +56,15 @@ course: $(ENVIRONMENT) ## the course's assignments into TO=folder: source/ for t
 	@for name in $$(ls $(TO)/source); do \
 	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done
 	@echo "the assignments are in $(TO); collect and mark them there with $(CURDIR)/.venv-course/bin/nbgrader"
+
+# JupyterLab has an environment of its own too; its kernel is the book's. Notebooks are Python files, which a click opens as notebooks.
+lab: $(ENVIRONMENT) fetch ## JupyterLab with all notebooks, to change something and see what happens (LAB="--no-browser --port 9000")
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-lab
+	@VIRTUAL_ENV=.venv-lab $(BIN)/uv pip install --quiet --group lab
+	@JUPYTER_PATH=.venv-lab/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-lab --name python3 >/dev/null
+	@mkdir -p .venv-lab/share/jupyter/lab/settings
+	@cp notebooks/lab.json .venv-lab/share/jupyter/lab/settings/overrides.json
+	@.venv-lab/bin/jupyter lab notebooks $(LAB)
 
 test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in a browser
 	@$(MAKE) --no-print-directory --jobs=2 fetch lint

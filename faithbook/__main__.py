@@ -24,7 +24,7 @@ import yaml
 from faithbook import disk
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
-from faithbook.engine.plan import make_job, plan
+from faithbook.engine.plan import REFERENCE, WHOSE, make_job, plan
 from faithbook.engine.study import find_profile
 from faithlib.errors import FaithlibError, InputError
 
@@ -56,11 +56,11 @@ def _run(options: argparse.Namespace) -> None:
 
 def _build(options: argparse.Namespace) -> None:
     if options.list:
-        for job in plan(options.profile, options.study):
+        for job in plan(options.profile, options.study, options.values):
             state = "done" if job.done else "to do"
             print(f"{state}  {job.run_id}  {job.label}")
         return
-    build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
+    build(options.profile, study=options.study, values=options.values, cores=options.cores, extra=options.extra)
 
 
 def _book(options: argparse.Namespace) -> None:
@@ -71,7 +71,9 @@ def _book(options: argparse.Namespace) -> None:
             "a published book has an address, REPOSITORY=owner/name in the environment, and no texts or images of the "
             f"papers' own data: expected both, but the repository is {repository()!r} and the profile {options.profile}"
         )
-    first = book(options.profile, cores=options.cores, extra=options.extra)
+    if options.site and options.values != REFERENCE:
+        raise InputError(f"a published book shows the full run's numbers, not --values {options.values}: leave it out")
+    first = book(options.profile, values=options.values, cores=options.cores, extra=options.extra)
     if options.site:
         folder = lay_out(first.parent, options.site)
         _print(first.parent, folder)
@@ -142,6 +144,8 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_train, "execute every training notebook, which replaces the checkpoints")
     verb.add_argument("--study", help="only the checkpoints of this study")
     verb.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
+    for one in builds[:2]:
+        one.add_argument("--values", choices=WHOSE, default=REFERENCE, help="whose numbers the reports show")
     for one in [*builds, verb]:
         one.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
         one.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --workflow-profile")

@@ -35,6 +35,9 @@ def graph() -> grimp.ImportGraph:
     )
 
 
+SHOWN_AT_THE_END = "faithbook.engine.computed"
+
+
 def named(source: str) -> set[str]:
     """The modules that a file names in its imports."""
     found: set[str] = set()
@@ -48,8 +51,9 @@ def named(source: str) -> set[str]:
 
 
 def reached(source: str) -> set[str]:
-    """The modules that a file imports, directly or through what it imports."""
-    here = named(source)
+    """The modules that a file imports, directly or through what it imports; without what a computation shows after its
+    end, which no result depends on."""
+    here = named(source) - {SHOWN_AT_THE_END}
     return here.union(*(graph().find_upstream_modules(module) for module in here & graph().modules))
 
 

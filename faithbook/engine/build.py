@@ -28,6 +28,7 @@ from faithbook.engine.digests import digest
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
+    REFERENCE,
     RULES,
     Job,
     from_specification,
@@ -223,15 +224,20 @@ def kernel_environment() -> dict[str, str]:
 
 
 def build(
-    profile: str, *, study: str | None = None, cores: int | None = None, extra: Sequence[str] = ()
+    profile: str,
+    *,
+    study: str | None = None,
+    values: str = REFERENCE,
+    cores: int | None = None,
+    extra: Sequence[str] = (),
 ) -> tuple[Job, ...]:
     """Run every notebook of the plan (of one `study` alone) that is not there yet, showing a line for each; returns the
-    plan. `extra`: options for Snakemake.
+    plan. `values`: whose the reports show (`plan.WHOSE`); `extra`: options for Snakemake.
 
     A second build of the profile waits for the first, and then plans.
     """
     with _alone(profile):
-        jobs = plan(profile, study)
+        jobs = plan(profile, study, values)
         _schedule(profile, study, jobs, cores, extra)
     return jobs
 

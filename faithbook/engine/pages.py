@@ -13,7 +13,7 @@ from pathlib import Path
 
 from faithbook.engine.build import RunError, build, locked, minutes
 from faithbook.engine.inputs import UNITS_DIR
-from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, REFERENCE, VALUES, Job
 from faithbook.engine.publish import colophon, configuration, repository
 from faithbook.engine.slides import pages_of_slides, write_slides
 from faithbook.engine.studies import entry_of, reads_of, studies
@@ -32,10 +32,12 @@ COLOPHON = Path("colophon.md")
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
-def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> Path:
-    """Run what is missing and build the book; returns its first page. Nothing changed: nothing is built."""
+def book(profile: str, *, values: str = REFERENCE, cores: int | None = None, extra: Sequence[str] = ()) -> Path:
+    """Run what is missing and build the book; returns its first page. Nothing changed: nothing is built.
+
+    `values`: whose the pages show (`plan.WHOSE`)."""
     began = time.time()
-    jobs = build(profile, cores=cores, extra=extra)
+    jobs = shown(build(profile, values=values, cores=cores, extra=extra), values)
     with locked(results_dir(profile) / "book.lock"):  # a second build waits, and then finds the pages there
         source = stage(profile, jobs)
         html = source / "_build" / "html"
@@ -48,6 +50,13 @@ def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -
         stamp.write_text(content)
     print(f"the book took {minutes(time.time() - began)}")
     return html / "index.html"
+
+
+def shown(jobs: Sequence[Job], values: str) -> list[Job]:
+    """The jobs whose pages a book shows: of a report that was made twice, for its verdicts and for its page, the one
+    that shows these values."""
+    asked = {job.notebook for job in jobs if job.parameters.get(VALUES) == values}
+    return [job for job in jobs if job.notebook not in asked or job.parameters.get(VALUES) == values]
 
 
 def stage(profile: str, jobs: Sequence[Job]) -> Path:

@@ -25,7 +25,7 @@ from faithbook.artifacts import registry
 from faithbook.engine.digests import Library, digest, tree_digest
 from faithbook.engine.inputs import commit_of, committed_tables, digests_of, reference_units
 from faithbook.engine.studies import entry_of, notebooks, reads_of, recipes, studies, study_names, text_training
-from faithbook.engine.study import PART, PARTS, Notebook, Settings, find_profile
+from faithbook.engine.study import PART, PARTS, Notebook, Settings, find_profile, with_changes
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
@@ -33,6 +33,11 @@ MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
 RULES = ("train", "compute", "report")
 TEXT_CLASSIFIERS = "text_classifiers"  # the training notebook to which every study may add data sets and classifiers
+VALUES = "values"  # the parameter of a report: whose values it shows
+REFERENCE, RUN, BOTH = "reference", "run", "both"
+WHOSE = (REFERENCE, RUN, BOTH)
+"""Whose values a report shows: the committed full run's (the book as it is published), what this machine computed, or
+this machine's with the full run's beside them."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,12 @@ class Job:
     loads: Mapping[str, str] = field(default_factory=dict)  # the models, sources and files it may open, with digests
     code: str = ""  # the digest of what it imports of ours
     settings: Settings = field(default_factory=Settings)  # with their values at its parameters
+    choices: tuple[str, ...] = ()  # the parameters that somebody set instead of the profile's settings
 
     @property
     def slug(self) -> str:
         """The parameters in a form fit for a file name."""
-        return slug_of(self.parameters)
+        return slug_of(self.parameters, self.choices)
 
     @property
     def folder(self) -> Path:
@@ -94,13 +100,15 @@ class Job:
         return f"{self.notebook} {values}".strip()
 
 
-def slug_of(parameters: Mapping[str, Any]) -> str:
-    """Parameters in a form fit for a file name.
+def slug_of(parameters: Mapping[str, Any], choices: Iterable[str] = ()) -> str:
+    """Parameters in a form fit for a file name; `choices`: those that have their name before their value.
 
     >>> slug_of({"profile": "full", "dataset": "cifar10-few", "seed": 0})
     'cifar10_few_0'
+    >>> slug_of({"dataset": "movie", "inputs": 14}, ["inputs"])
+    'movie_inputs14'
     """
-    values = [f"{value}" for key, value in parameters.items() if key != "profile"]
+    values = [f"{key if key in choices else ''}{value}" for key, value in parameters.items() if key != "profile"]
     # In a folder's name the run id behind it tells apart what is cut off here: file names have a limit.
     return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
 
@@ -145,6 +153,32 @@ def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
+def _is_usual(name: str, value: Any) -> bool:
+    """Whether a parameter says nothing: a choice that the profile makes, or the values that every page shows."""
+    return value is None or (name, value) == (VALUES, REFERENCE)
+
+
+def changes_of(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices among a notebook's parameters that somebody made instead of its profile: those whose default is
+    None."""
+    defaults = notebook_parameters(source)
+    return {
+        name: value
+        for name, value in parameters.items()
+        if value is not None and name in defaults and defaults[name] is None
+    }
+
+
+def shows_runs(notebook: str) -> bool:
+    """Whether a report can show what this machine computed: it reads computations itself. Pages that gather the
+    verdicts of others (the study `book`) are always of the reference."""
+    entry = entry_of(notebook)
+    if entry is None or entry.kind != "report" or entry.study == "book":
+        return False
+    computed = {one.name for one in notebooks("compute")}
+    return not computed.isdisjoint(reads_of(entry))
+
+
 def part_of(parameters: Mapping[str, Any]) -> tuple[int, int]:
     """Which part of how many these parameters ask for: (1, 1) is all. InputError for a part that there is not."""
     part, parts = parameters.get(PART, 1), parameters.get(PARTS, 1)
@@ -185,9 +219,11 @@ class _Planner:
             self._jobs[key] = self._make(source, given)
         return self._jobs[key]
 
-    def grid(self, notebook: str) -> list[Job]:
-        """The jobs of a notebook at every point of its grid."""
-        return [self.job(find_notebook(notebook), point) for point in self._entry(notebook).points(self.profile)]
+    def grid(self, notebook: str, values: str = REFERENCE) -> list[Job]:
+        """The jobs of a notebook at every point of its grid; `values`: whose a report shows."""
+        more = {VALUES: values} if values != REFERENCE and shows_runs(notebook) else {}
+        points = self._entry(notebook).points(self.profile)
+        return [self.job(find_notebook(notebook), {**point, **more}) for point in points]
 
     def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
         if not source.is_file():
@@ -198,10 +234,13 @@ class _Planner:
         parameters = checked_parameters(source, given)
         if part_of(parameters) == (1, 1):
             parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
+        parameters = {key: value for key, value in parameters.items() if not _is_usual(key, value)}
         entry = entry_of(name)
         reads = reads_of(entry) if entry else []
         upstream = tuple(job for read in reads for job in self.grid(read))
-        settings = entry.settings_at(self.profile, parameters) if entry else Settings()
+        choices = changes_of(source, parameters)
+        point = {key: value for key, value in parameters.items() if key not in choices}
+        settings = with_changes(entry.settings_at(self.profile, point), choices) if entry else Settings()
         if source not in self._code:
             self._code[source] = self._library.code(source.read_text(encoding="utf-8")).digest
         loads = digests_of(name, entry.names_loaded(settings, parameters) if entry else ())
@@ -231,6 +270,7 @@ class _Planner:
             loads=loads,
             code=self._code[source],
             settings=settings,
+            choices=tuple(choices),
         )
 
     def _entry(self, name: str) -> Notebook:
@@ -258,13 +298,18 @@ def _brought(parameters: Mapping[str, Any]) -> list[str]:
     return [tree_digest(root() / name) for name in named if "/" in name and (root() / name).exists()]
 
 
-def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
+def plan(profile_name: str, study: str | None = None, values: str = REFERENCE) -> tuple[Job, ...]:
     """Every job of a profile, or those of one study and what they read, each after those it reads.
 
-    Raises UnknownNameError for another profile or study.
+    `values`: whose the reports show (`WHOSE`). Those that other pages read for their verdicts show the reference's, and
+    are among the jobs a second time.
+
+    Raises UnknownNameError for another profile, study or name of values.
     """
+    if values not in WHOSE:
+        raise unknown("values", values, WHOSE)
     planner, chosen = _Planner(profile_name), study_names(study)
-    jobs = (job for notebook in notebooks() if notebook.study in chosen for job in planner.grid(notebook.name))
+    jobs = (job for notebook in notebooks() if notebook.study in chosen for job in planner.grid(notebook.name, values))
     return tuple(with_upstream(jobs).values())
 
 

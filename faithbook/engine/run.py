@@ -38,8 +38,8 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -50,7 +50,13 @@ from faithbook.engine.machine import build_context, commit, device, most_memory,
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
+    PART,
+    PARTS,
+    REFERENCE,
+    RUN,
+    VALUES,
     Job,
+    changes_of,
     find_notebook,
     from_specification,
     make_job,
@@ -69,6 +75,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST = ("peak_bytes", "features")
+_any_settings = False
+"""Whether by hand the newest runs are read whatever was changed in them, as in a report of what was computed here."""
 
 
 @dataclass
@@ -87,6 +95,11 @@ class Run:
     _clock: float = field(default_factory=time.perf_counter)
     _processor_clock: float = field(default_factory=time.process_time)
     _started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def values(self) -> str:
+        """Whose values a report shows (`plan.WHOSE`)."""
+        return str(self.job.parameters.get(VALUES, REFERENCE))
 
     def path(self, name: str) -> Path:
         """Where to write a public file of this run (svg, png, csv …)."""
@@ -119,7 +132,9 @@ class Run:
         `part` tells apart tables of one run that have other keys. Raises InputError for a table that breaks the schema.
         """
         path = self.path(_units_file(part))
-        write_units(frame, path, notebook=self.job.notebook, parameters=self.job.parameters)
+        choices = changes_of(self.job.source, self.job.parameters)
+        parameters = {name: value for name, value in self.job.parameters.items() if name not in choices}
+        write_units(frame, path, notebook=self.job.notebook, parameters=parameters)
         self.files[path.name] = len(frame)
         return path
 
@@ -203,11 +218,12 @@ class Run:
             "notes": self.notes,
         }
 
-    def provenance(self, *, n: int | str | None = None, note: str = "", name: str = "") -> Markdown:
-        """What ran, where, how long, how to run it again, the downloads; `name`: what links of the page lead to."""
+    def provenance(self, *, n: int | str | None = None, note: str = "", name: str = "", numbers: str = "") -> Markdown:
+        """What ran, where, how long, how to run it again and change something, the downloads; `numbers`: whose they are
+        and where they were computed; `name`: what links of the page lead to."""
         from IPython.display import Markdown  # as pandas
 
-        return Markdown(_provenance(self, n, note, name))
+        return Markdown(_provenance(self, n, note, name, numbers))
 
     def finish(self) -> None:
         """Save what blocks have added and write the manifest; without it a run does not count as whole."""
@@ -237,6 +253,8 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         )
     _refuse_injected_strangers(expected)
     share = part_of(given)
+    global _any_settings
+    _any_settings = given.get(VALUES, REFERENCE) != REFERENCE
     if planned:  # the build has planned this run
         job = from_specification(planned["job"])
         folder, upstream = Path(planned["folder"]), tuple(map(Path, planned["upstream"]))
@@ -349,7 +367,9 @@ def load_units(
     units = pd.concat([read_units(file) for file in files], ignore_index=True)
     # A run from before the notebook had a parameter has done what its default does.
     defaults = notebook_parameters(find_notebook(notebook))
-    return units.fillna({name: value for name, value in defaults.items() if name in units.columns})
+    return units.fillna(
+        {name: value for name, value in defaults.items() if name in units.columns and value is not None}
+    )
 
 
 def has_units(notebook: str, part: str = "") -> bool:
@@ -369,17 +389,51 @@ def _folders_of(notebook: str, profile: str) -> list[Path]:
 
 
 def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
-    """The newest whole run of each job, made by hand or by the book; a job never run is left out."""
+    """The newest whole run of each job, made by hand or by the book; a job never run is left out.
+
+    In a report that shows what was computed here these are runs with any choices of somebody's instead of the
+    profile's; else those of the profile's settings.
+    """
+    given = set()
     for job in jobs:
-        by_hand = results_dir(job.profile) / "by-hand" / job.notebook / job.slug
-        older = [
-            path
-            for path in job.folder.parent.glob(f"{job.slug}-*")
-            if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])
-        ]
-        whole = [path for path in (by_hand, job.folder, *older) if (path / MANIFEST).is_file()]
-        if whole:
-            yield max(whole, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
+        by_hand = results_dir(job.profile) / "by-hand" / job.notebook
+        whole = [path for path in (by_hand / job.slug, job.folder, *_older(job)) if (path / MANIFEST).is_file()]
+        if _any_settings:
+            whole += _changed_runs(job)
+        if not whole:
+            continue
+        newest = max(whole, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
+        if newest not in given:  # a run of all inputs stands for all parts of the profile's
+            given.add(newest)
+            yield newest
+
+
+def _older(job: Job) -> list[Path]:
+    """The book's runs with the same parameters, of earlier code or data."""
+    named = job.folder.parent.glob(f"{job.slug}-*")
+    return [path for path in named if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])]
+
+
+def _changed_runs(job: Job) -> list[Path]:
+    """Whole runs of the same point of a notebook's grid with choices of somebody's, by hand or by the command line."""
+    wanted = point_of(job.source, job.parameters)
+    folders = [*(results_dir(job.profile) / "by-hand" / job.notebook).glob("*"), *job.folder.parent.glob("*")]
+    runs = []
+    for folder in folders:
+        if folder.name.startswith(".") or not (folder / MANIFEST).is_file():
+            continue
+        parameters = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["parameters"]
+        if changes_of(job.source, parameters) and point_of(job.source, parameters) == wanted:
+            runs.append(folder)
+    return runs
+
+
+def point_of(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a run that say what it is of: without choices and without its share of the inputs."""
+    defaults = notebook_parameters(source)
+    known = {**defaults, **parameters}
+    choices = {name for name, value in defaults.items() if value is None}
+    return {name: value for name, value in known.items() if name not in (*choices, PART, PARTS)}
 
 
 def load_manifests(profile: str) -> pd.DataFrame:
@@ -403,23 +457,24 @@ def papermill_line(job: Job) -> str:
     return f"jupytext --to ipynb -o - {source} | papermill - {job.notebook}.ipynb -k python3 {values}".strip()
 
 
-def _provenance(run: Run, n: int | str | None, note: str, name: str) -> str:
+def _provenance(run: Run, n: int | str | None, note: str, name: str, numbers: str) -> str:
     facts, job = run.facts(), run.job
     ran = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
     computed = [row for row in ran if row["kind"] == "compute"]
-    machines = ", ".join(sorted({row["device"] for row in computed} or {facts["device"]}))
+    devices = ", ".join(sorted({row["device"] for row in computed} or {facts["device"]}))
     took, number = sum(row["seconds"] for row in computed), len(computed)
     reads = f", {took:.0f} s for {number} computation{'s' * (number != 1)} it reads" if computed else ""
+    machine = f"{devices}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}"
     files = [f"{job.notebook}.ipynb <{job.notebook}.ipynb>"]
     files += [f"{file} <{run.link(file)}>" for file in sorted(run.files) if file.endswith(".csv")]
     rows = {
+        "Numbers": numbers,
+        "This page": f"profile {job.profile}; {machine}; {facts['seconds']:.0f} s{reads}",
         "Notebook": f"`notebooks/{job.kind}/{job.notebook}.py` (run `{job.run_id}`)",
         "Parameters": ", ".join(f"{key} = {value}" for key, value in job.parameters.items()),
         "Inputs": "" if n is None else f"{n}",
         "Commit": facts["commit"],
-        "Machine": f"{machines}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}",
         "Versions": ", ".join(f"{package} {version}" for package, version in facts["versions"].items()),
-        "Time": f"{facts['seconds']:.0f} s for this page{reads}",
         "Note": note,
         "Downloads": ", ".join(f"{{download}}`{file}`" for file in files),
     }
@@ -428,4 +483,30 @@ def _provenance(run: Run, n: int | str | None, note: str, name: str) -> str:
     names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
     below = ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."] if names else []
     head = [":::{admonition} Provenance", ":class: dropdown note", *([f":name: {name}"] if name else []), ""]
-    return "\n".join([*head, *lines, "", *again, *below, ":::", ""])
+    return "\n".join([*head, *lines, "", *again, *below, *_change_something(job, computed), ":::", ""])
+
+
+def _change_something(job: Job, computed: Iterable[Mapping[str, Any]]) -> list[str]:
+    """How to change a choice of a computation that a report reads and see what it does to the page; nothing where none
+    of them has choices."""
+    for facts in computed:
+        source = find_notebook(facts["notebook"])
+        choices = [name for name, value in notebook_parameters(source).items() if value is None]
+        if not choices or VALUES not in notebook_parameters(job.source):
+            continue
+        usual = {name: value for name, value in facts["parameters"].items() if name not in (*choices, PART, PARTS)}
+        first = replace(job, notebook=facts["notebook"], source=source, parameters={**usual, choices[0]: 20})
+        then = replace(job, parameters={**job.parameters, VALUES: RUN})
+        named = ", ".join(f"`{name}`" for name in choices)
+        return [
+            "",
+            "**Change something and see:**",
+            "",
+            f"1. `make lab` opens all notebooks. In `compute/{source.name}` give a choice in the second cell",
+            f"   another value ({named}) and run all cells. Or as a command:",
+            f"2. `{papermill_line(first)}`",
+            "3. It ends with a table and a figure of what it computed, beside the book's means.",
+            f"4. Run this page on it: `{papermill_line(then)}`",
+            '5. It says above what was changed, and n of both. `values = "both"` puts the book\'s numbers in brackets.',
+        ]
+    return []

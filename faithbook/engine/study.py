@@ -114,6 +114,31 @@ def every(**values: Any) -> list[dict[str, Any]]:
     return [dict(zip(values, combination, strict=True)) for combination in product(*lists)]
 
 
+def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings of a run with the choices that somebody made in its notebook: each takes the place of the setting of
+    its name. A choice that no setting has is the notebook's own matter.
+
+    Raises InputError for a choice of another kind than the setting, or a number below one of a setting that counts.
+
+    >>> with_changes(Settings(inputs=8, draws=2), {"inputs": 40, "erase": "zero"})
+    {'inputs': 40, 'draws': 2}
+    """
+    for name, value in changes.items():
+        if name in settings:
+            _check_choice(name, settings[name], value)
+    return settings | {name: value for name, value in changes.items() if name in settings}
+
+
+def _check_choice(name: str, setting: Any, value: Any) -> None:
+    kinds: Any = int | float if isinstance(setting, float) else type(setting)
+    if isinstance(value, bool) != isinstance(setting, bool) or not isinstance(value, kinds) or value in ([], {}):
+        kind = "number" if isinstance(setting, float) else "whole number" if isinstance(setting, int) else ""
+        kind = kind or ("non-empty list" if isinstance(setting, list) else type(setting).__name__)
+        raise InputError(f"{name} = {value!r}: expected a {kind}, as in the profile, which has {setting!r}")
+    if isinstance(setting, int) and not isinstance(setting, bool) and setting > 0 and value < 1:
+        raise InputError(f"{name} = {value}: expected a whole number from 1")
+
+
 # ----------------------------------------------------------------------------------------------------------- profiles
 @dataclass(frozen=True)
 class Profile:

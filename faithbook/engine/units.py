@@ -88,6 +88,14 @@ def read_units(path: Path) -> pd.DataFrame:
     return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
 
 
+def parameters_of(path: Path) -> dict[str, Any]:
+    """The parameters of the run that a file is of, without reading its table."""
+    import pyarrow.parquet
+
+    about = json.loads((pyarrow.parquet.read_schema(path).metadata or {}).get(_METADATA, b"{}"))
+    return dict(about.get("parameters", {}))
+
+
 def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table of a file and the parameters of its run."""
     import pyarrow.parquet

@@ -7,11 +7,11 @@ show the full run alone; where a small run lies far from it, this is where that 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from faithbook.engine.computed import means_of
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.run import Run, load_units
 from faithbook.engine.units import UNITS
@@ -45,7 +45,7 @@ def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     `n_full`), and `away`, the difference in standard errors as if the inputs were different ones; NaN where nothing
     spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
-    first, second = (_means(one, labels).reset_index() for one in (build, full))
+    first, second = (means_of(one, labels).fillna({"error": 0.0}).reset_index() for one in (build, full))
     both = first.merge(second, on=labels, suffixes=("", "_full"))
     error = (both["error"] ** 2 + both["error_full"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS
@@ -77,14 +77,3 @@ def in_short(pairs: dict[str, tuple[pd.DataFrame, pd.DataFrame]], cells: pd.Data
 
 def _labels(build: pd.DataFrame, full: pd.DataFrame) -> list[str]:
     return [name for name in full.columns if name in build.columns and name not in _INPUT]
-
-
-def _means(units: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Mean, standard error over clusters and number of inputs of each cell, indexed by its labels."""
-    inputs = units.groupby([*labels, "cluster", "id"], observed=True)["value"].mean().dropna()
-    clusters = inputs.groupby([*labels, "cluster"], observed=True).agg(["sum", "size"])
-    total, size = (clusters[name].groupby(list(labels), observed=True) for name in ("sum", "size"))
-    squares = (clusters["sum"] - clusters["size"] * total.transform("sum") / size.transform("sum")) ** 2
-    k, n = size.count(), size.sum()
-    error = np.sqrt(squares.groupby(list(labels), observed=True).sum() * k / (k - 1).where(k > 1)) / n
-    return pd.DataFrame({"mean": total.sum() / n, "error": error.fillna(0.0), "n": n, "clusters": k})

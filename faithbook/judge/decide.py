@@ -39,6 +39,8 @@ COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
     *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
+BESIDE_BOOK = ("book", "from_book")
+"""Further columns of a run's parts where the book's are shown with them."""
 OWN_REPEATS = "the paper's own repeats disagree"
 UNREPORTED = "depends on a choice that the paper does not report"
 
@@ -385,7 +387,8 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     else:  # nobody's material but the paper's own words
         ground = grounds.OUR_QUESTION if published.column("kind").get(name) == "question" else grounds.STAND_INS
     rows = [{"claim": rule.id, **row} for row in (_rows(rule, claim) if claim else [])]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64", "clusters": "Int64"})
+    columns = [*COLUMNS, *BESIDE_BOOK] if any(BESIDE_BOOK[0] in row for row in rows) else list(COLUMNS)
+    frame = pd.DataFrame(rows, columns=columns).astype({"n": "Int64", "clusters": "Int64"})
     asked = claim.claim if isinstance(claim, OnlyIf) else claim
     awaited, confirm = _sizes(rule, asked, result)
     return Judged(name, rule, result, ground, frame, _own_repeat(rule, asked), awaited, confirm)
@@ -492,6 +495,8 @@ def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     row["needed"] = min((needed.how_many(pair.ours, line) for line in rule.lines), default=math.nan)
     if not math.isnan(pair.published):
         row["away"] = pair.away
+    if pair.book is not None:
+        row |= dict(zip(BESIDE_BOOK, (float(pair.book.point), pair.from_book), strict=True))
     if pair.prediction is not None:
         row |= {"predicted_low": pair.prediction.low, "predicted_high": pair.prediction.high}
     return row

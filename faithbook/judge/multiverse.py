@@ -70,6 +70,11 @@ class Curve:
         return {"depends_on": turned, "agreeing": agreeing, "specifications": len(decided)}
 
     @property
+    def unjudged(self) -> Curve:
+        """The same estimates without what the rule says of them."""
+        return replace(self, frame=self.frame.drop(columns=["answer", "word"]))
+
+    @property
     def alt(self) -> str:
         """What the curve shows, in words."""
         return variants.in_words(self.frame, self.over)

@@ -18,11 +18,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
+from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
-from faithbook.judge import analysis_plan, decide, materials, published, scoreboard
-from faithbook.judge.decide import Claim, Judged
+from faithbook.judge import analysis_plan, decide, in_sentences, materials, published, scoreboard
+from faithbook.judge.banner import banner, numbers_of
+from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
@@ -38,7 +40,7 @@ RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the
 
 
 class Tested(dict[str, Judged]):
-    """Judged claims of one section by id."""
+    """Judged claims of one section by id; on a page that shows another run's numbers nobody sees their verdicts."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -47,20 +49,34 @@ class Tested(dict[str, Judged]):
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
 
 
-def start_page(notebook: str, profile: str, *, paper: str) -> Page:
-    """Begin a report, from inside its notebook: its run (`page.run`), how figures look, and the page."""
+def start_page(notebook: str, profile: str, *, values: str = plan.REFERENCE, paper: str) -> Page:
+    """Begin a report, from inside its notebook: its run (`page.run`), how figures look, and the page.
+
+    `values`: whose numbers it shows. "reference": the book's, of the committed full run; "run": what this machine
+    computed (by hand the newest run, whatever was changed in it), under a banner, without verdicts; "both": these with
+    the book's in brackets and the difference in standard errors. Raises UnknownNameError for another word.
+    """
+    if values not in plan.WHOSE:
+        raise unknown("values", values, plan.WHOSE)
     figures.theme()
-    return Page(start_run(notebook, profile=profile), paper=paper)
+    page = Page(start_run(notebook, profile=profile, values=values), paper=paper)
+    if above := banner(page.run):
+        display(Markdown(above))
+    return page
 
 
 class Page:
-    """A report on its run: what it has measured, and the verdicts it has drawn so far."""
+    """A report on its run: what it has measured, and the verdicts it has drawn so far.
+
+    `judges`: whether verdicts are drawn. A page that shows what this machine computed has numbers alone.
+    """
 
     def __init__(self, run: Run, *, paper: str) -> None:
         known = (*published.papers(), published.OUR_OWN)
         if paper not in known:
             raise unknown("paper", paper, known)
         self.run, self.paper, self.notebook = run, paper, run.job.notebook
+        self.judges = run.values == plan.REFERENCE or not plan.shows_runs(run.job.notebook)
         self._measured: list[Scores] = []
         self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, dict[str, Any]] = {}
@@ -112,7 +128,7 @@ class Page:
             if by_dataset and len(one.grounds) > 1:  # each with its data sets
                 evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in one.grounds.items())
             sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {evidence}")
-        rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
+        rest = "" if not self.judges or any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
@@ -158,20 +174,37 @@ class Page:
         return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
     def verdicts(self, tested: Tested) -> Markdown:
-        """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
-        rule."""
+        """The claims of a section: decision, evidence and claim; below in small print what was measured, in sentences,
+        and the day of the rule."""
         lines, again = [], scoreboard.confirmed()
         for name, one in tested.items():
+            if not self.judges:
+                lines.append(self._unjudged(one))
+                continue
             ground = f" ({one.evidence})" if one.rule.fixed_verdict is None else ""
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
-            shown = scoreboard.in_cells(self._entries[name])
+            said = in_sentences.sentences(self._entries[name], one.rule.rule, date=f"{one.rule.date}")
             if unseen := scoreboard.on_unseen_inputs(one.rule.same_as or name, again):
-                shown["on unseen inputs, after the rules were frozen"] = unseen
-            shown["rule of"] = f"{one.rule.date}"
-            columns = "; ".join(f"{label}: {value}" for label, value in shown.items())
-            lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{columns}</span>')
+                said += f" On unseen inputs, after the rules were frozen: {unseen}."
+            lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{said}</span>')
         return Markdown("\n".join(lines))
+
+    def _unjudged(self, one: Judged) -> str:
+        """A claim with the numbers of a run of this machine, and no verdict."""
+        words = self._claims.get(one.id, "").rstrip(".")
+        names = ("effect", "low", "high", "published", "part", "n")
+        numbers = {name: value for name, value in one.columns.items() if name in names}
+        said = in_sentences.sentences({"decision": "", **numbers}, "each")
+        return f'- `{one.id}` {words}. <span class="verdict-note">{said or "No number."}</span>'
+
+    def worded(self, word: str) -> str:
+        """A verdict in a table of a page: a dash where the page does not judge."""
+        return word if self.judges else "–"
+
+    def badge(self, word: str) -> str:
+        """A verdict in a sentence of a page: nothing where the page does not judge."""
+        return badge(word) if self.judges else ""
 
     # ------------------------------------------------------------------------------------------------------- exhibits
     def table(
@@ -194,7 +227,10 @@ class Page:
         wide, long = tables.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
         title = caption or self._claims.get(name, name)
         brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
-        legend = f"ours, {brackets if long['published'].notna().any() else 'intervals in the texts of the cells'}"
+        if self.run.values == plan.BOTH:
+            brackets = "in brackets the book's value; then the difference in standard errors of it"
+        has_brackets = long["published"].notna().any() or "estimate, book" in long
+        legend = f"ours, {brackets if has_brackets else 'intervals in the texts of the cells'}"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
     def listing(
@@ -240,7 +276,9 @@ class Page:
         """
         repeats = [one.id for one in tested.values() if one.rule.same_as in tested]
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
-        if answers is not None:
+        if not self.judges:
+            every = every.drop(columns="answer")
+        elif answers is not None:
             chosen = [_alone(answer) in answers for answer in frame["answer"]]
             frame = every[chosen].reset_index(drop=True)
         wide = pd.DataFrame(
@@ -255,9 +293,14 @@ class Page:
                 "alone": [_alone(answer) for answer in frame["answer"]],
             }
         )
+        if not self.judges:
+            wide = wide.drop(columns="alone")
+        if BESIDE_BOOK[0] in frame.columns:
+            book = zip(frame["book"], frame["from_book"], strict=True)
+            wide["book"] = [f"{tables.short(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
         if not wide["apart"].any():  # questions of our own have no published value
             wide = wide.drop(columns="apart")
-        if wide.empty and answers:
+        if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
         nothing = "*No part of these claims can be compared.*"
         return self.listing(every.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide)
@@ -269,7 +312,9 @@ class Page:
         if rows.empty:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
-        titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
+        titles = {one.id: one.id.rpartition("_")[2] for one in chosen}
+        if self.judges:
+            titles = {one.id: f"{titles[one.id]}: {one.word}" for one in chosen}
         fig = plots.claims_plot(rows, titles, lines={one.id: one.rule.lines for one in chosen})
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
 
@@ -280,6 +325,7 @@ class Page:
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
+        curve = curve if self.judges else curve.unjudged
         return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
@@ -305,7 +351,10 @@ class Page:
         """What ran where, once a page: every exhibit's line leads here."""
         n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
         name = f"provenance-{self.notebook.replace('_', '-')}"
-        return self.run.provenance(n=n or None, note=note, name=name)
+        of_book = [one.notebook for one in self._measured if one.speaks == REFERENCE]
+        of_run = [one.notebook for one in self._measured if one.speaks != REFERENCE]
+        whose = (numbers_of(self.run, of_book, of_book=True), numbers_of(self.run, of_run, of_book=False))
+        return self.run.provenance(n=n or None, note=note, name=name, numbers="; and ".join(filter(None, whose)))
 
     def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
         """Save the verdicts, end the run and say where it ran (`provenance`).
@@ -319,9 +368,10 @@ class Page:
             raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
         if missing := [name for name in of_page if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
-        if self._entries:
+        if self._entries and self.judges:
             self.run.save(scoreboard.filled(pd.DataFrame([*self._entries.values()])), "verdicts")
-        if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
+        quotable = [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]
+        if quotable and self.judges:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
             sources = {one.speaks for one in self._measured}

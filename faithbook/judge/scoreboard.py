@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -14,8 +11,13 @@ from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
 RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
-WAITS = {RULE: "another rule", MORE_INPUTS: "more inputs", UNOBTAINABLE: "what we cannot get", "": ""}
-"""What an undecided or untested claim waits for, in words."""
+WAITS = {
+    RULE: "more inputs would not decide it",
+    MORE_INPUTS: "more inputs would decide it",
+    UNOBTAINABLE: "it needs what we do not have",
+    "": "",
+}
+"""What would decide an undecided or untested claim, in words."""
 CAUSES = {
     RULE: "by its rule more inputs do not decide it",
     MORE_INPUTS: "with more inputs",
@@ -49,34 +51,6 @@ questions fared.
 - `unrelated`: models that share no encoder: an encoder and its first six layers are one;
 - `confirm`: inputs of a confirmatory sample, with a power of .9 at three quarters of the effect.
 """
-
-
-def in_cells(verdict: Mapping[Any, Any]) -> dict[str, str]:
-    """The columns of a verdict (`FIELDS`) that have a value, under the names that readers see.
-
-    >>> told = {"id": "soft_c01", "decision": "undecided", "page": "p", "passed": 1, "parts": 2}
-    >>> in_cells(told | {"part": "a", "effect": 0.5, "needed": 70})
-    {'contrasts that hold': '1 of 2', 'a': '0.500', 'n to decide': '70'}
-    """
-    one = {name: verdict.get(name) for name in FIELDS}
-    cells = {"why": one["reason"]}
-    cells["contrasts that hold"] = f"{one['passed']} of {one['parts']}" if (one["parts"] or 0) > 1 else ""
-    if one["effect"] is not None:
-        ends = "" if None in (one["low"], one["high"]) else f" [{one['low']:.3f}, {one['high']:.3f}]"
-        printed = "" if one["published"] is None else f", published {one['published']:.3f}"
-        cells[str(one["part"])] = f"{one['effect']:.3f}{ends}{printed}"
-    cells["n (smallest cell)"] = f"{one['n']:,}" if one["n"] else ""
-    cells["unrelated models"] = f"{one['unrelated']}" if one["unrelated"] else ""
-    detectable = one["detectable"] if one["decision"] == UNDECIDED else None
-    cells["smallest detectable effect"] = f"{detectable:.3f}" if detectable else ""
-    cells["n to decide"] = f"{one['needed']:,}" if one["needed"] else ""
-    cells["waits for"] = WAITS[one["waits_for"] or ""]
-    cells["contradicted by the paper's own values"] = f"{one['contradicted']} contrasts" if one["contradicted"] else ""
-    cells["the paper's own repeat, by this rule"] = one["own_repeat"]
-    cells["depends on"] = one["depends_on"]
-    same = f"{one['agreeing']} of {one['specifications']}" if one["specifications"] else ""
-    cells["analysis variants with this answer"] = same
-    return {name: value for name, value in cells.items() if value}
 
 
 def to_judge() -> pd.DataFrame:
@@ -169,7 +143,8 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
     many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.
     """
-    rows = distinct(board).query("decision == @UNDECIDED")
+    rows = distinct(board)
+    rows = rows[rows["decision"] == UNDECIDED]
     causes = our_table("undecided").set_index("id").reindex(rows["id"]).fillna("")
     return pd.DataFrame(
         {

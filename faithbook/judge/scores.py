@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from faithbook.engine import plan
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run, has_units, load_units
@@ -31,7 +32,7 @@ from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
 from faithbook.stats.estimate import Array, Estimate
-from faithlib.errors import InputError
+from faithlib.errors import DataError, InputError
 
 REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
 CONFIRM = "confirm"  # the profile at which a page shows the confirmatory values alone
@@ -70,7 +71,8 @@ class Scores:
 
     `frame`: the values, prepared; `material`: their source; `cells`: their cells; `printed`: the paper's values, whose
     columns other than `value` are labels of our cells. A cell without any defined value is none, but where no cell has
-    one they are all there.
+    one they are all there. `book`, `book_frame`: the same cells in the reference, and their
+    values, where a run's are shown beside them.
     """
 
     paper: str
@@ -79,6 +81,8 @@ class Scores:
     material: Material
     cells: Conditions
     printed: pd.DataFrame
+    book: Conditions | None = None
+    book_frame: pd.DataFrame | None = None
     _means: dict[str, Comparison] = field(default_factory=dict, repr=False)
     _levels: dict[str, list[Any]] = field(default_factory=dict, repr=False)
 
@@ -110,19 +114,30 @@ class Scores:
         DataError where there are no values at all.
         """
         ours = _speaking(run, notebook, parts, paper)
-        key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
-        if key not in prepared:
-            prepared[key] = ours.units if prepare is None else prepare(ours.units)
-        frame = prepared[key] if rows is None else rows(prepared[key])
+        prepared = {} if known is None else known
+
+        def prepared_of(one: Material) -> pd.DataFrame:
+            key = (one.source, notebook, tuple(parts), prepare)
+            if key not in prepared:
+                prepared[key] = one.units if prepare is None else prepare(one.units)
+            return prepared[key] if rows is None else rows(prepared[key])
+
+        def cells_of(values: pd.DataFrame) -> Conditions:
+            defined = values[values.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
+            asked: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
+            measured = values if defined.empty else defined
+            return Conditions.of(measured, over=over, n_resamples=n_resamples or RESAMPLES, **asked)
+
+        frame = prepared_of(ours)
         if firmest:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
-        defined = frame[frame.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
-        asked: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
-        values = frame if defined.empty else defined
-        cells = Conditions.of(values, over=over, n_resamples=n_resamples or RESAMPLES, **asked)
+        theirs = _of_book(run, notebook, parts) if run.values == plan.BOTH and ours.source == RUN else None
+        same = None if theirs is None else _same_cells(prepared_of(theirs), frame, over)
+        same = None if same is None or same.empty else same
+        book = None if same is None else cells_of(same)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
-        return cls(paper, notebook, frame, ours, cells, none if printed is None else printed)
+        return cls(paper, notebook, frame, ours, cells_of(frame), none if printed is None else printed, book, same)
 
     @property
     def speaks(self) -> str:
@@ -184,8 +199,18 @@ class Scores:
             datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
             n = materials.published_n(self.paper, datasets)
             ours, theirs, seeds = self.cells.mean(**labels), self.published(**labels), self.cells.by_seed(**labels)
-            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds)
+            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds, book=self._in_book(labels))
         return self._means[key]
+
+    def _in_book(self, labels: Mapping[str, object]) -> Estimate | None:
+        """The same mean in the reference, where it is beside the run's and has all cells of it."""
+        if self.book is None:
+            return None
+        try:
+            as_many = self.book.having(**labels).sum() == self.cells.having(**labels).sum()
+            return self.book.mean(**labels) if as_many else None
+        except InputError:
+            return None
 
     def each(
         self, function: Callable[[pd.DataFrame], Mapping[Key, Estimate]], printed: Mapping[Key, float] | None = None
@@ -195,7 +220,11 @@ class Scores:
         n = materials.published_n(self.paper, self.material.datasets)
         theirs = printed or {}
         ours = function(self.frame)
-        return {key: Comparison(one, theirs.get(key, math.nan), self.evidence(), n) for key, one in ours.items()}
+        book = {} if self.book_frame is None else function(self.book_frame)
+        return {
+            key: Comparison(one, theirs.get(key, math.nan), self.evidence(), n, book=book.get(key))
+            for key, one in ours.items()
+        }
 
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.
@@ -239,8 +268,8 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     """Whose values are ours.
 
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
-    size, or rests on firmer ground (the paper's own models, say). At the profile `confirm` those of the confirmatory
-    run and no others.
+    size, or rests on firmer ground (the paper's own models, say); or the page is asked for what this machine computed.
+    At the profile `confirm` those of the confirmatory run and no others.
     """
     if run.job.profile == CONFIRM:
         return _confirmed(notebook, parts, exploratory=EXPLORATORY_INSTEAD.get())
@@ -250,7 +279,7 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
         return theirs  # of what this machine has no data for
     manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
     mine = _material(RUN, notebook, parts, run.job.profile, manifests)
-    if theirs is None:
+    if theirs is None or run.values != plan.REFERENCE:
         return mine
     ours, other = (one.ground(paper, notebook) for one in (mine, theirs))
     return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
@@ -269,6 +298,23 @@ def _confirmed(notebook: str, parts: Sequence[str], *, exploratory: bool) -> Mat
     return replace(
         before, units=before.units.merge(unseen.units[keys].drop_duplicates(), on=keys), datasets=unseen.datasets
     )
+
+
+def _of_book(run: Run, notebook: str, parts: Sequence[str]) -> Material | None:
+    """The values that the reference has of these, whatever the profile of the run."""
+    if not (root() / UNITS_DIR / notebook).is_dir():
+        return None
+    manifest = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    try:
+        return _material(REFERENCE, notebook, parts, manifest["profile"], manifest["runs"])
+    except DataError:  # a table that it does not have
+        return None
+
+
+def _same_cells(values: pd.DataFrame, frame: pd.DataFrame, over: Sequence[str]) -> pd.DataFrame:
+    """Those of the values that are of cells which a frame has too."""
+    cells = frame[list(over)].drop_duplicates()
+    return values.merge(cells, on=list(over), how="inner")
 
 
 def has_run(run: Run, notebook: str) -> bool:

@@ -4,26 +4,21 @@ all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import published
+from faithbook.judge import analysis_plan, published
 from faithbook.judge.scoreboard import WAITS, confirmed, distinct, on_unseen_inputs, starred
+from faithbook.show.forest import Finding
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
 
-COLOURS = {
-    REPRODUCED: "#56B4E9",
-    MIXED: "#CC79A7",
-    NOT_REPRODUCED: "#E8905A",
-    UNDECIDED: "#DDDDDD",
-    NOT_TESTED: "#FFFFFF",
-}
-"""The decisions that findings have, in their order, with the colour of each."""
-DECIDED = tuple(COLOURS)
+DECIDED = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED)
+"""The decisions that findings have, in their order."""
 
 GROUNDS = (*grounds.GROUNDS, NOT_TESTED)
 OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
@@ -71,6 +66,37 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
     known = [(ground, paper) for ground in GROUNDS for paper in names() if (ground, paper) in table.index]
     index = pd.MultiIndex.from_tuples(known, names=["ground", "paper"])
     return table.reindex(index=index, columns=DECIDED, fill_value=0)
+
+
+def findings(board: pd.DataFrame) -> list[Finding]:
+    """The distinct findings of a board as lines of one figure, by whose they are (each paper's, a review page's, ours),
+    the firmest evidence first."""
+    rows = facts(board)
+    claims = published.claims().set_index("id")
+    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    lines = []
+    for paper, name in names().items():
+        for row in rows[rows["paper"] == paper].to_dict("records"):
+            said = str(words[row["id"]]).rstrip(".")
+            numbers = {key: _number(row[key]) for key in ("low", "high", "published")}
+            lines.append(
+                Finding(
+                    group=name,
+                    id=row["id"],
+                    words=f"{said[:1].upper()}{said[1:]}.",
+                    verdict=grounds.worded(row["decision"], row["evidence"]),
+                    evidence=row["ground"],
+                    borders=analysis_plan.rule(row["id"]).lines,
+                    ours=_number(row["effect"]),
+                    n=None if pd.isna(row["n"]) else int(row["n"]),
+                    **numbers,
+                )
+            )
+    return lines
+
+
+def _number(value: Any) -> float:
+    return math.nan if pd.isna(value) else float(value)
 
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
@@ -159,7 +185,7 @@ def anchor(name: str) -> str:
 
 
 def _why(row: Mapping[Any, Any]) -> str:
-    """The reason for a decision where the rule says more, what it waits for, and which finding it repeats."""
+    """The reason for a decision where the rule says more, what would decide it, and which finding it repeats."""
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
-    waits = f"waits for {WAITS[row['waits_for']]}" if row["waits_for"] else ""
+    waits = WAITS[row["waits_for"] or ""]
     return "; ".join(filter(None, (row["reason"], waits, repeats)))

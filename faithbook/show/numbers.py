@@ -16,11 +16,16 @@ ENDS = ("estimate", "low", "high")
 
 def ends_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
     """A quantity (of a pair: ours) and the ends of its 95 % interval under three names, `ENDS` by default; a single
-    name stands for itself, itself low and itself high."""
+    name stands for itself, itself low and itself high. Of a run beside the book also the book's value, and how many
+    standard errors it is away."""
     if len(names) == 1:
         names = (names[0], f"{names[0]} low", f"{names[0]} high")
     interval = _ours(of).interval()
-    return dict(zip(names or ENDS, (interval.estimate, interval.low, interval.high), strict=True))
+    ends = dict(zip(names or ENDS, (interval.estimate, interval.low, interval.high), strict=True))
+    if isinstance(of, Comparison) and of.book is not None:
+        first = (names or ENDS)[0]
+        ends |= {f"{first}, book": float(of.book.point), f"{first}, apart (SE)": of.from_book}
+    return ends
 
 
 def printed(pair: Comparison) -> dict[str, float]:
@@ -36,7 +41,9 @@ def row_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
 def listed(cells: Mapping[Any, Comparison | Estimate], columns: Sequence[str]) -> pd.DataFrame:
     """Quantities by their labels as a frame: the labels, estimate, low, high, n."""
     rows = [dict(zip(columns, labels, strict=True)) | row_of(one) for labels, one in cells.items()]
-    return pd.DataFrame(rows, columns=[*columns, *ENDS, "n"])
+    named = [*columns, *ENDS, "n"]
+    beside_book = [name for row in rows for name in row if name not in named]
+    return pd.DataFrame(rows, columns=[*named, *dict.fromkeys(beside_book)])
 
 
 def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:

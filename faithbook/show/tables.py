@@ -139,7 +139,7 @@ def apart(away: float) -> str:
 
 def cell(pair: Comparison | None, digits: int = 2) -> str:
     """One cell as inline HTML: ours (a dash where nothing is defined), the published value in brackets, the sign; the
-    interval on hover."""
+    interval on hover. Of a run beside the book: ours, the book's in brackets, the difference in standard errors."""
     if pair is None or math.isnan(pair.ours.point):
         return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
@@ -148,6 +148,9 @@ def cell(pair: Comparison | None, digits: int = 2) -> str:
     if not math.isnan(pair.published):
         side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
         kind, printed = f" pair-{side}", f" ({short(pair.published, digits)}) {_SIGNS[side]}"
+    if pair.book is not None:
+        kind, printed = "", f" ({short(float(pair.book.point), digits)}) {apart(pair.from_book)}".rstrip()
+        hint += f"; the book's n = {pair.book.n}"
     text = short(interval.estimate, digits) + printed
     return f'<span class="pair{kind}" title="{html.escape(hint)}">{text}</span>'
 

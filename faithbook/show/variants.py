@@ -1,7 +1,8 @@
 """A claim under its analysis variants as a figure: estimates with intervals, and below them what each variant chose.
 
 A frame has a row for each variant, the first of them the book's own: its choices (the columns `over`), the part that
-decides with its interval (part, estimate, low, high, n), the decision (`answer`) and its word.
+decides with its interval (part, estimate, low, high, n), and where they are judged the decision (`answer`) and its
+word.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ def in_words(frame: pd.DataFrame, over: Sequence[str]) -> str:
     for where, (_, row) in zip(("lowest", "highest"), ordered.iloc[[0, -1]].iterrows(), strict=True):
         chosen = ", ".join(f"{name} {row[name]}" for name in over)
         ends.append(f"{where} {row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}) under {chosen}")
-    agreeing = int((frame["answer"] == frame["answer"].iloc[0]).sum())
-    return (
+    text = (
         f"Specification curve of {len(frame)} analysis variants, in the order of their estimates, with 95 % intervals "
-        f"above and the choices of each below: {'; '.join(ends)}. {agreeing} of them have the answer of the book's own."
+        f"above and the choices of each below: {'; '.join(ends)}."
     )
+    if "answer" not in frame:
+        return text
+    agreeing = int((frame["answer"] == frame["answer"].iloc[0]).sum())
+    return f"{text} {agreeing} of them have the answer of the book's own."
 
 
 def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> Any:
@@ -41,14 +45,7 @@ def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> A
     fig, (above, below) = plt.subplots(2, 1, figsize=(8.5, sum(heights) + 0.6), sharex=True, height_ratios=heights)
     for line in lines:
         above.axhline(line, color="#666666", ls=":", lw=1)
-    answers = ordered["answer"]
-    yes, no = (answers == Verdict.YES.decision).to_numpy(), (answers == Verdict.NO.decision).to_numpy()
-    mixed = (answers == Verdict.MIXED.decision).to_numpy()
-    kinds = [(yes, OURS, "o", "as claimed"), (no, PUBLISHED, "s", "not as claimed")]
-    if mixed.any():
-        kinds.append((mixed, PALETTE[3], "^", "in part"))
-    kinds.append((~(yes | no | mixed), REFERENCE, "D", "open"))
-    for chosen, colour, marker, words in kinds:
+    for chosen, colour, marker, words in _kinds(ordered):
         rows = ordered[chosen]
         above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
         above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
@@ -66,9 +63,22 @@ def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> A
     return fig
 
 
+def _kinds(ordered: pd.DataFrame) -> list[tuple[Any, str, str, str]]:
+    """The variants of each answer, with the colour, marker and words of it; without answers all are one kind."""
+    if "answer" not in ordered:
+        return [(np.ones(len(ordered), dtype=bool), OURS, "o", "an analysis variant")]
+    answers = ordered["answer"]
+    yes, no = (answers == Verdict.YES.decision).to_numpy(), (answers == Verdict.NO.decision).to_numpy()
+    mixed = (answers == Verdict.MIXED.decision).to_numpy()
+    kinds = [(yes, OURS, "o", "as claimed"), (no, PUBLISHED, "s", "not as claimed")]
+    if mixed.any():
+        kinds.append((mixed, PALETTE[3], "^", "in part"))
+    return [*kinds, (~(yes | no | mixed), REFERENCE, "D", "open")]
+
+
 def _spoken(row: dict[Any, Any], over: Sequence[str]) -> str:
     """A variant for who points at it: its answer, the part that decides, what was chosen."""
     value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
     own = ", the book’s own" if row["first"] else ""
-    texts = [f"{row['word']}{own}", f"{row['part']}: {value}"]
+    texts = [f"{row.get('word', 'variant')}{own}", f"{row['part']}: {value}"]
     return "\n".join([*texts, *(f"{name}: {row[name]}" for name in over)])

@@ -29,6 +29,7 @@ class Comparison:
     - `published_n`: how many inputs the published value is of, where the paper says so.
     - `seeds` [S]: ours on each of several trained models alone; empty where there is one or none is told.
     - `repeats`: what the paper prints for it in its own repeat, one value of each (a second architecture, say).
+    - `book`: the committed full run's value of the same quantity, where ours is that of another run.
     """
 
     ours: Estimate
@@ -37,6 +38,7 @@ class Comparison:
     published_n: int | None = None
     seeds: Array = field(default_factory=lambda: np.empty(0), repr=False)
     repeats: tuple[float, ...] = ()
+    book: Estimate | None = field(default=None, repr=False)
 
     def _with(self, other: Comparison | float, do: Callable[[Any, Any], Any]) -> Comparison:
         if not isinstance(other, Comparison):
@@ -46,12 +48,14 @@ class Comparison:
                 published=do(self.published, other),
                 seeds=do(self.seeds, other),
                 repeats=tuple(do(value, other) for value in self.repeats),
+                book=None if self.book is None else do(self.book, other),
             )
         try:
             published = float(do(self.published, other.published))
         except ZeroDivisionError:
             published = math.nan
-        return _folded(do(self.ours, other.ours), lambda both: do(*both), [self, other], published)
+        both = _folded(do(self.ours, other.ours), lambda values: do(*values), [self, other], published)
+        return _with_book(both, [self, other], lambda books: do(*books))
 
     def __add__(self, other: Comparison | float) -> Comparison:
         return self._with(other, lambda a, b: a + b)
@@ -74,7 +78,8 @@ class Comparison:
         return self * -1.0
 
     def __abs__(self) -> Comparison:
-        return replace(self, ours=abs(self.ours), published=abs(self.published), repeats=())
+        book = None if self.book is None else abs(self.book)
+        return replace(self, ours=abs(self.ours), published=abs(self.published), repeats=(), book=book)
 
     @property
     def prediction(self) -> Interval95 | None:
@@ -89,6 +94,15 @@ class Comparison:
         wider = math.sqrt(1 + self.ours.n / self.published_n)
         low, high = (wider * abs(end - ours.estimate) for end in (ours.low, ours.high))
         return Interval95(self.published, self.published - high, self.published + low)
+
+    @property
+    def from_book(self) -> float:
+        """Ours minus the book's value, in standard errors of the difference as if the inputs were different ones; NaN
+        where there is none, one of them does not spread, or has fewer than ten clusters."""
+        if self.book is None or min(self.ours.fewest, self.book.fewest) < estimate.FEWEST_CLUSTERS:
+            return math.nan
+        errors = self.ours.standard_error, self.book.standard_error
+        return (float(self.ours.point) - float(self.book.point)) / math.hypot(*errors) if min(errors) > 0 else math.nan
 
     @property
     def away(self) -> float:
@@ -112,7 +126,8 @@ def combined(
     _require(of)
     printed = float(function(np.array([one.published for one in of]))) if published is None else published
     ours = estimate.combined(function, [one.ours for one in of])
-    return _folded(ours, lambda values: function(np.stack(values, axis=-1)), of, printed)
+    together = _folded(ours, lambda values: function(np.stack(values, axis=-1)), of, printed)
+    return _with_book(together, of, lambda books: estimate.combined(function, books))
 
 
 def log_ratio(numerator: Comparison, denominator: Comparison) -> Comparison:
@@ -133,9 +148,18 @@ def variance_between(of: Sequence[Comparison]) -> Comparison:
     which is taken out of the point, so that it can lie below zero.
     """
     seen = combined(lambda values: np.asarray(values.var(axis=-1)), of)
-    middle = estimate.average([one.ours for one in of])
-    noise = float(np.mean([(one.ours - middle).standard_error ** 2 for one in of]))
-    return replace(seen, ours=seen.ours - noise, seeds=seen.seeds - noise)
+    noise = _noise_between([one.ours for one in of])
+    without = replace(seen, ours=seen.ours - noise, seeds=seen.seeds - noise)
+    if seen.book is None:
+        return without
+    books = [one.book for one in of if one.book is not None]
+    return replace(without, book=seen.book - _noise_between(books))
+
+
+def _noise_between(estimates: Sequence[Estimate]) -> float:
+    """The variance that means have between them which do not differ."""
+    middle = estimate.average(estimates)
+    return float(np.mean([(one - middle).standard_error ** 2 for one in estimates]))
 
 
 def _require(of: Sequence[Comparison]) -> None:
@@ -163,6 +187,17 @@ def _folded(
         seeds,
         of_repeats,
     )
+
+
+def _with_book(
+    together: Comparison, of: Sequence[Comparison], function: Callable[[list[Estimate]], Estimate]
+) -> Comparison:
+    """What several quantities become together, beside what those of the book become, where it has all of them from the
+    same resamples."""
+    books = [one.book for one in of if one.book is not None]
+    if len(books) < len(of) or any(book.resamples is not books[0].resamples for book in books):
+        return together
+    return replace(together, book=function(books))
 
 
 def mean(of: Sequence[Comparison]) -> Comparison:

@@ -13,12 +13,19 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+# Your choices: None is what the profile says.
+gold_sentences = None  # sentences with links made by people
+learnt_from = None  # pairs that fast_align learns from
+align_layer = None  # layer of the encoder whose states make the links
+represented = None  # texts whose representations are compared
+cka_draws = None  # ways to put the texts into batches
 
 # %%
 import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -30,7 +37,15 @@ from faithbook.studies.crosslingual.gold import link_counts, load_gold
 from faithbook.studies.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
 from faithlib.metrics import cka_accuracy
 
-run = start_run("crosslingual_alignment", profile=profile)
+run = start_run(
+    "crosslingual_alignment",
+    profile=profile,
+    gold_sentences=gold_sentences,
+    learnt_from=learnt_from,
+    align_layer=align_layer,
+    represented=represented,
+    cka_draws=cka_draws,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -40,6 +55,11 @@ aligner = aligner.to(device)
 
 # %% [markdown]
 # ## Against links made by people
+#
+# With found links $A$, those that people are sure of $S$, and those that they call at least possible $P \supseteq S$, the
+# alignment error rate is
+#
+# $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}.$$
 #
 # The verses come with the package registries; the two other sets are used if their files are available.
 
@@ -150,3 +170,15 @@ run.save_units(as_units(batches, seed=0, metrics=["hit"], keys=["model", "langua
 # %%
 run.note(n=len(data["en"]), dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Links by aligner and layer in counts a sentence (`found_possible`: found ones that people call at least possible; `sure`: what
+# they are sure of), and the share of batches in which a translation is the most alike. *Book*: the full run's mean.
+
+# %%
+beside_book(run, by=["metric", "method", "layer"], metrics=["found", "found_possible", "found_sure", "sure"])
+
+# %%
+beside_book(run, part="cka", by=["metric", "model"])

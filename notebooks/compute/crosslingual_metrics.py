@@ -21,12 +21,20 @@ seed = 0
 only = ""  # "": all thirteen rows; "one pass": those that one gradient gives, on the texts that follow
 part = 1  # of `parts`: which share of the messages
 parts = 1
+# Your choices: None is what the profile says.
+messages = None  # messages that are explained in every language
+erased = None  # English texts whose words are deleted
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of a text for LIME
+permutations = None  # orders of its words for Shapley values
+links = None  # "softmax" or "mutual argmax": the rule of word links
 
 # %%
 import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -52,7 +60,20 @@ from faithlib.metrics.erasure import ERASURE_BINS
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, only=only, part=part, parts=parts
+    "crosslingual_metrics",
+    profile=profile,
+    dataset=dataset,
+    model=model,
+    seed=seed,
+    only=only,
+    part=part,
+    parts=parts,
+    messages=messages,
+    erased=erased,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    permutations=permutations,
+    links=links,
 )
 
 settings = run.settings
@@ -145,6 +166,11 @@ for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predict
 
 # %% [markdown]
 # ## Across languages
+#
+# The measure is Spearman's rank correlation over the English words $i$ between their own scores and those that links
+# $A$ carry over from the translation:
+#
+# $$\rho = \mathrm{corr}\Bigl(\mathrm{rank}(s_i),\ \mathrm{rank}\bigl(\textstyle\sum_{j:(i,j) \in A} t_j\bigr)\Bigr).$$
 #
 # Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by
 # people (`crosslingual_alignment` measures it), and are the same for every model. Links are made by the rule that the
@@ -388,6 +414,11 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 # %% [markdown]
 # ## Under erasure, in English
 #
+# With $r_j$ the words of the highest scores that make up a share of the text,
+#
+# $$\text{comprehensiveness} = \tfrac15 \sum_j \bigl[p(x) - p(x \setminus r_j)\bigr], \qquad
+# \text{sufficiency} = \tfrac15 \sum_j \bigl[p(x) - p(r_j)\bigr].$$
+#
 # Words are deleted, so that the text becomes shorter; the top 1, 5, 10, 20 and 50 % of the words, at least one. Next
 # to the right numbers are those of the released code on the same inputs, whose loop gives every batch the
 # predictions of the first one.
@@ -490,3 +521,22 @@ for rows in tqdm(mine, desc="erasure"):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Means over messages and languages in the main setting, for the top prediction and sums over word pieces; below them
+# comprehensiveness and sufficiency of English texts. `uniform` and `random` ignore the model. *Book*: the full run's mean of
+# the same model and seed. `notebooks/report/crosslingual_tables.py` with `values = "run"` makes the paper's tables of this.
+
+# %%
+beside_book(run, by=["metric", "method", "aggregation"], where={"setting": "main", "output": "top_prediction"})
+
+# %%
+beside_book(
+    run,
+    part="erasure",
+    by=["metric", "method", "aggregation"],
+    metrics=["comprehensiveness", "sufficiency"],
+    where={"output": "top_prediction"},
+)

@@ -28,10 +28,15 @@ profile = "laptop"
 dataset = "agreement"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+sentences = None  # sentences, four of each triple
+ig_steps = None  # points of the path of integrated gradients
+permutations = None  # orders of the words for Shapley values
 
 # %%
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.sources.verb_number import ARE, IS, SUBJECT, beginnings
@@ -41,7 +46,16 @@ from faithlib.backends import Continuation
 from faithlib.evaluation import explain
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_agreement", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "language_agreement",
+    profile=profile,
+    dataset=dataset,
+    part=part,
+    parts=parts,
+    sentences=sentences,
+    ig_steps=ig_steps,
+    permutations=permutations,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model("smollm2")
@@ -121,3 +135,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Share of sentences in which a method puts the subject first, explaining the contrast or the verb alone. *Book*: the full
+# run's mean. `notebooks/report/language_contrast.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, part="language_agreement", by=["explained", "method"])

@@ -19,10 +19,16 @@ dataset = "prompted-movie"
 model = "smollm2"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 20
+draws = None  # masks per soft score
+shares = None  # shares kept, such as [0.25, 0.75]
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.language.language import language_model, long_table, of_each_method, prompts
@@ -33,7 +39,18 @@ from faithlib.metrics.erasure import hard, soft
 from faithlib.metrics.language import equal_shares
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_amounts", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
+run = start_run(
+    "language_amounts",
+    profile=profile,
+    dataset=dataset,
+    model=model,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    draws=draws,
+    shares=shares,
+    ig_steps=ig_steps,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network, tokenizer = language_model(model)
@@ -147,3 +164,12 @@ for rows in run.blocks(len(task), settings["block"]):
 # %%
 run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Soft metrics, the same at equal retention (pi-Soft), and the amount that each method marks. *Book*: the full run's mean.
+# `notebooks/report/language_measures.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, metrics=["soft_ns", "soft_nc", "pi_soft_ns", "pi_soft_nc", "amount"])

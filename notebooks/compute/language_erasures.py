@@ -18,6 +18,11 @@ dataset = "prompted-movie"
 model = "smollm2"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 20
+share = None  # share of a text's words that a rationale has
+matches = None  # random rationales that it is compared with
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 from functools import partial
@@ -25,6 +30,7 @@ from functools import partial
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.language.language import filled_in, language_model, long_table, of_each_method, prompts
@@ -34,7 +40,18 @@ from faithlib.metrics import average_precision
 from faithlib.metrics import language as measures
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_erasures", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
+run = start_run(
+    "language_erasures",
+    profile=profile,
+    dataset=dataset,
+    model=model,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    share=share,
+    matches=matches,
+    ig_steps=ig_steps,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network, tokenizer = language_model(model)
@@ -96,3 +113,12 @@ for rows in run.blocks(len(task), settings["block"]):
 # %%
 run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Win rates: the share of random rationales that a method's beats, by erasure. One half is chance. *Book*: the full run's mean.
+# `notebooks/report/language_win_rates.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, by=["metric", "erasure", "method"])

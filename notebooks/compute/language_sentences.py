@@ -26,10 +26,15 @@ profile = "laptop"
 dataset = "facts"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+prompts = None  # prompts, such as 6
+ig_steps = None  # points of the path of integrated gradients
+answer = None  # tokens of an answer, at most
 
 # %%
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
@@ -41,7 +46,16 @@ from faithlib.evaluation import aopc_scores
 from faithlib.evaluation.language import lds_scores, top_k_drop_scores
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_sentences", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "language_sentences",
+    profile=profile,
+    dataset=dataset,
+    part=part,
+    parts=parts,
+    prompts=prompts,
+    ig_steps=ig_steps,
+    answer=answer,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
@@ -109,3 +123,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Measures by method: where the sentence that has the answer comes first, how much the answer falls, and how well scores add
+# up. *Book*: the full run's mean. `notebooks/report/language_bounds.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, metrics=["naopc_morf", "lds", "top_1_drop", "decides_first"])

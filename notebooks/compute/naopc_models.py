@@ -17,6 +17,13 @@ dataset = "movie"
 classifier = "l6"
 part = 1  # of `parts`: which share of the texts
 parts = 1
+# Your choices: None is what the profile says.
+short_inputs = None  # short texts, of which all orders are searched
+long_inputs = None  # long texts, searched by a beam
+widths = None  # widths of the beams on short texts, such as [1, 10]
+ig_steps = None  # points of the path of integrated gradients
+samples = None  # copies of a text for LIME and KernelSHAP
+permutations = None  # orders of its words for Shapley values
 
 # %%
 import time
@@ -24,6 +31,7 @@ import time
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adversarial import worst_shift
@@ -39,8 +47,23 @@ from faithlib.masks import top_ratio
 from faithlib.metrics.curves import aopc_paths
 from faithlib.perturb import Perturber, costs
 
-run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
+run = start_run(
+    "naopc_models",
+    profile=profile,
+    dataset=dataset,
+    classifier=classifier,
+    part=part,
+    parts=parts,
+    short_inputs=short_inputs,
+    long_inputs=long_inputs,
+    widths=widths,
+    ig_steps=ig_steps,
+    samples=samples,
+    permutations=permutations,
+)
 settings = run.settings
+for length, wanted in (("short", short_inputs), ("long", long_inputs)):
+    settings[length] = settings[length] if wanted is None else settings[length] | {"inputs": wanted}
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["model"])
 model = loaded.model.to(device)
@@ -90,6 +113,11 @@ def bounds_frame(chosen, inputs, bounds, seconds, **columns):
 
 # %% [markdown]
 # ## Bounds
+#
+# Words go one after the other in an order $o$; with $p_k$ the probability of the predicted class without the first $k$ words,
+#
+# $$\mathrm{AOPC}(o) = \frac{1}{F+1} \sum_{k=0}^{F} (p_0 - p_k), \qquad
+# \mathrm{NAOPC}(o) = \frac{\mathrm{AOPC}(o) - \min_{o'} \mathrm{AOPC}(o')}{\max_{o'} \mathrm{AOPC}(o') - \min_{o'} \mathrm{AOPC}(o')}.$$
 #
 # Short texts: exact bounds first. The beams that follow run nothing new, since every set is known; their `rows`
 # count the sets each of them would need alone.
@@ -289,3 +317,13 @@ for rows in run.blocks(len(attacked), settings["block"]):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# AOPC and NAOPC of each method on the short texts, most relevant word first. Of random scores NAOPC should be the same for
+# every model; the page asks whether it is. *Book*: the full run's mean for this data set and model.
+# `notebooks/report/naopc_bounds.py` with `values = "run"` makes its tables of what was computed here.
+
+# %%
+beside_book(run, metrics=["aopc_morf", "naopc_morf"], where={"length": "short"})

@@ -21,6 +21,13 @@ dataset = "fashion"
 model = ""  # one of the models of the data set alone; "": all of them
 part = 1  # of `parts`: which share of the pictures
 parts = 1
+# Your choices: None is what the profile says.
+pictures = None  # images, such as 20
+erase = None  # "mean", "zero" or "blur": what takes the place of an erased group
+upsample = None  # "bilinear" or "nearest": how a map of patches becomes one of pixels
+ties = None  # "position" or "random": equal scores
+ig_steps = None  # points of the path of integrated gradients
+random_draws = None  # random explanations of each image
 
 # %%
 from itertools import pairwise
@@ -30,6 +37,7 @@ import timm.data
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -40,7 +48,20 @@ from faithlib.masks import salience_groups
 from faithlib.metrics.saco import grouped_alone, grouped_five
 from faithlib.perturb import Perturber, costs
 
-run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
+run = start_run(
+    "saco_metrics",
+    profile=profile,
+    dataset=dataset,
+    model=model,
+    part=part,
+    parts=parts,
+    pictures=pictures,
+    erase=erase,
+    upsample=upsample,
+    ties=ties,
+    ig_steps=ig_steps,
+    random_draws=random_draws,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 pictures = load_pictures(dataset, "test", n=settings["pictures"], sample=settings["sample"])
@@ -87,6 +108,13 @@ def explained(model, inputs, upsample):
 # %% [markdown]
 # ## Settings
 #
+# Pixels are cut into $K$ groups $G_1, …, G_K$ by falling salience. With $s_i$ the salience of a group and
+# $\Delta_i = p(x) - p(x \setminus G_i)$ what the model loses when it alone is erased,
+#
+# $$\mathrm{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|},$$
+#
+# with $+$ where $\Delta_i \ge \Delta_j$ and $-$ elsewhere: 1 where every more salient group costs more, -1 where none does.
+#
 # The main setting follows the paper where it states one: ten groups, the mean of the image as replacement. Where it
 # states none we name our choice (bilinear upsampling, group bounds rounded, equal scores in reading order) and change
 # one at a time on a part of the images, with the first model. A group's salience is the mean of its pixels. 784
@@ -101,12 +129,12 @@ def explained(model, inputs, upsample):
 
 # %%
 PRECISION = getattr(torch, settings["dtype"])
-GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
+GROUPING = {"remainder": "spread", "ties": ties or "position", "reduce": "mean"}
 MAIN = {
     "unit": "pixel",
     "k": 10,
-    "upsample": "bilinear",
-    "erase": "mean",
+    "upsample": upsample or "bilinear",
+    "erase": erase or "mean",
     "scores": "own",
     "dtype": PRECISION,
     **GROUPING,
@@ -200,10 +228,10 @@ def frame(asked, perturber, method, draw, values):
 # %%
 def looked_at(asked, model, wanted):
     """Tables, by name, of the first `wanted` images of a batch."""
-    perturber, shown = asked.perturber("pixel", "mean"), asked.chosen[:wanted]
+    perturber, shown = asked.perturber("pixel", MAIN["erase"]), asked.chosen[:wanted]
     side = asked.cut("pixel").pixels.shape[-1]
     maps, steps = [], []
-    for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
+    for (method, draw), scores in asked.explanations("pixel", MAIN["upsample"]).items():
         if draw:
             continue
         group = salience_groups(scores, 10, perturber.feature_mask)
@@ -285,8 +313,8 @@ def save_main(asked, model):
 
 def save_groups(asked, model):
     """SaCo alone for each other number of groups."""
-    perturber = asked.perturber("pixel", "mean")
-    explanations = asked.explanations("pixel", "bilinear")
+    perturber = asked.perturber("pixel", MAIN["erase"])
+    explanations = asked.explanations("pixel", MAIN["upsample"])
     queued = {
         (k, key): grouped_alone.later(perturber, scores, k=k, **GROUPING)
         for k in settings["group_counts"]
@@ -333,3 +361,13 @@ for rows in tqdm(run.shared(list(batches())), desc="batches"):
 # %%
 run.note(dtype=settings["dtype"], device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean of each metric over images, by explanation. Random explanations have SaCo 0 on average. *Book*: the full run's mean on
+# this data set. Change a choice in the second cell and run the notebook again; `notebooks/report/saco_tables.py` with
+# `values = "run"` then makes the paper's tables of what was computed here.
+
+# %%
+beside_book(run, metrics=["saco", "auc", "aopc_lerf"])

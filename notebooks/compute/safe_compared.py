@@ -14,16 +14,20 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+# Your choices: None is what the profile says.
+inputs = None  # inputs of each closed-form model
+texts = None  # released texts of each data set
 
 # %%
 import pandas as pd
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.naopc.edin_released import MODELS, SHORT
 from faithbook.studies.safe import across_models, comparing
 
-run = start_run("safe_compared", profile=profile)
+run = start_run("safe_compared", profile=profile, inputs=inputs, texts=texts)
 settings = run.settings
 
 # %%
@@ -41,3 +45,12 @@ run.save_units(
 # %%
 run.note(n=int(found.id.nunique()), texts=int(released.groupby("dataset").id.nunique().sum()), device="cpu")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean score of random explanations on each of six models whose answers were released. A score that can be compared between
+# models gives them the same on all. *Book*: the full run's mean.
+
+# %%
+beside_book(run, part="released", by=["metric", "model"], where={"method": "random"})

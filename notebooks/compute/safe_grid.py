@@ -14,16 +14,22 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+# Your choices: None is what the profile says.
+blocks = None  # blocks of conditions; the first ones and the last
+seeds = None  # models of each condition
+inputs = None  # inputs of each model
+draws = None  # masks per soft score
 
 # %%
 import pandas as pd
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.safe import design, grid
 
-run = start_run("safe_grid", profile=profile)
+run = start_run("safe_grid", profile=profile, blocks=blocks, seeds=seeds, inputs=inputs, draws=draws)
 settings = run.settings
 metrics = grid.metrics_judged()
 listed = design.conditions()
@@ -32,6 +38,11 @@ chosen = listed[(listed.block < settings["blocks"] - 1) | (listed.block == liste
 
 # %% [markdown]
 # ## Every metric on every explanation
+#
+# Of ten explanations $e$ of an input with known quality $q_e$, a metric gives the values $m_e$. *Tracks the truth* is
+# Kendall's or Spearman's correlation of the two,
+#
+# $$\rho = \mathrm{corr}\bigl(\mathrm{rank}(m_e),\ \mathrm{rank}(q_e)\bigr).$$
 #
 # One value per input is kept: the rank correlation of a metric's values with how good the explanations are, and the share of
 # clear pairs that it orders wrongly. Whatever is looked at only together (other readings of *good*, how often an error
@@ -64,3 +75,13 @@ run.save_units(
 # %%
 run.note(n=by_input.input.nunique() * chosen.block.nunique(), conditions=len(chosen), dtype="float32", device="cpu")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean rank correlation with the planted truth over all conditions that were run, by metric: 1 where a metric ranks ten
+# explanations as they are, 0 where it does so by chance. *Book*: the full run's mean, over all conditions.
+# `notebooks/report/safe_map.py` with `values = "run"` makes the map of what was computed here.
+
+# %%
+beside_book(run, by=["metric", "method"])

@@ -14,12 +14,16 @@
 # %% tags=["parameters"]
 profile = "laptop"
 modality = "text"
+# Your choices: None is what the profile says.
+inputs = None  # inputs of either class
+draws = None  # masks per soft score
 
 # %%
 import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -27,7 +31,7 @@ from faithbook.studies.safe import trained
 from faithbook.studies.together import reasons
 from faithlib.perturb import Perturber
 
-run = start_run("safe_planted", profile=profile, modality=modality)
+run = start_run("safe_planted", profile=profile, modality=modality, inputs=inputs, draws=draws)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 models = {name: load_model(spec) for name, spec in settings["models"].items()}
@@ -67,3 +71,12 @@ run.save_units(as_units(checks.assign(metric="taught class", method=checks.amoun
 # %%
 run.note(n=len(rows), models=len(models), dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean rank correlation with the planted truth by metric and model: one that never errs on erased inputs, and one that was
+# taught to. *Book*: the full run's mean.
+
+# %%
+beside_book(run, by=["model", "method"], metrics=["rank correlation"])

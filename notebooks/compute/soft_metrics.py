@@ -18,11 +18,17 @@ classifier = ""  # mpnet, mpnet-tuned; nothing: the data set's own
 seed = 0
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 40
+draws = None  # masks per soft score; the paper draws one
+ratios = None  # lengths of a rationale, such as [0.1, 0.5]
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.soft.zhao_aletras_soft import Asked
@@ -30,7 +36,17 @@ from faithlib.metrics.erasure import hard, soft
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "soft_metrics", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
+    "soft_metrics",
+    profile=profile,
+    dataset=dataset,
+    classifier=classifier,
+    seed=seed,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    draws=draws,
+    ratios=ratios,
+    ig_steps=ig_steps,
 )
 settings = run.settings
 
@@ -55,6 +71,15 @@ data = task.data
 
 # %% [markdown]
 # ## Scores
+#
+# With $p$ the probability of the predicted class, $x$ the text, $x_\varnothing$ the text with everything erased and $r$ the words of
+# the highest scores,
+#
+# $$\mathrm{NC} = \frac{\max(0,\, p(x) - p(x \setminus r))}{p(x) - p(x_\varnothing)}, \qquad
+# \mathrm{NS} = 1 - \frac{\max(0,\, p(x) - p(r))}{p(x) - p(x_\varnothing)}.$$
+#
+# Soft-NC and Soft-NS are the same, but instead of whole words single elements of a word's embedding go, each with a
+# probability that follows the word's score (scaled to between 0 and 1).
 #
 # One `Perturber` serves everything, so a perturbed text that several methods, lengths or metrics need runs once, in
 # shared forward passes. Soft values are averaged over several draws; the first draw alone is the paper's protocol.
@@ -160,3 +185,16 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype=settings["dtype"], device=task.device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean scores of each method, with hard erasure over all lengths. `random` is what an explanation gets that knows nothing.
+# *Book*: the full run's mean on this data set, model and seed. Change a choice in the second cell and run the notebook
+# again; `notebooks/report/soft_tables.py` with `values = "run"` then makes the paper's tables of what was computed here.
+
+# %%
+beside_book(run, metrics=["soft_ns", "soft_nc"])
+
+# %%
+beside_book(run, part="lengths")

@@ -15,6 +15,13 @@ profile = "laptop"
 dataset = "movie"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts or images, such as 20
+words = None  # words that texts are cut to
+draws = None  # masks per soft score
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of an input for LIME
+permutations = None  # orders of the features for Shapley values
 
 # %%
 import time
@@ -23,6 +30,7 @@ from dataclasses import replace
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -41,7 +49,19 @@ from faithlib.metrics.erasure import soft
 from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
 
-run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "together_matrix",
+    profile=profile,
+    dataset=dataset,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    words=words,
+    draws=draws,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    permutations=permutations,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
@@ -272,3 +292,12 @@ for name, family in FAMILIES.items():
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Four of the metrics by method. *Book*: the full run's mean on this data set. `notebooks/report/together_agreement.py` and
+# `together_diagnosticity.py` with `values = "run"` compare all metrics on what was computed here.
+
+# %%
+beside_book(run, metrics=["aopc_morf", "comprehensiveness", "soft_nc", "saco"])

@@ -17,6 +17,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -29,7 +30,7 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.calibrate import COVERED, RATES, kept
 from faithbook.stats.inference import wilson
 
-page = start_page("calibration", profile, paper=published.OUR_OWN)
+page = start_page("calibration", profile, values=values, paper=published.OUR_OWN)
 rates = pd.read_csv(root() / RATES, dtype={"clusters": str})
 rates["low"], rates["high"] = wilson(rates["rate"], rates["worlds"])
 rates["kept"] = kept(rates)
@@ -50,7 +51,7 @@ Markdown(
 one_part = of_t[(of_t.rule == "direction, all") & (of_t.parts == 1)]
 series = {"now": one_part.rate, "before": one_part.before}
 shown = pd.concat(
-    [one_part.assign(estimate=values, series=name)[["shape", "clusters", "answer", "estimate", "series"]] for name, values in series.items()]
+    [one_part.assign(estimate=of_series, series=name)[["shape", "clusters", "answer", "estimate", "series"]] for name, of_series in series.items()]
 )  # fmt: skip
 shown = shown.dropna(subset=["estimate"]).assign(answer="wrongly " + shown["answer"])
 drawn = shown.groupby(["shape", "answer", "series"], sort=False)["estimate"].max().reset_index()

@@ -16,6 +16,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import numpy as np
@@ -33,7 +34,7 @@ from faithbook.sources.files import sources
 from faithbook.stats import grounds
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches, score
 
-page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_aligner", profile, values=values, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
 OURS_BY, OTHER, STATISTICAL, NO_LAYER = "softmax", "mutual argmax", "fast_align", "none"
 # The first comes with the package registries, and the layer is chosen on it.

@@ -15,6 +15,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -50,7 +51,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     together,
 )
 
-page = start_page("crosslingual_deviations", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_deviations", profile, values=values, paper="zaman_belinkov_2022")
 
 
 def prepared(units):

@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import matplotlib.pyplot as plt
@@ -27,7 +28,7 @@ from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import crossings, most_crossed, ranked, rho
 
-page = start_page("crosslingual_example", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_example", profile, values=values, paper="zaman_belinkov_2022")
 LANGUAGE, NAME = "de", "German"
 KEYS = ["method", "aggregation", "output"]
 SHOWN = ("input_x_gradient", "l2", "loss")  # the paper's leader
@@ -104,11 +105,11 @@ left.text(0.64, 0.75, NAME, ha="left", fontweight="bold", fontsize=9)
 left.axis("off")
 brought = steps["carried score"].to_numpy()
 place = -np.arange(len(english))
-for values, shift, colour, name in (
+for scores_there, shift, colour, name in (
     (english.score.to_numpy(), 0.2, OURS, "own score"),
     (brought, -0.2, PUBLISHED, f"carried over from {NAME}"),
 ):
-    right.barh(place + shift, values / max(values.max(), 1e-12), height=0.36, color=colour, label=name)
+    right.barh(place + shift, scores_there / max(scores_there.max(), 1e-12), height=0.36, color=colour, label=name)
 right.set_yticks(place, english.text, fontsize=9)
 right.set_ylim(-lines + 0.4, 1.0)
 right.set_xlabel("score, as a share of the highest", fontsize="small")

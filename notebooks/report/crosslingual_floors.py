@@ -25,6 +25,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from dataclasses import replace
@@ -52,7 +53,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     words,
 )
 
-page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_floors", profile, values=values, paper="zaman_belinkov_2022")
 SETTINGS = {
     "main": "as published",
     "mean of pieces": "mean of pieces",

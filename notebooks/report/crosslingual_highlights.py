@@ -20,6 +20,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from dataclasses import replace
@@ -62,7 +63,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     words,
 )
 
-page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_highlights", profile, values=values, paper="zaman_belinkov_2022")
 
 
 table4 = printed_table("crosslingual_table4")[[*KEYS, "value"]]

@@ -21,6 +21,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from dataclasses import replace
@@ -61,7 +62,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     words,
 )
 
-page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_tables", profile, values=values, paper="zaman_belinkov_2022")
 
 
 cells = ["setting", "model", "language", "method", "aggregation", "output"]

@@ -15,6 +15,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from IPython.display import Markdown, display
@@ -25,7 +26,7 @@ from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.studies.together import prompted
 
-page = start_page("language_bounds", profile, paper=published.OUR_OWN)
+page = start_page("language_bounds", profile, values=values, paper=published.OUR_OWN)
 there = page.has("language_sentences")
 if there:
     measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=prompted.bounded)

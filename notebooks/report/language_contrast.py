@@ -16,6 +16,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from IPython.display import Markdown, display
@@ -27,7 +28,7 @@ from faithbook.show.numbers import listed
 from faithbook.studies.together import prompted
 from faithbook.studies.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 
-page = start_page("language_contrast", profile, paper=published.OUR_OWN)
+page = start_page("language_contrast", profile, values=values, paper=published.OUR_OWN)
 FILES = ["language_agreement", "language_agreement_outputs"]
 BY = {"parts": FILES, "prepare": subjects, "bounds": (0, 1)}
 there = page.has("language_agreement")

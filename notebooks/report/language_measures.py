@@ -18,6 +18,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -44,7 +45,7 @@ SOFT = {"soft_ns": "pi_soft_ns", "soft_nc": "pi_soft_nc"}
 HARD_AND_SOFT = ("ns", "nc", "soft_ns", "soft_nc")
 TEXT = ["dataset", "model", "id", "cluster", "seed"]
 
-page = start_page("language_measures", profile, paper=published.OUR_OWN)
+page = start_page("language_measures", profile, values=values, paper=published.OUR_OWN)
 there = page.has("language_amounts")
 
 

@@ -17,6 +17,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -39,7 +40,7 @@ TEXT = ["dataset", "model", "id", "cluster", "seed"]
 SIDE = "comprehensiveness"
 IDS = ("lm_ice_c01", "lm_ice_c02", "lm_ice_c03", "lm_ice_c04")
 
-page = start_page("language_win_rates", profile, paper=published.OUR_OWN)
+page = start_page("language_win_rates", profile, values=values, paper=published.OUR_OWN)
 there = page.has("language_erasures")
 
 

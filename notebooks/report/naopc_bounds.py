@@ -18,6 +18,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -35,7 +36,7 @@ from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.studies.naopc import edin_bounds, edin_claims, edin_figures
 
-page = start_page("naopc_bounds", profile, paper="edin_2025")
+page = start_page("naopc_bounds", profile, values=values, paper="edin_2025")
 over = ["dataset", "length", "model", "method", "search", "metric"]
 measured = page.measure("naopc_models", parts=["", "bounds"], prepare=edin_bounds.of_models, over=over)
 mean = page.quantity("metric")
@@ -51,6 +52,8 @@ page.speaks()
 def asked(name, over, specifications):
     """What the rule of a claim that {doc}`another page <naopc_released_outputs>` judges says of our models."""
     curve = page.multiverse(name, over, specifications)
+    if not page.judges:
+        return ""
     same = "{agreeing} of {specifications}".format(**curve.columns)
     return f"The rule of `{name}`, applied to these models: {badge(curve.frame['word'].iloc[0])} ({same} analysis variants)."
 

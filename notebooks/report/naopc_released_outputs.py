@@ -28,6 +28,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import combinations
@@ -50,7 +51,7 @@ from faithbook.studies.naopc import edin_claims, edin_figures, edin_tables
 from faithbook.studies.naopc.edin_figures import NAMES, SETS
 from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT, read_packed
 
-page = start_page("naopc_released_outputs", profile, paper="edin_2025")
+page = start_page("naopc_released_outputs", profile, values=values, paper="edin_2025")
 KINDS = edin_tables.KINDS
 # The tables that this page has in common with the released files: the library's limits, scores and searches.
 exact = load("naopc_released_exact", profile)

@@ -32,6 +32,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import numpy as np
@@ -41,14 +42,13 @@ from IPython.display import Markdown
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.show.numbers import ends_of, spoken
-from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.estimate import ALPHA
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import Verdict, conjunction, direction
 from faithbook.studies.naopc import edin_bounds, edin_figures
 
-page = start_page("naopc_search_cost", profile, paper="edin_2025")
+page = start_page("naopc_search_cost", profile, values=values, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]
 # Of all that is measured only `short` may be below zero; the ends of other intervals may not.
 measured, signed = (
@@ -135,7 +135,7 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
     rows[-1] |= ends(fewer, "times fewer", "fewer low", "fewer high")
     rows[-1] |= ends(short, "short of", "short low", "short high")
-    rows[-1] |= {"reached": grounds.worded(answers[-1].verdict.decision, grounds.OUR_QUESTION)}
+    rows[-1] |= {"reached": page.worded(grounds.worded(answers[-1].verdict.decision, grounds.OUR_QUESTION))}
 aims = pd.DataFrame(rows)
 caption = (
     "Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
@@ -166,7 +166,7 @@ else:
             f" {top.search} saves most ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
             f"fewer forward passes, bounds {top['short of']:.4f} short of the published ones."
         )
-Markdown(f"{badge(word)} {note}")
+Markdown(f"{page.badge(word)} {note}")
 
 # %% [markdown]
 # ## What the error bound can and cannot do

@@ -19,6 +19,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -28,7 +29,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.numbers import row_of, spoken
 from faithbook.studies.naopc import edin_claims
 
-page = start_page("naopc_six_models", profile, paper="edin_2025")
+page = start_page("naopc_six_models", profile, values=values, paper="edin_2025")
 ran = bool(page.run.upstream)  # whether this profile asks the six models
 CELL = ["dataset", "length", "model"]
 if ran:

@@ -16,6 +16,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -25,7 +26,7 @@ from faithbook.engine.run import load
 from faithbook.judge.report import start_page
 from faithbook.studies.naopc import edin_toy
 
-page = start_page("naopc_toy", profile, paper="edin_2025")
+page = start_page("naopc_toy", profile, values=values, paper="edin_2025")
 kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "orders")]
 small = edin_toy.functions(*kept)
 LINES = ("steep line", "flat line")

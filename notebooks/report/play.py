@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import matplotlib.pyplot as plt
@@ -27,7 +28,7 @@ from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label
 from faithbook.studies.together.games import show as games
 
-page = start_page("play", profile, paper=published.OUR_OWN)
+page = start_page("play", profile, values=values, paper=published.OUR_OWN)
 words = load("play_words", profile)
 answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", "items", "orders"))
 

@@ -15,6 +15,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -33,7 +34,7 @@ from faithbook.stats.agreement import tau_of
 from faithbook.studies.saco import wu, wu_figures
 from faithbook.studies.saco.wu import LAST, METHODS
 
-page = start_page("saco_deviations", profile, paper="wu_2024")
+page = start_page("saco_deviations", profile, values=values, paper="wu_2024")
 NAMES = {
     "group sums": "S1 sums of unequal groups",
     "last group larger": "S1 last group takes the rest",

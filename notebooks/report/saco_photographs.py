@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ from faithbook.show.labels import label
 from faithbook.studies.saco import wu_figures
 from faithbook.studies.saco.wu import METHODS, SIGN, short
 
-page = start_page("saco_photographs", profile, paper="wu_2024")
+page = start_page("saco_photographs", profile, values=values, paper="wu_2024")
 SHOWN = [*METHODS, "random"]
 pictures, maps, scores = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "scores"))
 channels = ["channel0", "channel1", "channel2"]
@@ -39,7 +40,7 @@ by_map = {
     if key[:2] in by_picture
 }
 first = scores[scores.draw == 0].merge(photographs[[*WHICH, "model"]].drop_duplicates(), on=[*WHICH, "model"])
-values = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list(SIGN)]
+of_pictures = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list(SIGN)]
 Markdown(
     "Over each image, in grey, are the ten groups of a map, the most salient one brightest. The colours say the order "
     "alone, so that maps with and without negative scores look the same."
@@ -83,7 +84,7 @@ def picture_in_words(key):
 # %%
 for place, key in enumerate(by_picture):
     rows = by_picture[key]
-    of_this = values.loc[key].saco.dropna().sort_values(ascending=False)
+    of_this = of_pictures.loc[key].saco.dropna().sort_values(ascending=False)
     fig, (panel, *panels) = figures.panels(len(of_this) + 1, 3, height=2.85)
     panel.imshow(rows[channels].to_numpy().reshape(*grey(rows).shape, 3))
     figures.bare(panel, f"{rows.label.iloc[0]}")
@@ -108,13 +109,13 @@ for place, key in enumerate(by_picture):
 
 # %%
 if by_picture:
-    ranked = values[values.index.get_level_values("method") != "random"] * SIGN
+    ranked = of_pictures[of_pictures.index.get_level_values("method") != "random"] * SIGN
     fig, axes = plt.subplots(2, len(SIGN), figsize=(10, 5.4))
     spoken = []
     for column, metric in zip(axes.T, SIGN, strict=True):
         ends = (ranked[metric].idxmax(), ranked[metric].idxmin())
         for ax, end, word in zip(column, ends, ("best", "worst"), strict=True):
-            value = values.loc[end, metric]
+            value = of_pictures.loc[end, metric]
             draw(ax, end[:2], end[2], f"{label(metric)}: {value:.2f}\n{short(end[2])}")
             spoken.append(f"{label(metric)}, {word}: {short(end[2])} {value:.2f} on {picture_in_words(end[:2])}")
     for ax, word in zip(axes[:, 0], ("best", "worst"), strict=True):

@@ -17,6 +17,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -35,7 +36,7 @@ from faithbook.stats import needed
 from faithbook.studies.saco import wu
 from faithbook.studies.saco.wu import METHODS, PICTURE, SIGN
 
-page = start_page("saco_random", profile, paper="wu_2024")
+page = start_page("saco_random", profile, values=values, paper="wu_2024")
 
 
 def with_random(units):

@@ -23,6 +23,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -38,7 +39,7 @@ from faithbook.stats.agreement import tau_of
 from faithbook.studies.saco import wu, wu_figures
 from faithbook.studies.saco.wu import FAMILIES, METHODS, short
 
-page = start_page("saco_stand_ins", profile, paper="wu_2024")
+page = start_page("saco_stand_ins", profile, values=values, paper="wu_2024")
 PHOTOGRAPHS, SMALL = "photographs", "small pictures"
 COLOURS = {PHOTOGRAPHS: OURS, SMALL: PALETTE[2]}
 
@@ -264,9 +265,9 @@ for name, datasets in ON.items():
     frame = measured.frame[measured.frame.dataset.isin(datasets)]
     for model in dict.fromkeys(frame.model):
         where = sorted(set(frame[frame.model == model].dataset))
-        values = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
-        rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in values.values())})
-        rows[-1] |= {short(method): value.ours.point for method, value in values.items()}
+        of_methods = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
+        rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in of_methods.values())})
+        rows[-1] |= {short(method): value.ours.point for method, value in of_methods.items()}
 page.listing(
     pd.DataFrame(rows), "saco_stand_ins_by_model", caption="SaCo at K = 10 by model, mean over its data sets", digits=2
 )

@@ -20,6 +20,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import math
@@ -40,7 +41,7 @@ from faithbook.stats.estimate import ALPHA
 from faithbook.studies.saco import wu, wu_figures
 from faithbook.studies.saco.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 
-page = start_page("saco_tables", profile, paper="wu_2024")
+page = start_page("saco_tables", profile, values=values, paper="wu_2024")
 
 
 table1 = published.table("saco_table1").rename(columns={"method_inferred": "method", "dataset_inferred": "dataset"})

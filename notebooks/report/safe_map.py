@@ -9,6 +9,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
 import numpy as np
@@ -24,7 +25,7 @@ from faithbook.studies.safe.advice import case_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 
 RANK, WRONG, UNTOUCHED = "rank correlation", "wrong orders", "untouched"
-page = start_page("safe_map", profile, paper=published.OUR_OWN)
+page = start_page("safe_map", profile, values=values, paper=published.OUR_OWN)
 measured = page.measure("safe_grid", over=["metric"], n_resamples=1)
 beside = page.measure("safe_grid", over=["metric"], parts=["beside"], n_resamples=1)
 priced = page.measure("safe_grid", over=["metric"], parts=["prices"], n_resamples=1)
@@ -280,10 +281,10 @@ errors = [kind for kind in design.kinds_of_error() if kind != design.NEVER]
 summary = pd.DataFrame({"metric": wide.index})
 for name, means in (("wrong orders", wrong.half(REPORT)), ("loss", rank.loss().half(REPORT))):
     place = [means.metrics.index(one) for one in wide.index]
-    values = means.by("error", errors)[:, place].mean(axis=0)
+    lowest_of = means.by("error", errors)[:, place].mean(axis=0)
     draws = means.drawn("error", errors, replicates=plan["intervals"]["replicates"])[:, :, place].mean(axis=1)
     ends = choice.interval(draws)
-    summary[name], summary[f"{name} low"], summary[f"{name} high"] = values, *ends
+    summary[name], summary[f"{name} low"], summary[f"{name} high"] = lowest_of, *ends
 shown = pd.DataFrame(
     {
         "metric": [label(one) for one in summary.metric],
@@ -338,8 +339,8 @@ wrong_models = report.only((report.conditions.error != design.NEVER).to_numpy())
 place = [report.metrics.index(one) for one in wide.index]
 factors = pd.DataFrame({"metric": wide.index})
 for factor, of_factor in levels.items():
-    for level, values in zip(of_factor, wrong_models.by(factor, of_factor), strict=True):
-        factors[f"{factor}: {level}"] = values[place]
+    for level, lowest_of in zip(of_factor, wrong_models.by(factor, of_factor), strict=True):
+        factors[f"{factor}: {level}"] = lowest_of[place]
 caption = "Mean rank correlation over all models that err, by each other factor of the grid"
 page.listing(factors, "safe_factors", digits=2, caption=caption)
 

@@ -9,6 +9,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
 import pandas as pd
@@ -20,13 +21,15 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import short
 from faithbook.studies.safe import across_models, design
 
-page = start_page("safe_models", profile, paper=published.OUR_OWN)
+page = start_page("safe_models", profile, values=values, paper=published.OUR_OWN)
 closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed"], n_resamples=1)
 released = page.measure("safe_compared", over=["dataset", "metric"], parts=["released"], n_resamples=1)
 plan = design.plan()
 REPLICATES = plan["intervals"]["replicates"]
-values = closed.frame[closed.frame.metric != "quality"]
-families = {name: values[values.family == name] for name in across_models.FAMILIES if (values.family == name).any()}
+of_scores = closed.frame[closed.frame.metric != "quality"]
+families = {
+    name: of_scores[of_scores.family == name] for name in across_models.FAMILIES if (of_scores.family == name).any()
+}
 spreads = pd.concat(
     [across_models.spread(part, replicates=REPLICATES).assign(family=name) for name, part in families.items()],
     ignore_index=True,
@@ -98,7 +101,7 @@ for (family, score), part in shown.groupby(["family", "metric"], sort=False):
     rows.append({"models differ in": FAMILIES[family], "score": SCORES[score], **by_explainer.to_dict()})
 caption = (
     "How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
-    f"{values.id.nunique()} inputs; yes: at most {short(plan['comparing']['spread'])}, the score may be compared"
+    f"{of_scores.id.nunique()} inputs; yes: at most {short(plan['comparing']['spread'])}, the score may be compared"
 )
 page.listing(spreads, "safe_models_apart", caption=caption, wide=pd.DataFrame(rows))
 

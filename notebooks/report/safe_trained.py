@@ -9,6 +9,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
 import pandas as pd
@@ -21,7 +22,7 @@ from faithbook.show.labels import label
 from faithbook.show.tables import short
 from faithbook.studies.safe import choice, design, show
 
-page = start_page("safe_trained", profile, paper=published.OUR_OWN)
+page = start_page("safe_trained", profile, values=values, paper=published.OUR_OWN)
 measured = page.measure("safe_planted", over=["modality", "model", "whither", "method", "metric"])
 checked = page.measure("safe_planted", over=["modality", "model", "method"], parts=["checks"])
 selected = load("safe_chosen", profile)

@@ -13,16 +13,17 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-import matplotlib.pyplot as plt
-from IPython.display import Markdown
+from IPython.display import HTML, Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published, scoreboard, summary
 from faithbook.judge.report import start_page
+from faithbook.show import forest
 
-page = start_page("scoreboard", profile, paper=published.OUR_OWN)
+page = start_page("scoreboard", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
 caption = (
@@ -42,33 +43,23 @@ page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data
 
 # %%
 counts = summary.counts(board)
-names = [f"{summary.names()[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
-fig, ax = plt.subplots(figsize=(8.5, 0.42 * len(counts) + 1.3))
-places, left = range(len(counts))[::-1], 0 * counts.sum(axis=1)
-for side, colour in summary.COLOURS.items():
-    bars = ax.barh(places, counts[side], left=left, color=colour, edgecolor="#888888", lw=0.5, label=side)
-    ax.bar_label(bars, [str(n) if n else "" for n in counts[side]], label_type="center", color="black")
-    left = left + counts[side]
-ax.set_yticks(list(places), names)
-ax.set_xlabel("distinct findings")
-ax.grid(visible=False)
-ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=5, fontsize="small")
-alt = "; ".join(
-    f"{name}: " + ", ".join(f"{side} {number}" for side, number in row.items() if number)
-    for name, (_, row) in zip(names, counts.iterrows(), strict=True)
-)
-alt = f"Stacked bars of the number of distinct findings by source and evidence. {alt}."
-page.figure(
-    fig, "scoreboard_counts", alt=alt, caption="Distinct findings by source and evidence, the firmest evidence first."
+table = counts.reset_index().assign(paper=[summary.names()[paper].partition(" (")[0] for _, paper in counts.index])
+table["together"] = counts.sum(axis=1).to_numpy()
+page.listing(
+    table, "scoreboard_counts", caption="Distinct findings by evidence and source, the firmest evidence first", digits=0
 )
 
-# %%
-turned = summary.turned_by_rules()
-stars, reproduced = scoreboard.starred(board), summary.with_p(board)
-Markdown(
-    f"Of {len(reproduced)} reproduced claims of papers whose rule has a p-value, {int(stars.sum())} survive Holm's correction. Since "
-    f"22 November 2026 a change of a rule on values that had been seen turned {turned} verdicts (`data/rule_history.csv`)."
-)
+# %% [markdown]
+# ## Every finding, published against ours
+#
+# The dot is ours with its 95 % interval, the diamond the published value, of the comparison that decides; shaded is where the claim
+# holds. Quantities have different units, so each line has a scale of its own: what lies farthest from the border is at the edge.
+# A line without a dot has no single number that decides it. The ids lead to the rows of the table above.
+
+# %% tags=["remove-input"]
+findings = summary.findings(board)
+page.run.path("forest.md").write_text(forest.drawn(findings, to="executed/scoreboard.html") + "\n", encoding="utf-8")
+HTML(forest.drawn(findings))
 
 # %% [markdown]
 # ## What is undecided, and what would decide it

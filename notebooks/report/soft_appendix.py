@@ -12,6 +12,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -28,7 +29,7 @@ from faithbook.show.plots import Layout, dot_plot, line_plot
 from faithbook.stats.chance import against_random, outside_unit
 from faithbook.studies.soft.zhao_aletras import of_largest
 
-page = start_page("soft_appendix", profile, paper="zhao_aletras_2023")
+page = start_page("soft_appendix", profile, values=values, paper="zhao_aletras_2023")
 METRICS = ("soft_ns", "soft_nc")
 POWER, SCORE, OUTSIDE = "diagnosticity", "mean score", "outside"
 NAMES = {

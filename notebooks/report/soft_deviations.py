@@ -17,6 +17,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -32,7 +33,6 @@ from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
-from faithbook.show.page import badge
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.grounds import worded
@@ -43,7 +43,7 @@ from faithbook.studies.soft import zhao_aletras_pipeline
 from faithbook.studies.soft.zhao_aletras import of_largest
 from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 
-page = start_page("soft_deviations", profile, paper="zhao_aletras_2023")
+page = start_page("soft_deviations", profile, values=values, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
 MINMAX, RANKS = "paper", "normaliser=rank"
 NAMES = {
@@ -174,7 +174,7 @@ alone = {
 }
 decision = direction(Student.of([gain.ours for gain in gains.values()])).verdict.decision
 Markdown(
-    f"{badge(worded(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{page.badge(worded(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "

@@ -13,6 +13,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import matplotlib.pyplot as plt
@@ -31,7 +32,7 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.chance import against_random
 from faithbook.studies.soft.zhao_aletras import of_largest
 
-page = start_page("soft_examples", profile, paper="zhao_aletras_2023")
+page = start_page("soft_examples", profile, values=values, paper="zhao_aletras_2023")
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 KINDS = {"nc": "soft_nc", "ns": "soft_ns"}
 WIN, SOFT_ALONE, HARD_ALONE, LARGER = "win", "soft alone", "hard alone", "soft gap larger"
@@ -39,8 +40,8 @@ WIN, SOFT_ALONE, HARD_ALONE, LARGER = "win", "soft alone", "hard alone", "soft g
 
 def over_lengths(scores, of_input):
     """One value per input, method and metric: of the hard metrics the mean over rationale lengths."""
-    values = scores.groupby([*of_input, "method", "metric"], observed=True, sort=False).value
-    return values.mean(skipna=False).reset_index()
+    of_lengths = scores.groupby([*of_input, "method", "metric"], observed=True, sort=False).value
+    return of_lengths.mean(skipna=False).reset_index()
 
 
 def prepared(units):
@@ -170,7 +171,7 @@ page.verdicts(page.test({"soft_figure1": None}))
 # %%
 EXCERPT = 60
 examples = load("soft_examples", profile)
-values = over_lengths(load("soft_scores", profile), ["dataset", "model_seed", "input"])
+of_lengths = over_lengths(load("soft_scores", profile), ["dataset", "model_seed", "input"])
 printed = published.table("soft_table4_examples")
 paper_method = printed[printed.method != "random"].groupby("dataset", sort=False).method.first()
 substitutes = materials.stands_for("zhao_aletras_2023")
@@ -183,7 +184,7 @@ for number, (source, method) in enumerate(paper_method.items(), start=1):
     of_task = examples[examples.dataset == stands_in[source]]
     of_input = of_task[(of_task.input == of_task.input.iloc[0]) & (of_task.model_seed == of_task.model_seed.min())]
     keys = of_input.iloc[0][["dataset", "input", "model_seed"]]
-    scores = values[(values[list(keys.index)] == keys).all(axis=1)].set_index(["method", "metric"]).value
+    scores = of_lengths[(of_lengths[list(keys.index)] == keys).all(axis=1)].set_index(["method", "metric"]).value
     for name in (method, "random"):
         token_rows = of_input[of_input.method == name].sort_values("position")
         kept = int(np.ceil(round(0.2 * len(token_rows), 9)))

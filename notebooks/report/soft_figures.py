@@ -15,6 +15,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from functools import partial
@@ -36,7 +37,7 @@ from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import of_each, shared
 from faithbook.studies.soft.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, at_length, slope
 
-page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
+page = start_page("soft_figures", profile, values=values, paper="zhao_aletras_2023")
 PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}
 OUTSIDE = "outside"
 LENGTH = "rationale length (share of wordpieces)"

@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from functools import partial
@@ -42,7 +43,7 @@ def counted(units):
     return pd.concat([diagnosticity.counted(scores), limited(scores)], ignore_index=True)
 
 
-page = start_page("soft_pipeline", profile, paper="zhao_aletras_2023")
+page = start_page("soft_pipeline", profile, values=values, paper="zhao_aletras_2023")
 READ = {"bounds": (0, 1), "n_resamples": 999}  # hundreds of quantities are computed, and no verdict comes from a tail
 CELL = ["shows", "model", "dataset", "method", "metric"]
 over = ["shows", "variant", "dataset", "method", "metric"]
@@ -155,7 +156,7 @@ for row in published.claims("claim").itertuples() if both else ():
         elif row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
             words[model] = "not tested: it names data sets or models that we lack"
         elif row.id.startswith("soft_"):
-            words[model] = decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word
+            words[model] = page.worded(decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word)
         else:
             words[model] = "authors' outputs: no model of ours"
     if row.id.startswith(("soft_", "naopc_")):

@@ -17,6 +17,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import product
@@ -30,7 +31,7 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.studies.soft.zhao_aletras_diagnosticity import MISLED, PAIRS, USUAL, lost_by
 from faithbook.studies.together import questions
 
-page = start_page("soft_shift", profile, paper="zhao_aletras_2023")
+page = start_page("soft_shift", profile, values=values, paper="zhao_aletras_2023")
 METRICS = [name for pair in PAIRS.items() for name in pair]
 measured = page.measure(
     "together_planted",

@@ -21,6 +21,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from dataclasses import replace
@@ -51,7 +52,7 @@ from faithbook.studies.soft.zhao_aletras_diagnosticity import (
 )
 from faithbook.studies.soft.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 
-page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
+page = start_page("soft_tables", profile, values=values, paper="zhao_aletras_2023")
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts
 
 

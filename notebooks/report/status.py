@@ -11,6 +11,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -22,7 +23,7 @@ from faithbook.engine.study import find_profile
 from faithbook.judge import costs, published
 from faithbook.judge.report import start_page
 
-page = start_page("status", profile, paper=published.OUR_OWN)
+page = start_page("status", profile, values=values, paper=published.OUR_OWN)
 require(costs.DECLARED)
 NOTED = ["dataset", "seed", "n", "truncated", "undefined", "rows_asked", "rows_run", "dtype", "peak_bytes"]
 runs = load_manifests(profile)
@@ -89,9 +90,9 @@ page.findable(shown, "status_compute", caption="Every computation of this profil
 facts = runs[["commit", "device", "processor", "cores", "threads", "dtype"]]
 facts = facts.rename(columns={"threads": "threads of a notebook", "dtype": "precision"})
 facts = facts.join(pd.DataFrame(list(runs["versions"]), index=runs.index))
-values = [", ".join(dict.fromkeys(facts[name].dropna().map(str))) or "not noted" for name in facts]
+noted = [", ".join(dict.fromkeys(facts[name].dropna().map(str))) or "not noted" for name in facts]
 caption = "Machine and versions of all runs (several values: runs differ)"
-page.listing(pd.DataFrame({"what": list(facts), "value": values}), "status_environment", caption=caption)
+page.listing(pd.DataFrame({"what": list(facts), "value": noted}), "status_environment", caption=caption)
 
 # %%
 page.finish()

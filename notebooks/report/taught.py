@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -22,12 +23,13 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge import lessons, published, scoreboard, summary
 from faithbook.judge.report import start_page
-from faithbook.judge.sentences import Results, values
+from faithbook.judge.sentences import Results
+from faithbook.judge.sentences import values as quoted_values
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import SIZES, of_each
 from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
 
-page = start_page("taught", profile, paper=published.OUR_OWN)
+page = start_page("taught", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 DATASETS = ["sst", "ag"]  # those of the first study's data sets that our models have learned
 
@@ -74,14 +76,14 @@ shown
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 quoted = load("quotable", profile)
 extra = [
-    values("counts", summary.in_numbers(board)),
-    values("limit_ratios", lessons.limit_ratios(quoted)),
-    values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
+    quoted_values("counts", summary.in_numbers(board)),
+    quoted_values("limit_ratios", lessons.limit_ratios(quoted)),
+    quoted_values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
 ]
 for model, by_metric in soft.items():
     named = {f"{model.partition(',')[0]}: {lessons.ROWS[metric][0]}": one for metric, one in by_metric.items()}
     ours, theirs = ({name: getattr(one, of) for name, one in named.items()} for of in ("ours", "published"))
-    extra.append(values("soft_models", {name: one.point for name, one in ours.items()}, theirs))
+    extra.append(quoted_values("soft_models", {name: one.point for name, one in ours.items()}, theirs))
 results = Results(board, pd.concat([quoted, *extra], ignore_index=True))
 page.run.save(lessons.table(results), "taught", format="csv")
 page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n", encoding="utf-8")

@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import pandas as pd
@@ -24,7 +25,7 @@ from faithbook.judge import builds, published
 from faithbook.judge.reference import committed_board
 from faithbook.judge.report import start_page
 
-page = start_page("this_build", profile, paper=published.OUR_OWN)
+page = start_page("this_build", profile, values=values, paper=published.OUR_OWN)
 pairs = builds.pairs_of_units(page.run)
 compared = [builds.cells_beside(*both).assign(values=name) for name, both in pairs.items()]
 cells = pd.concat(compared, ignore_index=True) if compared else pd.DataFrame(columns=["values", "away"])

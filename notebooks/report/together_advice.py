@@ -9,6 +9,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
 from IPython.display import Markdown, display
@@ -19,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.studies.safe.advice import decisions
 from faithbook.studies.together.advice import PASSES, advice, quotable
 
-page = start_page("together_advice", profile, paper=published.OUR_OWN)
+page = start_page("together_advice", profile, values=values, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
 table = advice(*(load(name, profile) for name in NAMES))
 page.run.save(quotable(table), "quotable")

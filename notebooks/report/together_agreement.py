@@ -19,6 +19,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import matplotlib.pyplot as plt
@@ -35,7 +36,7 @@ from faithbook.studies.together import questions
 from faithbook.studies.together.questions import REST, Clusters, agreements, by_cell, correlations
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
-page = start_page("together_agreement", profile, paper=published.OUR_OWN)
+page = start_page("together_agreement", profile, values=values, paper=published.OUR_OWN)
 PAIR = ["modality", "first", "second"]
 measured = page.measure("together_matrix", over=PAIR, prepare=agreements, rows=correlations, bounds=(-1, 1))
 contrasts = page.measure(

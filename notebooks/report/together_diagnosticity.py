@@ -19,6 +19,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import numpy as np
@@ -36,7 +37,7 @@ from faithbook.studies.together import questions
 from faithbook.studies.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, YES, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
+page = start_page("together_diagnosticity", profile, values=values, paper=published.OUR_OWN)
 over = ["modality", "against", "method", "metric"]
 measured = page.measure(
     "together_matrix", parts=["", "controls"], over=over, prepare=questions.preferred_to_chance, bounds=(0, 1)

@@ -30,6 +30,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from itertools import pairwise
@@ -50,7 +51,7 @@ from faithbook.stats.conditions import Conditions
 from faithbook.studies.together import evalxnlp
 from faithbook.studies.together.evalxnlp import rationale, span_f1, spans
 
-page = start_page("together_metrics", profile, paper=published.OUR_OWN)
+page = start_page("together_metrics", profile, values=values, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
 METHODS = ["occlusion", "random"]
 texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
@@ -121,6 +122,8 @@ Markdown(
 
 # %% [markdown]
 # ## Faithfulness
+#
+# Does the explanation name what the model used? These metrics erase words and ask the model again.
 #
 # ### Soft sufficiency and soft comprehensiveness
 #
@@ -250,6 +253,8 @@ Markdown(
 # %% [markdown]
 # ## Plausibility
 #
+# Does the explanation name what people marked? The model is not asked.
+#
 # ### Token-F1 and IOU-F1
 #
 # An explanation's {term}`rationale` $P$ are the $K$ words with the highest scores, as far as these are positive, $K$
@@ -313,6 +318,8 @@ Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib.auprc:.4f}.")
 
 # %% [markdown]
 # ## Complexity
+#
+# How few words does the explanation name? Neither the model nor people are asked.
 #
 # ### Complexity and sparseness
 #

@@ -18,6 +18,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 from IPython.display import Markdown, display
@@ -29,7 +30,7 @@ from faithbook.show.labels import label
 from faithbook.studies.together.pointing_game import OBJECTS, by_method, game, wide
 from faithlib.catalogue import FAMILIES
 
-page = start_page("together_pointing", profile, paper=published.OUR_OWN)
+page = start_page("together_pointing", profile, values=values, paper=published.OUR_OWN)
 ran = any(folder.parent.name == "together_objects" for folder in page.run.upstream)
 
 

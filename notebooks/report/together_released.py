@@ -13,6 +13,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import numpy as np
@@ -25,7 +26,7 @@ from faithbook.judge.report import start_page
 from faithbook.studies.together import evalxnlp
 from faithbook.studies.together.evalxnlp import TOGETHER
 
-page = start_page("together_released", profile, paper=published.OUR_OWN)
+page = start_page("together_released", profile, values=values, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
 texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
 example, EXCERPTS = texts.iloc[0], len(texts) - 1

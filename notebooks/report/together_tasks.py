@@ -14,6 +14,7 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
 import math
@@ -30,7 +31,7 @@ from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot
 from faithlib.catalogue import METRICS
 
-page = start_page("together_tasks", profile, paper=published.OUR_OWN)
+page = start_page("together_tasks", profile, values=values, paper=published.OUR_OWN)
 there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this run or the reference; in this run
 
 # %% [markdown]

@@ -1,0 +1,112 @@
+"""Every finding in one figure, published against ours: a line each, as text with a small drawing beside it.
+
+Lines are HTML, so that their words can be read at any width, on a phone, in the dark and in print. A drawing shows ours
+with its 95 % interval, the published value, and the region in which the claim holds. Quantities of different findings
+have different units, so each line has a scale of its own: 0 is the border that the rule draws (of a rule with two
+borders the middle), and the farthest of what is drawn from it is at the edge.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from dataclasses import dataclass
+
+from faithbook.show.tables import short
+
+WIDTH, HEIGHT = 200, 22
+_EDGE = 8  # free at either end of a drawing
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A line of the figure: whose it is, its id and words, what was decided on which evidence, the numbers of the part
+    that decides (NaN where there is none), and the borders that its rule draws: one, above which the claim holds, or
+    two, between which it does."""
+
+    group: str
+    id: str
+    words: str
+    verdict: str
+    evidence: str
+    borders: tuple[float, ...]
+    ours: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    published: float = math.nan
+    n: int | None = None
+
+    @property
+    def middle(self) -> float:
+        """What stands in the middle of its drawing."""
+        return sum(self.borders) / len(self.borders)
+
+    @property
+    def reach(self) -> float:
+        """How far the drawing reaches on either side of the middle."""
+        seen = [*self.borders, self.ours, self.low, self.high, self.published]
+        reach = max((abs(one - self.middle) for one in seen if not math.isnan(one)), default=0.0)
+        return reach or 1.0
+
+    def place(self, value: float) -> float:
+        """Where a value stands in the drawing, from 0 to `WIDTH`."""
+        half = WIDTH / 2 - _EDGE
+        return WIDTH / 2 + half * (value - self.middle) / self.reach
+
+    @property
+    def spoken(self) -> str:
+        """The numbers in words."""
+        if math.isnan(self.ours):
+            return "no number decides it"
+        ends = "" if math.isnan(self.low) else f" [{short(self.low)}, {short(self.high)}]"
+        theirs = "" if math.isnan(self.published) else f", published {short(self.published)}"
+        size = "" if self.n is None else f", n = {self.n:,}"
+        border = " and ".join(short(one) for one in self.borders)
+        return f"ours {short(self.ours)}{ends}{theirs}{size}; border {border}"
+
+
+def drawn(findings: list[Finding], *, to: str = "") -> str:
+    """The figure as HTML, grouped by whose findings they are; `to`: the page with a place for each verdict, where it is
+    another than this one."""
+    parts = ['<div class="forest" role="list">']
+    group = ""
+    for one in findings:
+        if one.group != group:
+            parts.append(f'<p class="forest-group">{html.escape(one.group)}</p>')
+            group = one.group
+        parts.append(_line(one, to))
+    return "".join([*parts, "</div>"])
+
+
+def _line(one: Finding, to: str) -> str:
+    link = f"{to}#verdict-{one.id.replace('_', '-')}"
+    kind = re.sub(r"[^a-z]+", "-", one.verdict)
+    return (
+        f'<div class="forest-line" role="listitem"><span class="forest-words">{html.escape(one.words)} '
+        f'<a href="{link}"><code>{one.id}</code></a></span>{_drawing(one)}'
+        f'<span class="forest-end"><span class="verdict verdict-{kind}">{html.escape(one.verdict)}</span> '
+        f"<small>{html.escape(one.evidence)}</small></span></div>"
+    )
+
+
+def _drawing(one: Finding) -> str:
+    y = HEIGHT / 2
+    spoken = html.escape(one.spoken, quote=True)
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}"><title>{spoken}</title>']
+    left = one.place(one.borders[0])
+    right = one.place(one.borders[1]) if len(one.borders) > 1 else WIDTH
+    parts.append(f'<rect class="holds" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>')
+    parts += [
+        f'<line class="border" x1="{one.place(border):.1f}" x2="{one.place(border):.1f}" y1="0" y2="{HEIGHT}"/>'
+        for border in one.borders
+    ]
+    if not math.isnan(one.low):
+        ends = f'x1="{one.place(one.low):.1f}" x2="{one.place(one.high):.1f}"'
+        parts.append(f'<line class="interval" {ends} y1="{y}" y2="{y}"/>')
+    if not math.isnan(one.published):
+        x = one.place(one.published)
+        parts.append(f'<path class="published" d="M{x:.1f} {y - 6}l6 6l-6 6l-6 -6z"/>')
+    if not math.isnan(one.ours):
+        parts.append(f'<circle class="ours" cx="{one.place(one.ours):.1f}" cy="{y}" r="4"/>')
+    return "".join([*parts, "</svg>"])
