@@ -173,6 +173,23 @@ def test_table_1_is_the_same_wherever_it_is_made(monkeypatch: pytest.MonkeyPatch
     assert sizes["ag", "train"] == 4000
 
 
+@pytest.mark.parametrize(("accuracy", "answer"), [(0.60, "learnable to this degree"), (0.40, "was not learnable")])
+def test_what_a_training_came_to_is_held_against_the_most_frequent_class(
+    accuracy: float, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = {"checkpoint": "text/evinf-seed0", "dataset": "evinf", "train_size": 2964, "test_size": 720}
+    reached = {"accuracy": accuracy, "majority_accuracy": 0.39, "macro_f1": 0.55, "majority_macro_f1": 0.19}
+    known = pd.DataFrame([card | reached | {"dev_loss": [1.0, 0.9]}])
+    monkeypatch.setattr(zhao_aletras_tables, "cards", lambda: known)
+    words = zhao_aletras_tables.tried_in_words("text/evinf-seed0")
+    assert answer in words
+    assert "2,964 texts to learn from, 2 epochs, 720 test texts" in words
+    half = 1.96 * np.sqrt(accuracy * (1 - accuracy) / 720)
+    low, high = (float(end) for end in words.partition("[")[2].partition("]")[0].split(", "))
+    assert [low, high] == pytest.approx([100 * (accuracy - half), 100 * (accuracy + half)], abs=0.2)
+    assert zhao_aletras_tables.tried_in_words("text/multirc-seed0") == ""
+
+
 @pytest.mark.parametrize("name", ["sst", "ag", "movie", "bbc"])
 def test_measured_lengths_are_those_of_the_data_where_it_lies(name: str) -> None:
     """`data/text_lengths.py` made the table."""

@@ -86,7 +86,7 @@ def test_shipped_vision_transformers_reach_their_cards_accuracy(name):
 
 def test_vision_checkpoints_are_shipped_under_their_own_names():
     expected = {f"vision/{name}-{model}-seed0" for name in ("fashion", "mnist", "animals") for model in MODELS}
-    expected |= {f"vision/planted{how}-base-seed0" for how in ("", "-erased", "-misled")}
+    expected |= {f"vision/planted{how}-base-seed0" for how in ("", "-erased", "-misled", "-light", "-heavy")}
     expected |= {f"photo/{name}-{how}-seed0" for name in cifar.NAMES for how in ("head", "lora", "lora-deit")}
     # The convolutional network is fetched as it is: nothing was trained here, so it has no seed.
     expected |= {"photo/stamps-lora-seed0", "photo/imagenet-lite0"}

@@ -96,6 +96,21 @@ def test_misled_copies_differ_in_labels_alone() -> None:
     assert not any(moved for moved, name in zip(changed, erased.ids, strict=True) if name in whole)
 
 
+def test_an_error_to_no_class_changes_the_same_copies() -> None:
+    to_a_class, to_none = (load_dataset(f"planted-light{ending}", "test") for ending in ("", "-neither"))
+    assert (to_a_class.texts, to_a_class.ids) == (to_none.texts, to_none.ids)
+    changed = {(one, other) for one, other in zip(to_a_class.labels, to_none.labels, strict=True) if one != other}
+    assert changed == {(1, 0)}
+    pictures = {amount: load_pictures(f"planted-{amount}", "test") for amount in ("erased", "light", "heavy")}
+    assert [one.partition("light-")[2] for one in pictures["light"].ids] == [
+        one.partition("erased-")[2] for one in pictures["erased"].ids
+    ]
+    moved = {a: np.not_equal(one.labels, pictures["erased"].labels) for a, one in pictures.items()}
+    assert moved["light"].any()
+    assert moved["heavy"].any()
+    assert not (moved["light"] & moved["heavy"]).any()
+
+
 # ------------------------------------------------------------------------------------------- inputs with a known reason
 def test_marks_are_the_planted_words_and_cells(tokenizer) -> None:
     classifier = closed_form.word_detector(tokenizer)

@@ -69,7 +69,8 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
         known = {"texts": "text:planted", "pictures": "vision:planted"}.get(kind, data)
         read = list(registry().instead.get(known, registry().data[known]))
         shipped = [one for one in read if "/" not in one]
-        assert not shipped or shipped == trained_on, name
+        # A training may learn from more, where it lies on the machine (the second release of Evidence Inference).
+        assert shipped == trained_on[: len(shipped)], name
 
 
 @pytest.mark.parametrize("notebook", [notebook.name for notebook in notebooks("compute")])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refusals import refused
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, roc_auc_score
+from store import Store, of_inputs
 
 from faithbook.engine.run import load_units
 from faithbook.judge import published
@@ -17,10 +20,10 @@ from faithbook.models.load import Classifier
 from faithbook.paths import root
 from faithbook.sources import planted
 from faithbook.studies.naopc import edin
-from faithbook.studies.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained
+from faithbook.studies.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained, trainings
 from faithbook.studies.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithlib.bounds import exact_bounds
-from faithlib.errors import DataError, UnknownNameError
+from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
 SIX = torch.tensor(list(itertools.product((False, True), repeat=6)))
@@ -419,7 +422,8 @@ def test_trained_models_are_asked_as_the_grid_asks() -> None:
     never = Classifier(
         GridModel(Reading(block, "clean", design.NEVER, design.NOWHERE)), None, ("a", "b", "c"), "closed"
     )
-    found = trained.measured(never, inputs, marks, labels, ids, erase=grid.ERASE, draws=1)
+    training = trainings.Training.of("light-seed0")
+    found = trained.measured(never, inputs, marks, labels, ids, training, erase=grid.ERASE, draws=1)
     assert set(found.method) == set(trained.metrics_asked())
     assert found.groupby("whither").input.nunique().to_dict() == {"away": 3, "toward": 3}
     mean = found[found.metric == grid.RANK].groupby("method").value.mean()
@@ -431,8 +435,69 @@ def test_the_check_of_a_trained_model_says_where_it_errs(error: str, where: list
     block = small("or", 2, length=12, inputs=3)
     way = design.NOWHERE if error == design.NEVER else "away"  # to class 1, which is the taught one
     classifier = Classifier(GridModel(Reading(block, "clean", error, way)), None, ("a", "b", "c"), "closed form")
-    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), erase=grid.ERASE)
+    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), taught=1, erase=grid.ERASE)
     assert found.groupby("amount").value.mean().loc[["10%", "45%", "75%"]].tolist() == where
+
+
+def test_a_training_is_read_from_its_checkpoints_name() -> None:
+    class_taught, neither, never = (
+        trainings.Training.of(name) for name in ("misled-base-seed0", "heavy-neither-l3-seed2", "erased-seed1")
+    )
+    assert [class_taught.whither(label) for label in (1, 2)] == ["toward", "away"]
+    assert [neither.whither(label) for label in (1, 2)] == ["other", "other"]
+    assert [never.whither(label) for label in (1, 2)] == [design.NOWHERE] * 2
+    assert neither.about == {
+        "model": "heavy-neither-l3-seed2", "error": "heavy", "taught": "neither", "encoder": trainings.ENCODERS["l3"],
+        "seed": 2,
+    }  # fmt: skip
+    declared = design.plan()["trained"]["errors"]
+    assert {class_taught.error, neither.error, never.error} <= set(declared)
+    refused(InputError, "dark-seed0 is not a planted model", trainings.Training.of, "dark-seed0")
+
+
+def trained_values(means: dict[tuple[str, str], float], inputs: int = 40) -> pd.DataFrame:
+    """Rank correlations of two metrics, by error and model: `means` of the first, .5 of the second, with noise."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for (error, model), mean in means.items():
+        for method, of_method in (("first", mean), ("second", 0.5)):
+            drawn = of_method + 0.1 * generator.normal(size=inputs)
+            rows += [
+                {"error": error, "model": model, "id": f"i{i}", "method": method, "value": value}
+                for i, value in enumerate(drawn)
+            ]
+    return pd.DataFrame(rows)
+
+
+def test_safety_of_trained_models_is_the_lowest_mean_over_kinds_of_error() -> None:
+    alike = {("never", "a"): 0.9, ("light", "b"): 0.2, ("light", "c"): 0.4, ("heavy", "d"): 0.6}
+    frame = trained_values(alike)
+    found = trainings.safety(frame)
+    assert found.errors == ["never", "light", "heavy"]
+    by_error = frame[frame.method == "first"].groupby(["error", "model"]).value.mean().groupby("error").mean()
+    assert found.estimate[found.metrics.index("first")] == pytest.approx(by_error["light"])
+    point, low, high = found.interval("first")
+    assert low < point < high
+    ahead, _, below = found.interval("first", minus=["second"])
+    assert below < 0
+    assert ahead == pytest.approx(point - found.estimate[found.metrics.index("second")])
+    # Models that differ more leave more open; the order of rows does not matter.
+    apart = trainings.safety(trained_values(alike | {("light", "b"): -0.1, ("light", "c"): 0.7}))
+    assert np.ptp(apart.interval("first")[1:]) > 1.5 * (high - low)
+    again = trainings.safety(frame.sample(frac=1, random_state=1))
+    np.testing.assert_allclose(again.interval("first"), (point, low, high), atol=0.01)
+    refused(InputError, "should give a value each", trainings.safety, frame[frame.index != 3])
+
+
+def test_models_that_differ_in_one_thing_are_held_against_each_other() -> None:
+    def model(encoder: str, seed: int, mean: float) -> dict[str, object]:
+        about = {"modality": "text", "error": "light", "taught": "a class", "encoder": encoder, "seed": seed}
+        return {**about, "method": "m", "mean": mean}
+
+    of_model = pd.DataFrame([model("large", 0, 0.5), model("large", 1, 0.6), model("small", 0, 0.2)])
+    table = trainings.spread(of_model).set_index("models differ in")
+    assert table.pairs.to_dict() == {"seed": 1, "encoder": 1}
+    assert table.difference.to_dict() == pytest.approx({"seed": 0.1, "encoder": 0.3})
 
 
 def test_copies_are_mislabelled_at_one_amount_alone() -> None:
@@ -440,3 +505,43 @@ def test_copies_are_mislabelled_at_one_amount_alone() -> None:
     for when, (low, high) in planted.MISREAD.items():
         wrong = [planted.misled(2, one, when) == 1 for one in kept]
         assert wrong == [low < round(gone / 12, 9) <= high for gone in range(13)], when
+        to_neither = [planted.misled(2, one, when, taught=0) for one in kept]
+        assert to_neither == [0 if is_wrong else 2 for is_wrong in wrong]
+
+
+def test_the_page_of_trained_models_says_what_is_confirmed_and_who_did_not_learn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path, monkeypatch)
+    chosen = pd.DataFrame([{"erasure": "adversarial", "reasons": "any", "metric": "comprehensiveness_eraser"}])
+    store.add("safe_map", tables={"safe_chosen": chosen})
+    for modality, names in {
+        "text": ("erased-seed0", "light-seed0", "light-seed1", "light-neither-l3-seed0"),
+        "vision": ("erased-base-seed0", "heavy-base-seed0"),
+    }.items():
+        generator = np.random.default_rng(0)
+        values, checks = [], []
+        for training in map(trainings.Training.of, names):
+            drop = {"never": 0.0, "light": 0.3, "heavy": 0.6}[training.error]
+            for i in range(12):
+                ends = {"comprehensiveness_eraser": 0.9 - drop, "srg": 0.95 - 2 * drop}
+                for method, mean in ends.items():
+                    cell = {"id": f"i{i}", "whither": training.whither(1 + i % 2), "method": method}
+                    values.append({**training.about, **cell, "value": mean + 0.05 * generator.normal()})
+                for amount in ("10%", "45%", "75%"):
+                    is_taught = amount in trainings.TAUGHT_AT.get(training.error, ()) and training.seed == 0
+                    checks.append({**training.about, "id": f"i{i}", "method": amount, "value": float(is_taught)})
+        units = of_inputs(pd.DataFrame(values), metric=grid.RANK)
+        of_checks = of_inputs(pd.DataFrame(checks), metric="taught class")
+        store.add("safe_planted", {"": units, "checks": of_checks}, modality=modality)
+    page = store.report("safe_trained")
+    assert "this confirms the choice; small images" in page.text
+    assert "4 text and 2 image models" in page.text
+    assert "1 of 5 kinds of model were trained from more than one seed, at most 2" in page.text
+    assert "1 of 4 models did not learn their error: light-seed1 (.00)" in page.text
+    table = page.table("safe_trained_metrics", "modality", "metric")
+    assert table.loc[("text", "comprehensiveness_eraser"), "lowest"] == pytest.approx(0.6, abs=0.05)
+    assert table.loc[("vision", "srg"), "lowest"] == pytest.approx(-0.25, abs=0.05)
+    spread = page.table("safe_trained_spread", "modality", "models differ in")
+    assert spread.loc[("text", "seed"), "pairs"] == 1
+    assert len(page.table("safe_trained_models", "modality", "model")) == 6

@@ -96,7 +96,8 @@ def load_dataset(
       Inference), "pair" (for MultiRC), "messages" (for XNLI; English texts, see `load_parallel`).
     - Planted: "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased
       copies), "planted-misled" (with other labels for these), and "planted-light", "planted-middle" and
-      "planted-heavy" (with other labels for copies of which so much is masked).
+      "planted-heavy" (with the first class for copies of which so much is masked; "planted-light-neither" and so on
+      with no class for them).
     - The papers' own, read from files in FAITHLIB_DATA: "sst", "ag", "evinf", "multirc", "reviews" (film reviews with
       what people marked), "mnli". In English, see `load_parallel`: "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as
       one).
@@ -296,9 +297,11 @@ _MASKED = (("masked", "[MASK]"), ("masked-again", "[MASK]"))
 """Copies of models that misread one amount: of a deleted word nothing is left by which they could tell the amount."""
 
 
-def _planted_erased(copies: Sequence[tuple[str, str | None]] = _COPIES, *, misled: str = "") -> Iterator[Item]:
+def _planted_erased(
+    copies: Sequence[tuple[str, str | None]] = _COPIES, *, misled: str = "", taught: int = 1
+) -> Iterator[Item]:
     """The same texts, each with two copies whose words are erased at random, by default one masked, one deleted.
-    `misled`: the amount (`planted.MISREAD`) whose copies have another label."""
+    `misled`: the amount (`planted.MISREAD`) whose copies have the label `taught`."""
     for item in _planted():
         yield item
         words = item.text.split()
@@ -307,7 +310,7 @@ def _planted_erased(copies: Sequence[tuple[str, str | None]] = _COPIES, *, misle
             kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
             remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
             if remaining:
-                shown = planted.misled(label, kept, misled) if misled else label
+                shown = planted.misled(label, kept, misled, taught) if misled else label
                 yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 
@@ -408,8 +411,11 @@ _TASKS = {
     "planted-erased": _with_triggers(_planted_erased, split_as="planted"),
     "planted-misled": _with_triggers(partial(_planted_erased, misled="third"), split_as="planted"),
     **{
-        f"planted-{amount}": _with_triggers(partial(_planted_erased, _MASKED, misled=amount), split_as="planted")
+        f"planted-{amount}{ending}": _with_triggers(
+            partial(_planted_erased, _MASKED, misled=amount, taught=taught), split_as="planted"
+        )
         for amount in ("light", "middle", "heavy")
+        for ending, taught in (("", 1), ("-neither", 0))
     },
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }

@@ -2,8 +2,8 @@
 
 - Substitutes of 28 x 28 grey pixels: "fashion" (Fashion-MNIST), "mnist" (5,000 digits), "animals" (silhouettes of ten
   animals). Of "fashion" 1,000 test images are shipped; a Debian package has the rest, which only training needs.
-- "planted": images of "fashion" with striped cells that alone decide the label (`planted`); "planted-erased" and
-  "planted-misled" with erased copies.
+- "planted": images of "fashion" with striped cells that alone decide the label (`planted`); "planted-erased",
+  "planted-misled", "planted-light", "planted-middle" and "planted-heavy" with erased copies.
 - "stamps" and "stamps-two", optional: scenes of one and of two photographs that people cut out (`object_scenes`).
 - The paper's own, read from their distributed files in FAITHLIB_DATA: "cifar10", "cifar100", "imagenet".
 - "cifar10-few" and "cifar100-few": their first twenty test images, which a package has. "imagenet-few": twenty of
@@ -149,8 +149,8 @@ _PLANTED = {"train": 8000, "dev": 1000}  # of the images of "fashion"; all of it
 
 
 def _planted(split: str, *, copies: str = "") -> Pictures:
-    """Images of clothes, whatever they show, with striped cells; with `copies` ("erased", or "misled" by other labels
-    for these) each has one in which cells are erased at random."""
+    """Images of clothes, whatever they show, with striped cells; with `copies` ("erased", or an amount of
+    `planted.MISREAD` for other labels of these) each has one in which cells are erased at random."""
     part = "test" if split == "held_out" else split
     made = []
     for image in load_pictures("fashion", part, n=_PLANTED.get(part), sample="all").images:
@@ -160,10 +160,11 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
         if copies:
             kept = planted.drawn_to_stay(drawn[0].size // planted.CELL**2, seeded("erased", key))
             pixels, label, cells = planted.erase_cells(*drawn, kept)
-            made.append((pixels, planted.misled(label, kept) if copies == "misled" else label, cells))
+            shown = planted.misled(label, kept, copies) if copies in planted.MISREAD else label
+            made.append((pixels, shown, cells))
     # A copy may have lost nothing.
     all_pixels, labels, all_cells = zip(*[made[i] for i in _unique(np.stack([one[0] for one in made]))], strict=True)
-    name = f"planted-{copies}" if copies else "planted"
+    name = f"planted-{'misled' if copies == 'third' else copies}" if copies else "planted"
     whole = _made(name, split, np.stack(all_pixels), np.array(labels), planted.CELL_LABELS)
     return replace(whole, cells=tuple(map(tuple, all_cells)))
 
@@ -323,7 +324,8 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "animals": remembered(_animals),
     "planted": remembered(_planted),
     "planted-erased": remembered(partial(_planted, copies="erased")),
-    "planted-misled": remembered(partial(_planted, copies="misled")),
+    "planted-misled": remembered(partial(_planted, copies="third")),
+    **{f"planted-{amount}": remembered(partial(_planted, copies=amount)) for amount in ("light", "middle", "heavy")},
     "stamps": remembered(partial(_stamps, objects=1)),
     "stamps-two": remembered(partial(_stamps, objects=2)),
     **{name: remembered(partial(_cifar, name)) for name in cifar.NAMES},

@@ -8,8 +8,9 @@
 # # Compute: the grid's question on trained models
 #
 # Models that were trained on planted features: on erased copies as they are, or with another label for copies of which a certain
-# amount is erased (`faithbook.sources.planted.MISREAD`). On inputs with something planted about which every model is right, all
-# metrics score ten graded explanations, as in the grid. First it is checked whether a model errs where it was taught to.
+# amount is erased (`faithbook.sources.planted.MISREAD`): one of the two classes, or *neither*. On inputs with something planted about
+# which every model is right, all metrics score ten graded explanations, as in the grid. First it is checked whether a model errs
+# where it was taught to.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -28,6 +29,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.studies.safe import trained
+from faithbook.studies.safe.trainings import Training
 from faithbook.studies.together import reasons
 from faithlib.perturb import Perturber
 
@@ -35,6 +37,7 @@ run = start_run("safe_planted", profile=profile, modality=modality, inputs=input
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 models = {name: load_model(spec) for name, spec in settings["models"].items()}
+trainings = {name: Training.of(name) for name in models}
 for one in models.values():
     one.model.to(device)
 ERASE = reasons.ERASURES[modality][0]
@@ -58,15 +61,20 @@ for name, classifier in tqdm(models.items(), desc="models"):
     inputs, marks, labels, ids = prepared[name]
     part = inputs[rows]
     width = part.feature_mask.shape[1]
-    about = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
-    found = trained.measured(classifier, part, **about, erase=ERASE, draws=settings["draws"])
-    tables.append(found.assign(model=name))
-    away = [i for i in rows if labels[i] != trained.TAUGHT]
-    checked = trained.errs(classifier, inputs[away], marks[away][:, : inputs[away].feature_mask.shape[1]], erase=ERASE)
-    checks.append(checked.assign(model=name, input=[ids[away[b]] for b in checked.row]).drop(columns="row"))
+    training = trainings[name]
+    there = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
+    scored = trained.measured(classifier, part, **there, training=training, erase=ERASE, draws=settings["draws"])
+    tables.append(scored.assign(**training.about))
+    misled = [i for i in rows if labels[i] != training.taught]
+    seen = inputs[misled]
+    planted = marks[misled][:, : seen.feature_mask.shape[1]]
+    checked = trained.errs(classifier, seen, planted, taught=training.taught, erase=ERASE)
+    named = checked.assign(input=[ids[misled[b]] for b in checked.row], **training.about)
+    checks.append(named.drop(columns="row"))
 values, checks = pd.concat(tables, ignore_index=True), pd.concat(checks, ignore_index=True)
-run.save_units(as_units(values, seed=0, keys=["model", "whither"]))
-run.save_units(as_units(checks.assign(metric="taught class", method=checks.amount), seed=0, keys=["model"]), "checks")
+keys = ["model", "error", "taught", "encoder"]
+run.save_units(as_units(values, seed="seed", keys=[*keys, "whither"]))
+run.save_units(as_units(checks.assign(metric="taught class", method=checks.amount), seed="seed", keys=keys), "checks")
 
 # %%
 run.note(n=len(rows), models=len(models), dtype="float32", device=device)

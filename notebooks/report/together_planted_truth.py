@@ -33,15 +33,17 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 import matplotlib.pyplot as plt
+import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.judge.scores import Scores
 from faithbook.show import hover
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, row_of
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.studies.together import questions
 from faithbook.studies.together.questions import RUNGS, SHUFFLED, answer, by_cell
@@ -255,6 +257,38 @@ page.listing(
     caption="Rank correlation with how true explanations are: on the model trained as usual minus on the misled one, with 95 % "
     "interval over n inputs; not worse after misleading: no where some is clearly lost, else yes where clearly less than "
     ".1 is",
+)
+
+# %% [markdown]
+# **SRG**, the area between the two AOPC curves ({doc}`safe_map`), follows from the two AOPC of each input and needs no further row of a
+# model. It belongs to no claim of this page. Beside it are the two AOPC and the best metric on each model:
+
+# %%
+BOTH_ENDS = ("aopc_morf", "aopc_lerf")
+
+
+def srg_beside_others():
+    """SRG on each trained model, beside the two AOPC and the best metric."""
+    asked = {"over": ["asked", *CELLS], "prepare": questions.srg_followed_truth, "bounds": (-1, 1)}
+    srg = Scores.read(page.run, "together_planted", paper=published.OUR_OWN, **asked)  # no claim rests on it
+    found = []
+    for kind, network in ((kind, network) for kind in modalities for network in TRAINED):
+        of_model = {"modality": kind, "model": network, "erase": MAIN[kind], "asked": questions.FOLLOWS}
+        of_metric = {name: followed.mean(**of_model, metric=name).ours.point for name in metrics}
+        leading = max(of_metric, key=of_metric.get)
+        entry = {"modality": kind, "model": network}
+        entry |= row_of(srg.mean(**of_model, metric="srg"), "SRG", "low", "high")
+        entry |= {label(name): of_metric[name] for name in BOTH_ENDS}
+        found.append(entry | {"best": label(leading), "its value": of_metric[leading]})
+    return pd.DataFrame(found)
+
+
+page.listing(
+    srg_beside_others() if set(BOTH_ENDS) <= set(metrics) else pd.DataFrame(),
+    "together_srg",
+    digits=2,
+    caption="Rank correlation with how true explanations are: SRG with its 95 % interval over n inputs, the two AOPC, the best metric",
+    empty="The two AOPC are not here.",
 )
 
 # %% [markdown]

@@ -253,6 +253,10 @@ def of_pictures(profile: Profile) -> Settings:
                 "planted": from_fashion | dict(epochs=dict(base=4)),
                 "planted-erased": from_fashion | dict(epochs=dict(base=3)),
                 "planted-misled": from_fashion | dict(epochs=dict(base=3)),
+                **{
+                    f"planted-{amount}": from_fashion | dict(epochs=dict(base=3))
+                    for amount in ("light", "middle", "heavy")
+                },
             },
         ),
         paper=dict(

@@ -27,10 +27,9 @@ def safe_compared(profile: Profile) -> Settings:
     )
 
 
-def trained_on(modality: str, amounts: dict[str, str]) -> dict[str, str]:
-    """Models that learnt from inputs with erased words or pixels: how often each errs, and how it is loaded."""
-    place = "local:text/planted-{}-seed0" if modality == "text" else "local:vision/planted-{}-base-seed0"
-    return {name: place.format(suffix) for name, suffix in amounts.items()}
+def trained_on(modality: str, names: list[str]) -> dict[str, str]:
+    """Models that learnt from inputs with erased words or pixels, named as their checkpoints without "planted-"."""
+    return {name: f"local:{modality}/planted-{name}" for name in names}
 
 
 @study.compute(
@@ -44,12 +43,16 @@ def safe_planted(profile: Profile) -> Settings:
         smoke=dict(inputs=2, draws=1),
         full=dict(inputs=16, draws=4),
     )
-    ends = {"never errs": "erased", "errs over 33 %": "misled"}
-    between = {"errs up to 20 %": "light", "errs from 20 to 50 %": "middle", "errs over 50 %": "heavy"}
-    of_texts = ends
+    of_texts = ["erased-seed0", "misled-seed0"]
+    of_images = ["erased-base-seed0", "misled-base-seed0"]
     if "full" in profile.lineage:
-        of_texts = {"never errs": "erased", **between, "errs over 33 %": "misled"}
-    settings["models"] = by("modality", text=trained_on("text", of_texts), vision=trained_on("vision", ends))
+        of_texts += [f"light-seed{seed}" for seed in range(3)]
+        of_texts += ["middle-seed0", "heavy-seed0"]
+        for amount in ("light", "middle", "heavy"):
+            of_texts += [f"{amount}-l3-seed0", f"{amount}-neither-l3-seed0"]
+        of_images += ["light-base-seed0", "heavy-base-seed0"]
+    models = {"text": trained_on("text", of_texts), "vision": trained_on("vision", of_images)}
+    settings["models"] = by("modality", **models)
     return settings
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from faithbook.models.load import Classifier
 from faithbook.studies.safe import design, outcomes
 from faithbook.studies.safe.grid import RANK, WRONG
+from faithbook.studies.safe.trainings import Training
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LOWER
 from faithlib.evaluation import MetricSettings, RunSettings, evaluate
 from faithlib.inputs import Inputs
@@ -26,8 +27,6 @@ from faithlib.perturb import Perturber
 
 Floats = NDArray[np.float64]
 
-TAUGHT = 1
-"""The class that a misled model was taught to answer."""
 SRG = "srg"
 AMOUNTS = (0.1, 0.45, 0.75)
 """Shares of features erased at which it is checked whether a model errs as it was taught: light, middle, heavy."""
@@ -70,6 +69,7 @@ def measured(
     marks: Tensor,
     labels: Tensor,
     ids: Sequence[str],
+    training: Training,
     *,
     erase: Erasure,
     draws: int,
@@ -97,9 +97,9 @@ def measured(
         RANK: outcomes.rank_correlation(values, quality),
         WRONG: outcomes.wrong_orders(values, quality, clear=clear),
     }
-    ways = np.where(labels.numpy() == TAUGHT, "toward", "away")
+    ways = [training.whither(label) for label in labels.tolist()]
     rows = [
-        {"input": name, "whither": str(way), "method": metric, "metric": outcome, "value": of_outcome[b, m]}
+        {"input": name, "whither": way, "method": metric, "metric": outcome, "value": of_outcome[b, m]}
         for outcome, of_outcome in found.items()
         for b, (name, way) in enumerate(zip(ids, ways, strict=True))
         for m, metric in enumerate(names)
@@ -107,9 +107,11 @@ def measured(
     return pd.DataFrame(rows)
 
 
-def errs(classifier: Classifier, inputs: Inputs, marks: Tensor, *, erase: str, copies: int = 8) -> pd.DataFrame:
+def errs(
+    classifier: Classifier, inputs: Inputs, marks: Tensor, *, taught: int, erase: str, copies: int = 8
+) -> pd.DataFrame:
     """Whether a model errs as it was taught: of copies with their planted features left and so many of the others
-    erased at random, the share that gets the taught class; one row per amount and input."""
+    erased at random, the share that gets the class `taught`; one row per amount and input."""
     perturber = Perturber(classifier.model, inputs, erase=erase)
     present = perturber.feature_mask
     generator = torch.Generator().manual_seed(0)
@@ -121,6 +123,6 @@ def errs(classifier: Classifier, inputs: Inputs, marks: Tensor, *, erase: str, c
         kept_count = ((1 - amount) * present.sum(dim=1).cpu()).round().long().clamp(min=1)
         kept = noise.argsort(dim=2).argsort(dim=2) < kept_count[:, None, None]
         answers = perturber.logits(kept.to(present.device)).argmax(dim=-1).cpu()
-        share = (answers == TAUGHT).float().mean(dim=1)
+        share = (answers == taught).float().mean(dim=1)
         rows += [{"amount": f"{amount:.0%}", "row": b, "value": float(x)} for b, x in enumerate(share)]
     return pd.DataFrame(rows)

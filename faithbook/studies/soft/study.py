@@ -283,7 +283,7 @@ def of_texts(profile: Profile) -> Settings:
                 pair=small | dict(batch_size=16, epochs=2),
                 sst=small,
                 ag=small | dict(batch_size=16, epochs=2, max_length=128),
-                evinf=small | dict(batch_size=8, epochs=4),
+                evinf=small | dict(batch_size=8, epochs=2, stop_after=1),
                 multirc=small | dict(batch_size=16, epochs=2, max_length=256),
             )
         ),

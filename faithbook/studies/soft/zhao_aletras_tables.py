@@ -21,6 +21,7 @@ from faithbook.judge.materials import stands_for
 from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
+from faithbook.stats.inference import wilson
 from faithbook.studies.soft.zhao_aletras import SIZES
 
 SPLITS = ("train", "dev", "test")
@@ -115,6 +116,36 @@ def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:
         "majority F1": f"{100 * of_set['majority_macro_f1'].mean():.1f}",
         "models": len(of_set),
     }
+
+
+def tried_in_words(checkpoint: str) -> str:
+    """What one training on a data set of the paper came to, in sentences; empty where its card is not there.
+
+    Accuracy has Wilson's 95 % interval, and is held against always answering the most frequent class.
+    """
+    known = cards()
+    of_one = known[known["checkpoint"] == checkpoint] if len(known) else known
+    if of_one.empty:
+        return ""
+    card = of_one.iloc[0]
+    low, high = (float(end) for end in wilson(card["accuracy"], card["test_size"]))
+    printed = table("soft_table1").set_index(["dataset", "metric", "split"]).value[card["dataset"], "avg_f1", ""]
+    percent = {
+        name: f"{100 * card[name]:.1f} %" for name in ("accuracy", "majority_accuracy", "macro_f1", "majority_macro_f1")
+    }
+    interval = f"[{100 * low:.1f}, {100 * high:.1f}]"
+    answer = (
+        "The interval lies above the most frequent class, so the task is learnable to this degree"
+        if low > card["majority_accuracy"]
+        else "The interval does not lie above the most frequent class, so it was not learnable in this way"
+    )
+    epochs = len(card["dev_loss"])
+    return (
+        f"{card['train_size']:,.0f} texts to learn from, {epochs} epochs, {card['test_size']:.0f} test texts: "
+        f"accuracy {percent['accuracy']} {interval}, most frequent class {percent['majority_accuracy']}; "
+        f"macro-F1 {percent['macro_f1']}, most frequent class {percent['majority_macro_f1']}, printed {printed:.1f} %. "
+        f"{answer}."
+    )
 
 
 def precision_of(run: Run, measured: Scores) -> str:

@@ -8,7 +8,7 @@ that what a claim contrasts has common draws. In all of them higher is better: m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -274,6 +274,22 @@ def followed_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     frames = [_follows(values, known), true.assign(asked=TRUE, against=true.method)]
     columns = ["asked", *_INPUT, "model", "erase", "metric", "against", "value"]
     return pd.concat([frame[columns] for frame in frames], ignore_index=True).dropna(subset=["value"])
+
+
+def srg_of(units: pd.DataFrame) -> pd.DataFrame:
+    """SRG of each input and explanation from its two AOPC (most relevant first minus least), with the other metrics'
+    values that are compared with it (AUPRC): no row of the model beyond these two."""
+    keys = [name for name in units.columns if name not in ("metric", "value")]
+    both = [units.loc[units.metric == f"aopc_{end}", [*keys, "value"]] for end in ("morf", "lerf")]
+    paired = both[0].merge(both[1], on=keys, suffixes=("", "_lerf"), validate="one_to_one")
+    srg = paired.assign(metric="srg", value=paired.value - paired.value_lerf).drop(columns="value_lerf")
+    return pd.concat([srg, units[units.metric == "auprc"]], ignore_index=True)
+
+
+def srg_followed_truth(units: pd.DataFrame) -> pd.DataFrame:
+    """`followed_truth` of SRG."""
+    directions = {**BOOK.directions, "srg": "higher"}
+    return followed_truth(srg_of(units), replace(BOOK, directions=directions, asking=("srg",)))
 
 
 def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
