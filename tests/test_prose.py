@@ -81,7 +81,7 @@ def test_every_source_is_on_the_data_page_and_everything_in_the_bibliography_is_
 
 def test_captum_computes_the_first_studys_deeplift_as_its_pages_say() -> None:
     """The page said that captum computes it; our own rules did, which find other words."""
-    source = (ROOT / "faithbook" / "papers" / "zhao_aletras_soft.py").read_text(encoding="utf-8")
+    source = (ROOT / "faithbook" / "studies" / "soft" / "zhao_aletras_soft.py").read_text(encoding="utf-8")
     assert re.findall(r'"deeplift": {.*"rules": "(\w+)"', source) == ["captum"]
 
 
