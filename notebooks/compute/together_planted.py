@@ -113,11 +113,12 @@ def measured(name, model, inputs, truth, gold, ids, erase):
         part = inputs[rows]
         width = part.feature_mask.shape[1]  # of the longest among them
         given = {key: what[rows, :width] for key, what in explanations.items()} | methods
-        marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
-        metrics = [*metrics, *(PLAUSIBLE if marks else ())]
-        table = evaluate(
-            model, part, methods=given, metrics=metrics, settings=MetricSettings(erase=erase), **marks, **shared
-        )
+        marks, size = None, None
+        if gold is not None:
+            marks, size = gold[rows, :width], average_marked(gold)
+            metrics = [*metrics, *PLAUSIBLE]
+        options = MetricSettings(erase=erase, gold_size=size, **shared)
+        table = evaluate(model, part, methods=given, metrics=metrics, gold=marks, settings=options)
         spent = table.attrs["costs"]
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]
