@@ -37,6 +37,14 @@ def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None
     assert builds.inputs_beside(changed, same) == (20, 19)  # values of the same inputs, and those alike
 
 
+def test_a_label_may_have_the_name_of_a_statistic() -> None:
+    """Study safe's values have a column `error`: the kind of mistake that a model makes."""
+    frame = values(4).assign(error="never")
+    (cell,) = builds.cells_beside(frame, frame).to_dict("records")
+    assert (cell["error"], cell["n"]) == ("never", 4)
+    assert cell["build"] == pytest.approx(frame["value"].mean())
+
+
 def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
     store.add("saco_metrics", {"": values(20)}, dataset="fashion")

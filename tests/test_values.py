@@ -114,7 +114,7 @@ def test_means_at_the_end_of_a_computation_are_over_inputs() -> None:
     frame = of_inputs(pd.DataFrame({"id": ["a", "a", "b", "c"], "value": [1.0, 3.0, 4.0, 6.0], "metric": "nc"}))
     row = computed.means_of(frame, ["metric"]).loc["nc"]
     assert (row["mean"], row["n"], row["clusters"]) == (4.0, 3, 3)
-    assert row["error"] == pytest.approx(np.std([2.0, 4.0, 6.0], ddof=1) / 3**0.5)
+    assert row["standard_error"] == pytest.approx(np.std([2.0, 4.0, 6.0], ddof=1) / 3**0.5)
 
 
 # ------------------------------------------------------------------------------------------------- a reader's afternoon

@@ -69,16 +69,16 @@ def means_beside_book(
     if not path.is_file():
         raise DataError(f"{run.job.label} has saved no {path.name}: call run.finish() first")
     ours = means_of(_chosen(read_units(path), by, metrics, where), by).reset_index()
-    half = scipy.stats.t.ppf(0.975, (ours["clusters"] - 1).clip(lower=1)) * ours["error"]
+    half = scipy.stats.t.ppf(0.975, (ours["clusters"] - 1).clip(lower=1)) * ours["standard_error"]
     table = ours[[*by, "mean"]].assign(low=ours["mean"] - half, high=ours["mean"] + half, n=ours["n"])
     book = _values_of_book(run, part)
     if book is None:
         return table.assign(book=np.nan, book_n=0, apart=np.nan)
     theirs = means_of(_chosen(book, by, metrics, where, empty=True), by).reset_index()
     both = ours.merge(theirs, on=list(by), how="left", suffixes=("", "_book"))
-    error = (both["error"] ** 2 + both["error_book"] ** 2) ** 0.5
+    error = (both["standard_error"] ** 2 + both["standard_error_book"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_book"]].min(axis=1, skipna=False) >= _ENOUGH
-    spread = (both["error"] > 0) & (both["error_book"] > 0)
+    spread = (both["standard_error"] > 0) & (both["standard_error_book"] > 0)
     apart = (both["mean"] - both["mean_book"]) / error.where(enough & spread)
     return table.assign(book=both["mean_book"], book_n=both["n_book"].fillna(0).astype(int), apart=apart)
 
@@ -95,7 +95,7 @@ def means_of(units: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     squares = (clusters["sum"] - clusters["size"] * total.transform("sum") / size.transform("sum")) ** 2
     k, n = size.count(), size.sum()
     error = np.sqrt(squares.groupby(list(labels), observed=True).sum() * k / (k - 1).where(k >= _FEWEST)) / n
-    return pd.DataFrame({"mean": total.sum() / n, "error": error, "n": n, "clusters": k})
+    return pd.DataFrame({"mean": total.sum() / n, "standard_error": error, "n": n, "clusters": k})
 
 
 def _chosen(

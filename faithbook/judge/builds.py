@@ -45,9 +45,9 @@ def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     `n_full`), and `away`, the difference in standard errors as if the inputs were different ones; NaN where nothing
     spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
-    first, second = (means_of(one, labels).fillna({"error": 0.0}).reset_index() for one in (build, full))
+    first, second = (means_of(one, labels).fillna({"standard_error": 0.0}).reset_index() for one in (build, full))
     both = first.merge(second, on=labels, suffixes=("", "_full"))
-    error = (both["error"] ** 2 + both["error_full"] ** 2) ** 0.5
+    error = (both["standard_error"] ** 2 + both["standard_error_full"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS
     away = (both["mean"] - both["mean_full"]) / error.where((error > 0) & enough)
     columns = {"mean": "build", "n": "n", "mean_full": "full", "n_full": "n_full"}

@@ -31,7 +31,7 @@ def kept_shares(examples: pd.DataFrame) -> dict[tuple[str], Estimate]:
     elements which Soft-NS keeps and Soft-NC removes, on average. As in `masks.normalise`, equal scores give 1/2.
 
     >>> row = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m"}
-    >>> kept_shares(pd.DataFrame([row | {"score": s} for s in (0.0, 0.0, 0.0, 8.0)]))["m",].point
+    >>> float(kept_shares(pd.DataFrame([row | {"score": s} for s in (0.0, 0.0, 0.0, 8.0)]))["m",].point)
     0.25
     """
     text = ["dataset", "model_seed", "input", "method"]

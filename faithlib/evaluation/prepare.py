@@ -421,18 +421,14 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
         )
 
 
-def note_sorted(model: Any) -> None:
-    """A note where every answer of a function goes down from the first class to the last.
-
-    >>> note_sorted(len)
-    """
-    if isinstance(model, Remembering) and model.descends:
-        note(
-            "function",
-            "in each of its answers the numbers go down from the first class to the last, as where they are sorted by "
-            "size (top_k=None): a class then has no place of its own, and all values are wrong; where the first class "
-            "is the most probable one of every text, nothing is wrong",
-        )
+def note_sorted() -> None:
+    """A note on a function whose every answer goes down from the first class to the last."""
+    note(
+        "function",
+        "in each of its answers the numbers go down from the first class to the last, as where they are sorted by "
+        "size (top_k=None): a class then has no place of its own, and all values are wrong; where the first class "
+        "is the most probable one of every text, nothing is wrong",
+    )
 
 
 def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:

@@ -195,6 +195,7 @@ def evaluate(
     forgets = isinstance(whole.model, Remembering) and not isinstance(model, Remembering)
     failure: BlockFailedError | None = None
     parts: list[Table] = []
+    descends: list[bool] = []  # of each block, whether all answers of the function go down from class to class
     with collect_warnings(notes):
         for start in range(0, len(whole.rows), run.block):
             asked = Remembering(whole.model.fn, waits=whole.model.waits) if forgets else whole.model
@@ -205,7 +206,9 @@ def evaluate(
                 failure = error
                 continue
             parts.append(table_of(measured, whole, families.values()))
-        note_sorted(whole.model)
+            descends.append(isinstance(asked, Remembering) and asked.descends)
+        if descends and all(descends):
+            note_sorted()
     if failure is not None and not parts:
         raise failure.__cause__ or failure
     table = finished(parts, whole, notes)

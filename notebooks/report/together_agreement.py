@@ -24,11 +24,13 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown, display
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.judge.scores import Scores
 from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
@@ -162,6 +164,29 @@ Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_wor
 rest = {key[:2]: pair for key, pair in every.items() if key[2] == REST and key[1] in asking}
 caption = "Mean agreement of each metric of faithfulness with all others, with 95 % intervals over n inputs"
 page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, caption=caption)
+
+# %% [markdown]
+# **SRG**, AOPC with the most relevant features first minus AOPC with the least relevant first ({doc}`safe_map`), follows from these two
+# on each input. No question of this page is about it.
+
+
+# %%
+def srg_with_others():
+    """The agreement of SRG with every metric of faithfulness and with all of them."""
+    asked = {"over": PAIR, "prepare": questions.srg_agreements, "bounds": (-1, 1)}
+    srg = Scores.read(page.run, "together_matrix", paper=published.OUR_OWN, **asked)  # no claim rests on it
+    pairs_of_srg = {(modality, second): pair for (modality, _, second), pair in by_cell(srg, PAIR).items()}
+    faithful = {key: pair for key, pair in pairs_of_srg.items() if key[1] in (REST, *asking)}
+    return listed(faithful, ["modality", "metric"])
+
+
+page.listing(
+    srg_with_others() if {"aopc_morf", "aopc_lerf"} <= set(asking) else pd.DataFrame(),
+    "together_srg_agreement",
+    digits=2,
+    caption="Mean rank correlation over methods of SRG with each metric of faithfulness and with all others, with 95 % intervals over n inputs",
+    empty="The two AOPC are not here.",
+)
 
 # %% [markdown]
 # ## Answers

@@ -155,7 +155,7 @@ def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Com
     """Means of columns of a table with one row per text (`input`): a function of the column. For what is counted on
     texts and kept beside the values of single inputs.
 
-    >>> means_of(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point
+    >>> float(means_of(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point)
     4.0
     """
     long = table.melt("input", list(columns), "quantity", "value").dropna(subset=["value"])

@@ -292,6 +292,19 @@ def srg_followed_truth(units: pd.DataFrame) -> pd.DataFrame:
     return followed_truth(srg_of(units), replace(BOOK, directions=directions, asking=("srg",)))
 
 
+def srg_agreements(units: pd.DataFrame) -> pd.DataFrame:
+    """`agreements` of SRG alone: with every other metric, and with all others of faithfulness (`second`: `REST`)."""
+    derived = srg_of(units)
+    known = replace(
+        BOOK,
+        directions={**BOOK.directions, "srg": "higher"},
+        family_of={**BOOK.family_of, "srg": "srg"},
+        asking=(*BOOK.asking, "srg"),
+    )
+    agreed = agreements(pd.concat([units, derived[derived.metric == "srg"]], ignore_index=True), known)
+    return agreed[agreed["first"] == "srg"]
+
+
 def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
     of_one = [*_INPUT, "model", "erase"]
     numbered = values.assign(number=values.groupby(of_one, sort=False).ngroup())
