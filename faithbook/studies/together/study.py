@@ -326,15 +326,13 @@ def trainings(profile: Profile) -> Iterator[Training]:
         yield "text_classifiers", point
     for point in every(dataset=planted, model="base"):
         yield "vision_classifiers", point
+    for point in every(dataset="planted-light", seed=[1, 2]):
+        yield "text_classifiers", point
+    amounts = ["planted-light", "planted-middle", "planted-heavy"]
+    for point in every(dataset=[*amounts, *(f"{name}-neither" for name in amounts)], seed=0, classifier="l3"):
+        yield "text_classifiers", point
+    for point in every(dataset=["planted-light", "planted-heavy"], model="base"):
+        yield "vision_classifiers", point
     if profile.name in ("full", "confirm"):
-        for point in every(dataset="planted-light", seed=[1, 2]):
-            yield "text_classifiers", point
-        of_amounts = [
-            f"planted-{amount}{ending}" for amount in ("light", "middle", "heavy") for ending in ("", "-neither")
-        ]
-        for point in every(dataset=of_amounts, seed=0, classifier="l3"):
-            yield "text_classifiers", point
-        for point in every(dataset=["planted-light", "planted-heavy"], model="base"):
-            yield "vision_classifiers", point
         for point in every(dataset=on_this_machine(["stamps"]), model="lora"):
             yield "photo_classifiers", point
