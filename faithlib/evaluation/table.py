@@ -353,8 +353,20 @@ def _tidy(names: Sequence[str], values: Sequence[_Value], wanted: Sequence[str])
 
 
 def average_marked(gold: Tensor) -> int:
-    """How many features people marked on average, over the inputs where they marked any; at least 1.
+    """How many features people marked on average, over the inputs where they marked any.
 
+    Parameters
+    ----------
+    gold : Tensor
+        What people marked, bool [B, F].
+
+    Returns
+    -------
+    int
+        At least 1, also where nothing is marked.
+
+    Examples
+    --------
     >>> average_marked(torch.tensor([[True, True, False], [False, False, False]]))
     2
     """
