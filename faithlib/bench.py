@@ -216,8 +216,22 @@ class Case:
 
 
 def cases(inputs: int = 24, seed: int = 0) -> list[Case]:
-    """The three models, each with so many inputs of 5 to 8 words.
+    """The three models, each with inputs of 5 to 8 words and their true explanation.
 
+    Parameters
+    ----------
+    inputs : int, default 24
+        Of each model.
+    seed : int, default 0
+        Of the inputs and of the evidence of words.
+
+    Returns
+    -------
+    list of Case
+        Those with the rules "sum", "any" and "both".
+
+    Examples
+    --------
     >>> [case.name for case in cases(inputs=2)]
     ['sum', 'any', 'both']
     """
@@ -404,16 +418,16 @@ def bench(
 
     Parameters
     ----------
-    metrics
+    metrics : Sequence[MetricName | Family], optional
         Names of `catalogue.DIRECTIONS` and metrics of your own; default: where no methods are named, those that ask
         the model and those measured from chance.
-    methods
+    methods : Sequence[str | ErasingMethod | InsideMethod], default ()
         Names of `attribution.methods` and methods of your own.
-    attacks
+    attacks : Sequence[Attack], default ATTACKS
         What is tried beside random scores and the plain models.
-    inputs
+    inputs : int, default 24
         Of each of the three models.
-    seed
+    seed : int, default 0
         Of the inputs, of random scores and of metrics that draw.
 
     Returns

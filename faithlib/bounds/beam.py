@@ -101,7 +101,7 @@ def adaptive_bounds(
         The largest width, at least `first`.
     change : float, default 0.001
         By how much bounds may move and count as the same, at least 0, in the units of the answers.
-    candidates, tolerance, limits : int, optional
+    candidates, tolerance, limits
         As in `beam_bounds`.
 
     Returns

@@ -53,12 +53,12 @@ def random_order_aopc(score: Perturber | SetFunction, *, pairs: int = 32, seed: 
 
     Parameters
     ----------
-    score
+    score : Perturber | SetFunction
         What answers: a `Perturber` of B inputs, or a `SetFunction`.
-    pairs
+    pairs : int, default 32
         How many orders are drawn, each with its reverse; at least 2. An input of N features takes at most
         2 pairs (N - 1) + 1 rows, fewer where sets repeat or were answered before.
-    seed
+    seed : int, default 0
         Orders depend on this number and on the content of the input, not on what else is in the batch.
 
     Returns

@@ -279,7 +279,7 @@ def count_rows(
         As for `evaluate`.
     gold : Tensor, optional
         What people marked, bool [B, F].
-    erase, output, draws, seed, groups, beam : str, optional
+    erase, output, draws, seed, groups, beam
         As in `MetricSettings`.
 
     Returns

@@ -575,7 +575,7 @@ def explain(
     erase, output : str, optional
         What takes the place of an erased feature, and what methods explain, that do not say otherwise, as in
         `MetricSettings`.
-    check, spans, max_length : bool, default True
+    check, spans, max_length
         As in `RunSettings`.
 
     Returns

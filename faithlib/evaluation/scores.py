@@ -201,7 +201,7 @@ def saco_steps(
         Number of groups, at least 1.
     labels : Tensor, optional
         The classes that count as correct, integers [B]; default: the predicted ones.
-    remainder, ties, seed : str, default "spread"
+    remainder, ties, seed
         How groups are made (`masks.salience_groups`). Features that are in no group (remainder "drop") are never
         erased.
     reduce : str, default "sum"

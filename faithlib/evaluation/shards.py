@@ -39,7 +39,7 @@ def shard_of(text: str) -> Shard:
 
     Parameters
     ----------
-    text
+    text : str
         Its number and how many there are, "3/16".
 
     Returns
@@ -79,9 +79,9 @@ def share_of(total: int, shard: Shard | None) -> range:
 
     Parameters
     ----------
-    total
+    total : int
         How many inputs there are.
-    shard
+    shard : Shard
         Which share; None for all inputs.
 
     Returns
@@ -116,7 +116,7 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
 
     Parameters
     ----------
-    shares
+    shares : Iterable[Table | str | Path]
         Tables of `evaluate` with a `shard`, or files of `save_share`, in any order.
 
     Returns
@@ -234,11 +234,11 @@ def save_share(table: Table, path: str | Path, *, asked: str = "") -> None:
 
     Parameters
     ----------
-    table
+    table : Table
         Of `evaluate`.
-    path
+    path : str | Path
         A file, JSON; one that is there is replaced.
-    asked
+    asked : str, default ""
         A name of this evaluation, such as a digest of its arguments: `merge` refuses shares that differ in it.
 
     Examples
@@ -283,7 +283,7 @@ def load_share(path: str | Path) -> Table:
 
     Parameters
     ----------
-    path
+    path : str | Path
         The file.
 
     Returns

@@ -87,7 +87,7 @@ def srg(aopc_morf: Tensor, aopc_lerf: Tensor) -> Tensor:
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B] or any shapes that broadcast; in the units of
         the output that was followed.
 
@@ -118,9 +118,9 @@ def nsrg(aopc_morf: Tensor, aopc_lerf: Tensor, lower: Tensor, upper: Tensor) -> 
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B].
-    lower, upper
+    lower, upper : Tensor
         Bounds of AOPC over all orders, [B], from `exact_bounds` or `beam_bounds`.
 
     Returns
@@ -148,11 +148,11 @@ def chance_adjusted(aopc: Tensor, random: Tensor, best: Tensor) -> Tensor:
 
     Parameters
     ----------
-    aopc
+    aopc : Tensor
         AOPC of one order of removal, [B] or any shape that broadcasts with the others.
-    random
+    random : Tensor
         E, the mean over all orders, [B]: `Bounds.random`, or `random_order_aopc` where there are too many sets.
-    best
+    best : Tensor
         What the best order reaches, [B]: the upper bound for AOPC with the most relevant feature first, the lower bound
         with the least relevant first.
 
@@ -187,11 +187,11 @@ def chance_adjusted_srg(aopc_morf: Tensor, aopc_lerf: Tensor, random: Tensor, lo
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B].
-    random
+    random : Tensor
         The mean of AOPC over all orders, [B].
-    lower, upper
+    lower, upper : Tensor
         Bounds of AOPC over all orders, [B].
 
     Returns
