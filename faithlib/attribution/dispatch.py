@@ -259,9 +259,37 @@ def attributed(
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
     """`attribute_rows` under names of the caller's, for inputs of any kind (of images the costs are not counted).
 
-    `targets` may say what PREDICTED means. `followed`: what metrics follow, which is explained where a row does not say
-    otherwise. A row that fails with an error which is `passed` over is `left_out`, by its name, and why.
+    Parameters
+    ----------
+    rows : Mapping[str, Row]
+        What is asked for, by name.
+    model
+        As for `attribute`.
+    inputs : Inputs
+        B inputs.
+    targets : Mapping[str, Any], optional
+        Classes by name; they may say what PREDICTED means.
+    followed : str, optional
+        What metrics follow, which is explained where a row does not say otherwise.
+    perturber, max_tokens, check, deltas
+        As for `attribute_rows`.
+    left_out : dict[str, str], optional
+        Where given, filled with the names of rows that failed with an error that is `passed` over, and why.
+    passed : tuple[type[Exception], ...], default ()
+        Kinds of errors that leave a row out.
 
+    Returns
+    -------
+    tuple of dict
+        Scores [B, F] by name, and a `Cost` by method.
+
+    Raises
+    ------
+    InputError, UnknownNameError, ModelError
+        As `attribute`, except what is passed over.
+
+    Examples
+    --------
     >>> from faithlib.errors import ModelError
     >>> from faithlib.inputs import WordInputs
     >>> model, why = (lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]), {}

@@ -214,9 +214,31 @@ def integrated_gradients(
 
 
 def along_path(chunk: Any, start: Tensor, end: Tensor, n_steps: int) -> Tensor:
-    """(end - start) * integral of dF along the straight line between them, [R, ...], for embeddings [R, L, D] or pixels
-    [R, C, H, W]; the chunk's `delta` is filled where it is wanted.
+    """Integral of the gradient along the straight line between two points, times their difference.
 
+    (end - start) * integral of dF; the chunk's `delta` is filled where it is wanted.
+
+    Parameters
+    ----------
+    chunk
+        The inputs that are explained, and what of them.
+    start, end : Tensor
+        Embeddings [R, L, D] or pixels [R, C, H, W].
+    n_steps : int
+        Points of Gauss-Legendre, at least 1.
+
+    Returns
+    -------
+    Tensor
+        In the shape of `end`, signed.
+
+    Raises
+    ------
+    InputError
+        For fewer than 1 step.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> one, chunk = torch.tensor([0]), SimpleNamespace(launch=0, max_tokens=9, wants_delta=False)
     >>> chunk.backend, chunk.rows = SimpleNamespace(lengths=torch.tensor([1])), one
@@ -270,6 +292,27 @@ class ExplainedModule(nn.Module):
 def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
     """What a method of captum says of a chunk's embeddings.
 
+    Parameters
+    ----------
+    name : str
+        The class of `captum.attr`.
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    given
+        Other arguments of its `attribute`.
+
+    Returns
+    -------
+    Tensor
+        [R, L, D].
+
+    Raises
+    ------
+    MissingPackageError
+        Where captum is not installed.
+
+    Examples
+    --------
     >>> from faithlib.attribution.target import Chunk
     >>> from faithlib.backends import TextBackend
     >>> from faithlib.inputs import TextInputs

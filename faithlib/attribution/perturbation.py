@@ -146,6 +146,27 @@ class Perturbers:
 def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
     """The inputs cut into what is erased at a time, by the option `unit`.
 
+    Parameters
+    ----------
+    inputs
+        B inputs.
+    options : Mapping[str, Any]
+        Those of a method.
+
+    Returns
+    -------
+    Inputs
+        The same, or texts of which every piece is a feature.
+
+    Raises
+    ------
+    UnknownNameError
+        For another unit.
+    InputError
+        For "wordpiece" where inputs have no pieces of words.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> words = WordInputs.from_texts(["good film"])
     >>> erased_inputs(words, {"unit": "feature"}) is words
@@ -159,8 +180,24 @@ def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
-    """InputError where a caller's perturber is not for these inputs, or erases otherwise.
+    """Check that a caller's perturber is for these inputs, and erases as the caller says.
 
+    Parameters
+    ----------
+    perturber : Perturber
+        The caller's.
+    inputs : Inputs
+        Those that are explained.
+    erase : str
+        The option of the method; None: as the perturber does.
+
+    Raises
+    ------
+    InputError
+        Where it is not.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -178,9 +215,17 @@ def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None
 class Explained:
     """What a method that erases knows: the inputs, and what is explained of them.
 
-    - `present` [B, F]: which features each input has. `keys`: a number for each input's content.
-    - `read`: the explained number of logits [R, C], for inputs [R]; None while rows are made or counted.
+    Parameters
+    ----------
+    present : Tensor
+        Which features each input has, bool [B, F].
+    keys : Sequence[int]
+        A number for each input's content.
+    read : Callable[[Tensor, Tensor], Tensor], optional
+        The explained number of logits [R, C], for inputs [R]; None while rows are made or counted.
 
+    Examples
+    --------
     >>> Explained(torch.tensor([[True, True]]), (7,)).present.shape
     torch.Size([1, 2])
     """
@@ -191,7 +236,22 @@ class Explained:
 
     @classmethod
     def of(cls, perturber: Perturber, target: Tensor | None, output: str) -> Explained:
-        """What is explained is the output for `target` [B] (None: the predicted class)."""
+        """What is known of a perturber's inputs.
+
+        Parameters
+        ----------
+        perturber : Perturber
+            What answers.
+        target : Tensor
+            The classes that are explained, [B]; None: the predicted class.
+        output : str
+            What is explained of them.
+
+        Returns
+        -------
+        Explained
+            With a `read`.
+        """
         classes = None if target is None else target.to(perturber.device)
         settled = settled_classes(perturber.logits_full, classes, output)
 
@@ -201,14 +261,39 @@ class Explained:
         return cls(perturber.feature_mask, perturber.keys, number)
 
     def copies(self, keep: Tensor, real: Tensor | None = None) -> Copies:
-        """Copies with the features of `keep` [B, S, F] left in place, where `real` [B, S] says that the input has such
-        a copy (default: everywhere)."""
+        """Copies that keep some features.
+
+        Parameters
+        ----------
+        keep : Tensor
+            The features that are left in place, bool [B, S, F].
+        real : Tensor, optional
+            Where the input has such a copy, bool [B, S]. Default: everywhere.
+
+        Returns
+        -------
+        Copies
+            Whose logits are asked for.
+        """
         device = self.present.device
         real = torch.ones(keep.shape[:2], dtype=torch.bool) if real is None else real
         return Copies(keep.to(device), real=real.to(device), read="logits")
 
     def numbers(self, copies: Copies, logits: Tensor) -> Tensor:
-        """The explained number F [B, S] of such copies, 0 at the places that are there for longer inputs only."""
+        """The explained number F of copies.
+
+        Parameters
+        ----------
+        copies : Copies
+            As they were asked.
+        logits : Tensor
+            Of the real ones, [R, C].
+
+        Returns
+        -------
+        Tensor
+            [B, S], 0 at the places that are there for longer inputs only.
+        """
         assert copies.real is not None and self.read is not None
         values = logits.new_zeros(copies.real.shape, dtype=torch.float32)
         values[copies.real] = self.read(logits, copies.real.nonzero()[:, 0])
@@ -222,13 +307,21 @@ Half = Callable[..., Any]
 class ErasingMethod:
     """A method that erases, as two halves, as metrics are (`faithlib.metrics.registry`).
 
-    - `rows(explained, **options)`: the `Copies` to ask about, one or several one by one.
-    - `value(numbers, explained, **options)`: scores [B, F] of the explained numbers [B, S], which come as the copies
-      were asked. Options and their defaults are its keyword arguments; `rows` gets those that it names.
-
     Called with a perturber, a target [B] (None: the predicted class) and an output, it asks and answers at once;
     `later` asks now, and what it returns answers when it is called.
 
+    Parameters
+    ----------
+    rows : Half
+        `rows(explained, **options)`: the `Copies` to ask about, one or several one by one.
+    value : Half
+        `value(numbers, explained, **options)`: scores [B, F] of the explained numbers [B, S], which come as the copies
+        were asked. Options and their defaults are its keyword arguments; `rows` gets those that it names.
+    name : str, default ""
+        Under which its values are in tables.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> ERASING["occlusion"](Perturber(model, WordInputs.from_texts(["good film"])), None, "probability")

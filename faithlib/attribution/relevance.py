@@ -339,6 +339,18 @@ def _layer_norm(x: Tensor, shape: Any, weight: Any = None, bias: Any = None, eps
 def name_of(func: Any) -> str:
     """The name of an operation, whichever of its kinds is called.
 
+    Parameters
+    ----------
+    func
+        A function or a method of torch.
+
+    Returns
+    -------
+    str
+        One name for all of its kinds.
+
+    Examples
+    --------
     >>> name_of(torch.relu), name_of(torch.Tensor.relu)
     ('relu', 'relu')
     """

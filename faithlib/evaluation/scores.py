@@ -258,11 +258,9 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
         [B] each:
 
         - "saco": the salience-guided faithfulness coefficient (Algorithm 1), in [-1, 1], higher is better. NaN where
-        all
-          scores of an input are equal, however large the groups: the tie rule alone made them.
+          all scores of an input are equal, however large the groups: the tie rule alone made them.
         - "auc": area under the curve of 1[predicted class == label] at 0, 1/K .. 1 of the features removed, most
-        relevant
-          first, in [0, 1]; lower is better.
+          relevant first, in [0, 1]; lower is better.
         - "aopc_morf": mean drop of the output over the K removals of that path; higher is better.
         - "log_odds": mean over the same removals, lower is better.
         - "aopc_lerf": mean drop of the output over the K removals least relevant first; lower is better. This is the

@@ -169,6 +169,18 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
 def joined(tables: Sequence[Table]) -> Table:
     """Tables of inputs one after the other as one table, without a look at which share each is.
 
+    Parameters
+    ----------
+    tables : Sequence[Table]
+        Of `evaluate`, at least one.
+
+    Returns
+    -------
+    Table
+        With the costs, notes and heat maps of all.
+
+    Examples
+    --------
     >>> one = Table({"input": [0], "method": "lime", "metric": "saco", "value": [0.2], "direction": "higher"})
     >>> len(joined([one, one.assign(input=1)]))
     2
