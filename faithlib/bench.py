@@ -376,7 +376,8 @@ ATTACKS = (
 class Bench(pd.DataFrame):
     """What `bench` returns: one row for each thing that is judged and question.
 
-    A DataFrame with columns judged, question, mean, low, high (a 95 % t interval over inputs) and n.
+    A DataFrame with columns judged, question, mean, low, high (a 95 % t interval over inputs) and n. `summary()` is a
+    table to read.
 
     Examples
     --------
@@ -443,6 +444,8 @@ def bench(
     ------
     UnknownNameError
         For a metric or method that does not exist.
+    InputError
+        For fewer than 1 input.
 
     Examples
     --------
