@@ -94,13 +94,27 @@ class WordModel(nn.Module):
     """A classifier of two classes with a known rule, shaped like those of Hugging Face.
 
     An embedding [D] has the word's evidence in `COPIES` dimensions for each of two kinds, and 1 in `COPIES` more, by
-    which an erased word can be told. `rule`: "sum" adds up the first kind, "any" and "both" look for both kinds.
-    Under attack an erased word is noticed: `misled`, for how many logits of class 1 it is evidence, all words together;
-    `two_faced`, whether the model then answers by its first word alone; `misreads`, the shares of erased words (above
-    the first, up to the second) at which it answers class 0 whatever is left; `needs_last`, whether it does so where
-    the last word is erased, unless it adds up its words; `at_random`, the share of erased copies, drawn by which words
-    are erased, at which it does so.
+    which an erased word can be told. Under attack an erased word is noticed.
 
+    Parameters
+    ----------
+    evidence : Tensor
+        What each word of the vocabulary is evidence for, of either kind, [WORDS, 2].
+    rule : {"sum", "any", "both"}
+        "sum" adds up the first kind, "any" and "both" look for both kinds.
+    misled : float, default 0.0
+        For how many logits of class 1 an erased word is evidence, all words together.
+    two_faced : bool, default False
+        Whether the model answers by its first word alone as soon as a word is erased.
+    misreads : tuple[float, float], default (1.0, 1.0)
+        The shares of erased words (above the first, up to the second) at which it answers class 0 whatever is left.
+    needs_last : bool, default False
+        Whether it does so where the last word is erased, unless it adds up its words.
+    at_random : float, default 0.0
+        The share of erased copies, drawn by which words are erased, at which it does so.
+
+    Examples
+    --------
     >>> model = WordModel(torch.tensor([[0.0, 0.0], [2.0, 0.0]]), "sum")
     >>> from faithlib.perturb import Perturber
     >>> inputs = _inputs(torch.tensor([[1, 1]]), torch.tensor([2]))  # two words, each with an evidence of 2
@@ -175,8 +189,21 @@ def _drawn_by_set(present: Tensor, share: float) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A model, inputs that it reads, and the true explanation [B, F] of what it answers.
+    """A model, inputs that it reads, and the true explanation of what it answers.
 
+    Parameters
+    ----------
+    name : str
+        The model's rule.
+    model : WordModel
+        The model.
+    inputs : TextInputs
+        B inputs.
+    truth : Tensor
+        The true explanation, [B, F].
+
+    Examples
+    --------
     >>> both = cases(inputs=1)[2]
     >>> both.truth.sum().item()
     2.0
@@ -189,8 +216,22 @@ class Case:
 
 
 def cases(inputs: int = 24, seed: int = 0) -> list[Case]:
-    """The three models, each with so many inputs of 5 to 8 words.
+    """The three models, each with inputs of 5 to 8 words and their true explanation.
 
+    Parameters
+    ----------
+    inputs : int, default 24
+        Of each model.
+    seed : int, default 0
+        Of the inputs and of the evidence of words.
+
+    Returns
+    -------
+    list of Case
+        Those with the rules "sum", "any" and "both".
+
+    Examples
+    --------
     >>> [case.name for case in cases(inputs=2)]
     ['sum', 'any', 'both']
     """
@@ -226,8 +267,24 @@ def _inputs(ids: Tensor, sizes: Tensor) -> TextInputs:
 
 # -------------------------------------------------------------------------------------------------------------- attacks
 def random_scores(truth: Tensor, inputs: TextInputs, seed: int) -> Tensor:
-    """Scores that know nothing, [B, F], drawn from (seed, content of the input).
+    """Scores that know nothing.
 
+    Parameters
+    ----------
+    truth : Tensor
+        The true scores, [B, F], which are not looked at.
+    inputs : TextInputs
+        Those that are explained.
+    seed : int
+        Scores are drawn from (seed, content of the input).
+
+    Returns
+    -------
+    Tensor
+        [B, F], in [0, 1], 0 beyond an input's features.
+
+    Examples
+    --------
     >>> any_word = cases(inputs=1)[1]
     >>> random_scores(any_word.truth, any_word.inputs, 0).shape == any_word.truth.shape
     True
@@ -273,12 +330,21 @@ def _random_errors(model: WordModel) -> WordModel:
 class Attack:
     """Something that may make a metric prefer a false explanation; `bench` takes a list with more of your own.
 
-    - `says`: what is done, in a line.
-    - `decoy`: false scores [B, F], made of the true ones, the inputs and a seed, which a metric has to tell from the
-      truth.
-    - `model`: the model under attack, made of the plain one: it has to answer whole inputs as that does, so that the
-      truth stays true.
+    Parameters
+    ----------
+    name : str
+        In the names of columns.
+    says : str
+        What is done, in a line.
+    decoy : Callable[[Tensor, TextInputs, int], Tensor], default random_scores
+        False scores [B, F], made of the true ones, the inputs and a seed, which a metric has to tell from the truth.
+        Default: `random_scores`.
+    model : Callable[[WordModel], nn.Module], optional
+        The model under attack, made of the plain one: it has to answer whole inputs as that does, so that the truth
+        stays true. Default: the plain one.
 
+    Examples
+    --------
     >>> [attack.name for attack in ATTACKS]
     ['same scores', 'high scores', 'misled', 'two-faced', 'light', 'heavy', 'one other feature', 'random errors']
     """
@@ -308,9 +374,13 @@ ATTACKS = (
 
 # -------------------------------------------------------------------------------------------------------- what is asked
 class Bench(pd.DataFrame):
-    """What `bench` returns: one row for each thing that is judged and question, with columns judged, question, mean,
-    low, high (a 95 % t interval over inputs) and n; `summary()` is a table to read.
+    """What `bench` returns: one row for each thing that is judged and question.
 
+    A DataFrame with columns judged, question, mean, low, high (a 95 % t interval over inputs) and n. `summary()` is a
+    table to read.
+
+    Examples
+    --------
     >>> row = {"judged": "saco", "question": "tracks", "mean": 0.7, "low": 0.6, "high": 0.8, "n": 72}
     >>> Bench([row]).summary().loc["saco", "tracks"]
     '0.70 ± 0.10'
@@ -321,7 +391,13 @@ class Bench(pd.DataFrame):
         return Bench
 
     def summary(self) -> pd.DataFrame:
-        """One row for each metric or method: means with half of their intervals."""
+        """One row for each metric or method: means with half of their intervals.
+
+        Returns
+        -------
+        DataFrame
+            Strings, by what is judged and question.
+        """
         frame = pd.DataFrame(self)
         half = (frame["high"] - frame["low"]) / 2
         cells = []
@@ -343,16 +419,16 @@ def bench(
 
     Parameters
     ----------
-    metrics
+    metrics : Sequence[MetricName | Family], optional
         Names of `catalogue.DIRECTIONS` and metrics of your own; default: where no methods are named, those that ask
         the model and those measured from chance.
-    methods
+    methods : Sequence[str | ErasingMethod | InsideMethod], default ()
         Names of `attribution.methods` and methods of your own.
-    attacks
+    attacks : Sequence[Attack], default ATTACKS
         What is tried beside random scores and the plain models.
-    inputs
+    inputs : int, default 24
         Of each of the three models.
-    seed
+    seed : int, default 0
         Of the inputs, of random scores and of metrics that draw.
 
     Returns
@@ -368,6 +444,8 @@ def bench(
     ------
     UnknownNameError
         For a metric or method that does not exist.
+    InputError
+        For fewer than 1 input.
 
     Examples
     --------
@@ -397,8 +475,24 @@ def bench(
 
 
 def faults_of(metric: Family, *, inputs: int = 6, seed: int = 0) -> list[str]:
-    """What is wrong with a metric before it is judged, in a sentence each: values that depend on what they may not.
+    """What is wrong with a metric before it is judged: values that depend on what they may not.
 
+    Parameters
+    ----------
+    metric : Family
+        A metric of `faithlib.metrics.metric`.
+    inputs : int, default 6
+        How many inputs it is tried on, at least 1.
+    seed : int, default 0
+        Of the inputs, of random scores, and of the metric.
+
+    Returns
+    -------
+    list of str
+        A sentence for each fault; empty where there is none.
+
+    Examples
+    --------
     >>> from faithlib.metrics import metric
     >>> @metric("place", rows=None, direction="higher")
     ... def place(answers, scores, about):

@@ -63,7 +63,18 @@ class Batch:
         return made
 
     def to(self, device: torch.device | str) -> Self:
-        """The same batch with its tensors on `device`."""
+        """The same batch with its tensors on another device.
+
+        Parameters
+        ----------
+        device : torch.device | str
+            Where to.
+
+        Returns
+        -------
+        Self
+            A copy.
+        """
         made = copy.copy(self)
         vars(made).update({k: value.to(device) for k, value in vars(self).items() if isinstance(value, Tensor)})
         return made
@@ -73,12 +84,40 @@ class Batch:
 class TextInputs(Batch):
     """A right-padded batch of tokenised texts; rows padded on the left are turned.
 
-    Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
-    [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
-    covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
-    limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
-    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.prompts`).
+    Parameters
+    ----------
+    input_ids : Tensor
+        Token ids, [B, L].
+    attention_mask : Tensor
+        True at tokens, False at padding, bool [B, L].
+    feature_of : Tensor
+        The feature of each position, [B, L]; -1 for positions that are never erased.
+    n_features : Tensor
+        Features of each input, [B].
+    truncated : Tensor
+        True where the text was longer than the limit and its end was cut off, bool [B].
+    pad_id : int
+        Id of the padding token.
+    mask_id : int, optional
+        Id of the mask token, where there is one.
+    token_type_ids : Tensor, optional
+        [B, L], for models that have them.
+    tokens, features : tuple[tuple[str, ...], ...], default ()
+        The strings of the positions and of the features.
+    spans : tuple[tuple[Span, ...], ...], default ()
+        The characters each feature covers in its text (of a pair, in `text + " " + pair`).
+    feature_of_word : tuple[tuple[int, ...], ...], default ()
+        For words given by the caller, the feature of each, -1 for a word without a token.
+    follows : Tensor, optional
+        The tokens that a language model is asked for, [B, C, T] (`backends.prompts`).
 
+    Raises
+    ------
+    InputError
+        Where shapes disagree, an input has no feature, padding is in the middle of a row, or a feature is at padding.
+
+    Examples
+    --------
     >>> ids, own = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two own, [SEP]
     >>> texts = TextInputs(ids, ids > 0, own, torch.tensor([2]), torch.tensor([False]), pad_id=0)
     >>> texts.lengths, texts.feature_mask
@@ -135,31 +174,53 @@ class TextInputs(Batch):
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
-        """Tokenise `texts`, any container of strings, with a fast Hugging Face tokenizer.
+        """Tokenise texts with a fast Hugging Face tokenizer, and cut them into features.
 
-        - `queries`: rows read `[CLS] query [SEP] text [SEP]`; the query is protected, only the text carries features
-          and is ever cut.
-        - `pairs`: rows read `[CLS] text [SEP] pair [SEP]`, a premise and its hypothesis for example; both carry
-          features, numbered through, and `spans` and `words` count the characters of `text + " " + pair`. The same
-          may be given as `texts` of tuples (text, pair).
-        - `within`: the spans (start, end) of each text that carry features; what is around them is protected, the words
-          of a template for example.
-        - A row longer than `max_length` tokens (default: the tokenizer's own limit, at most 512) loses the end of its
-          text, a pair that of the longer part, and `truncated` says so.
+        Parameters
+        ----------
+        texts : Iterable[str] | Iterable[tuple[str, str]]
+            Any container of strings, or of tuples (text, pair).
+        tokenizer
+            A fast tokenizer of Hugging Face.
+        queries : Iterable[str], optional
+            Rows read `[CLS] query [SEP] text [SEP]`; the query is protected, only the text carries features and is ever
+            cut.
+        pairs : Iterable[str], optional
+            Rows read `[CLS] text [SEP] pair [SEP]`, a premise and its hypothesis for example; both carry features,
+            numbered through, and `spans` and `words` count the characters of `text + " " + pair`. The same may be given
+            as `texts` of tuples (text, pair).
+        words : Sequence[Sequence[Span]], optional
+            The caller's own features: for each text the (start, end) characters of its words, ascending, none over
+            another, as another tool cuts them.
+        within : Sequence[Sequence[Span]], optional
+            The spans (start, end) of each text that carry features; what is around them is protected, the words of a
+            template for example.
+        unit : {"wordpiece", "word", "character", "sentence"}, default "wordpiece"
+            What a feature is. "word": the pieces that the tokenizer's pre-tokeniser keeps together; in scripts without
+            blanks every piece (rules: `faithlib.segmentation`).
+        max_length : int, optional
+            Tokens of a row; default: the tokenizer's own limit, at most 512. A longer row loses the end of its text, a
+            pair that of the longer part, and `truncated` says so.
 
-        Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together; in scripts
-        without blanks every piece), "character", "sentence" (rules: `faithlib.segmentation`), or the caller's own
-        `words`. Those are for each text the (start, end) characters of its words, ascending, none over another, as
-        another tool cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one
-        feature, whose span runs from the first to the last of them; a word without a piece (cut off, or dropped by the
-        tokenizer's clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of
-        word w holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all
-        words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
+        Returns
+        -------
+        TextInputs
+            B texts, in their order.
 
-        Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
-        room, an unknown unit. Likewise for words that are no ascending spans of their text, and options that exclude
-        each other. Also: texts that are no strings (their rows are named), a tokenizer that gives no characters of its
-        tokens.
+        Raises
+        ------
+        InputError
+            No text, a text without a single token (or none within its words), a query that leaves no room, an unknown
+            unit. Likewise for words that are no ascending spans of their text, and options that exclude each other.
+            Also: texts that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
+
+        Notes
+        -----
+        A piece belongs to the word of `words` that it overlaps. Words that share a piece become one feature, whose span
+        runs from the first to the last of them; a word without a piece (cut off, or dropped by the tokenizer's
+        clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of word w
+        holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all words is
+        protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
         """
         texts = units.listed(texts)
         if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
@@ -252,9 +313,23 @@ class TextInputs(Batch):
 class ImageInputs(Batch):
     """A batch of images of one size, cut into features by one map or by one map for each.
 
-    Fields: `pixels` [B, C, H, W], normalised as the model expects; `feature_of` [H, W], or [B, H, W] for segments of
-    each image (superpixels), -1 for pixels that are never erased; `n_features` [B].
+    Parameters
+    ----------
+    pixels : Tensor
+        Floats, normalised as the model expects, [B, C, H, W].
+    feature_of : Tensor
+        The feature of each pixel, [H, W], or [B, H, W] for segments of each image (superpixels); -1 for pixels that are
+        never erased.
+    n_features : Tensor
+        Features of each input, [B].
 
+    Raises
+    ------
+    InputError
+        For other shapes, pixels that are no floats or not finite, and an image without features.
+
+    Examples
+    --------
     >>> ImageInputs.from_pixels(torch.zeros(1, 3, 2, 4), patch=2).feature_of[0]
     tensor([0, 0, 1, 1])
     """
@@ -281,15 +356,34 @@ class ImageInputs(Batch):
     def from_pixels(
         cls, pixels: Any, *, patch: int | None = None, segments: Any = None, is_normalised: bool = True
     ) -> ImageInputs:
-        """Pixels [B, C, H, W], a tensor or an array, cut into square patches of `patch` pixels, row by row; or by
-        `segments`, integers [H, W] or [B, H, W] such as superpixels. Segments are numbered from 0 in ascending order,
-        negative ones never erased.
+        """Cut pixels into square patches, row by row, or into segments.
 
-        `is_normalised=False`: for a model that takes pixels from 0 to 255 itself.
+        Parameters
+        ----------
+        pixels
+            A tensor or an array, [B, C, H, W].
+        patch : int, optional
+            Side of the square patches, in pixels.
+        segments : optional
+            Integers [H, W] or [B, H, W], such as superpixels, instead of patches. They are numbered from 0 in ascending
+            order, negative ones never erased.
+        is_normalised : bool, default True
+            False for a model that takes pixels from 0 to 255 itself.
 
-        Raises InputError for pixels that are integers or reach from 0 to 255, since models expect normalised ones; for
-        images without a channel, patches that do not fill the image, and segments of another size.
+        Returns
+        -------
+        ImageInputs
+            B images, in their order.
 
+        Raises
+        ------
+        InputError
+            For pixels that are integers or reach from 0 to 255, since models expect normalised ones; for images without
+            a channel, patches that do not fill the image, segments of another size, and where not exactly one of
+            `patch` and `segments` is given.
+
+        Examples
+        --------
         >>> ImageInputs.from_pixels(torch.zeros(1, 3, 1, 4), segments=[[5, 5, 7, -1]]).feature_of
         tensor([[ 0,  0,  1, -1]])
         """
@@ -316,8 +410,20 @@ class ImageInputs(Batch):
         return cls(pixels=pixels.float(), feature_of=feature_of.to(pixels.device), n_features=n_features)
 
     def maps(self, rows: Tensor) -> Tensor:
-        """The feature of every pixel of the images `rows` [R]: [R, H, W].
+        """The feature of every pixel of some images.
 
+        Parameters
+        ----------
+        rows : Tensor
+            Places of the images, [R].
+
+        Returns
+        -------
+        Tensor
+            [R, H, W].
+
+        Examples
+        --------
         >>> ImageInputs.from_pixels(torch.zeros(2, 3, 2, 4), patch=2).maps(torch.tensor([1, 0, 1])).shape
         torch.Size([3, 2, 4])
         """
@@ -338,9 +444,21 @@ class ImageInputs(Batch):
 class WordInputs(Batch):
     """Texts as they are, for a function of strings; features are their words, sentences or characters (`segmentation`).
 
-    Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
-    place where it is masked and not deleted; `empty`: the text that is asked where nothing is left of one.
+    Parameters
+    ----------
+    texts : tuple[str, ...]
+        B texts.
+    spans : tuple[tuple[Span, ...], ...]
+        The (start, end) characters of each word.
+    n_features : Tensor
+        Words of each text, [B].
+    mask : str, default "[MASK]"
+        The string that takes a word's place where it is masked and not deleted.
+    empty : str, default ""
+        The text that is asked where nothing is left of one.
 
+    Examples
+    --------
     >>> WordInputs.from_texts(["good film", "good"]).n_features
     tensor([2, 1])
     """
@@ -361,12 +479,34 @@ class WordInputs(Batch):
         mask: str = "[MASK]",
         empty: str = "",
     ) -> WordInputs:
-        """The features of `texts`, any container of strings, cut by `unit` ("word", "character", "sentence") or at the
-        caller's own `words`, the (start, end) characters of each.
+        """Cut texts into features, for a function of strings.
 
-        Raises InputError for no text, texts without a word or that are no strings, another unit, and words that are no
-        ascending spans of their text.
+        Parameters
+        ----------
+        texts : Iterable[str]
+            Any container of strings.
+        unit : {"word", "character", "sentence"}, default "word"
+            What a feature is.
+        words : Sequence[Sequence[Span]], optional
+            The caller's own features instead: for each text the (start, end) characters of its words.
+        mask : str, default "[MASK]"
+            The string that takes a word's place where it is masked and not deleted.
+        empty : str, default ""
+            The text that is asked where nothing is left of one.
 
+        Returns
+        -------
+        WordInputs
+            B texts, in their order.
+
+        Raises
+        ------
+        InputError
+            For no text, texts without a word or that are no strings, another unit, and words that are no ascending
+            spans of their text.
+
+        Examples
+        --------
         >>> WordInputs.from_texts(["not bad  at all"]).spans
         (((0, 3), (4, 7), (9, 11), (12, 15)),)
         """
@@ -388,9 +528,25 @@ class WordInputs(Batch):
         return tuple(_digest(text.encode()) for text in self.texts)
 
     def without(self, i: int, keep: Sequence[bool], *, masked: bool) -> str:
-        """Text i with the words that `keep` says; another goes with the blanks before it (the first with those after
-        it), or `mask` takes its place.
+        """A text without some of its words.
 
+        Parameters
+        ----------
+        i : int
+            Which text.
+        keep : Sequence[bool]
+            Which of its words stay, [F].
+        masked : bool
+            Whether `mask` takes the place of the others. Otherwise each goes with the blanks before it (the first with
+            those after it).
+
+        Returns
+        -------
+        str
+            What is left, or `empty` where that is nothing.
+
+        Examples
+        --------
         >>> inputs = WordInputs.from_texts(["not bad  at all"], mask="___")
         >>> [inputs.without(0, [False, True, False, True], masked=masked) for masked in (False, True)]
         ['bad all', '___ bad  ___ all']

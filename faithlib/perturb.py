@@ -52,9 +52,21 @@ ERASURES: dict[type, tuple[str, ...]] = {
 
 
 def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
-    """What several of them cost together, as a manifest notes it: rows, forwards, seconds in the model and in the core,
-    the largest chunk's bytes.
+    """What several perturbers cost together, as a manifest notes it.
 
+    Parameters
+    ----------
+    asked
+        At least one.
+
+    Returns
+    -------
+    dict of str to float
+        "rows_asked", "rows_run", "forwards"; "seconds_model" and "seconds_core", in the model and in the core;
+        "peak_bytes", the largest chunk's.
+
+    Examples
+    --------
     >>> costs(SetFunction(lambda keep: keep.double().sum(dim=1), 2))["rows_run"]
     0
     """
@@ -118,9 +130,20 @@ class Eraser:
         self._erased = erasure_of(self._backend, self.erase)
 
     def subset(self, index: Sequence[int]) -> Self:
-        """The same for some of these inputs, of one also several times, that shares all answers. Masks and scores of it
-        are still F wide.
+        """The same for some of these inputs, that shares all answers.
 
+        Parameters
+        ----------
+        index : Sequence[int]
+            Places of the inputs, of one also several times.
+
+        Returns
+        -------
+        Self
+            Masks and scores of it are still F wide.
+
+        Examples
+        --------
         >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
         >>> p = Perturber(model, WordInputs.from_texts(["good film", "bad"]))
         >>> p.subset([1, 1]).full, p.subset([1, 1]).feature_mask
@@ -226,28 +249,48 @@ class PendingAnswers:
 class Perturber(Eraser):
     """Answers of one model on perturbed copies of one batch of inputs.
 
-    - `model`, `inputs`: a torch module with the `TextInputs` or `ImageInputs` that it reads, or a function: from texts
-      to probabilities with `WordInputs`, from pixels to logits with `ImageInputs`.
-    - `target`: "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
-    - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or
-      "mask" (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur".
-      Words of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
-    - `output`: what `full`, `empty` and all verbs return, one of `faithlib.outputs`: "probability" (softmax of the
-      logits), "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression). Default: what the
-      model's configuration says, else "probability"; of a model with one output it must be said.
-    - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
-    - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
-      here (`faithlib.selfcheck`): two rows, on no account.
-    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). With "auto":
-      bfloat16 on a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
+    Parameters
+    ----------
+    model
+        A torch module that reads `TextInputs` or `ImageInputs`, in `eval()` mode (no random dropout); or a function:
+        from texts to probabilities with `WordInputs`, from pixels to logits with `ImageInputs`.
+    inputs : Inputs
+        B inputs.
+    target : str | int | Tensor, default "predicted"
+        "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
+    erase : str, optional
+        What takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or "mask"
+        (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur". Words
+        of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
+    output : str, optional
+        What `full`, `empty` and all verbs return, one of `faithlib.outputs`: "probability" (softmax of the logits),
+        "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression). Default: what the model's
+        configuration says, else "probability"; of a model with one output it must be said.
+    max_rows : int, optional
+        At most that many rows a forward, at least 1; default: by memory. Results do not depend on it.
+    dtype : torch.dtype | str, optional
+        Run the model in this precision (a copy of it is made; answers come back in float32). With "auto": bfloat16 on a
+        GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
+    check : bool, default True
+        Whether one input also goes through the model's own call, twice, to be compared with what is computed here
+        (`faithlib.selfcheck`): two rows, on no account.
 
+    Raises
+    ------
+    InputError, UnknownNameError, ModelError
+        For what cannot be used.
+    OutOfMemoryError
+        Where no row fits.
+
+    Notes
+    -----
     `feature_mask` [B, F]: which features each input has. `stats`: what was asked and what it cost.
 
     All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 (on a GPU, convolutions
-    and LSTMs with `torch.backends.cudnn.allow_tf32 = False`). The model must be in `eval()` mode: no random dropout.
+    and LSTMs with `torch.backends.cudnn.allow_tf32 = False`).
 
-    Raises InputError, UnknownNameError or ModelError for what cannot be used, OutOfMemoryError where no row fits.
-
+    Examples
+    --------
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> Perturber(model, WordInputs.from_texts(["good film"])).keep(torch.tensor([[[True, False], [False, True]]]))
     tensor([[0.9000, 0.5000]])
@@ -297,31 +340,63 @@ class Perturber(Eraser):
     # ------------------------------------------------------------------------------------------------ what can be asked
     @property
     def full(self) -> Tensor:
-        """p(target | X), [B]."""
+        """The output for the whole inputs, p(target | X), [B]."""
         return self.read(self.logits_full)
 
     @property
     def empty(self) -> Tensor:
-        """p(target | every feature erased), [B]; protected positions stay."""
+        """The output with every feature erased, p(target | every feature erased), [B]; protected positions stay."""
         return self.keep(torch.zeros_like(self.feature_mask)[:, None, :])[:, 0]
 
     @property
     def soft_empty(self) -> Tensor:
-        """p(target | every element of every feature's embedding dropped), [B]; protected positions stay.
+        """The output with every element of every feature's embedding dropped, [B]; protected positions stay.
 
-        What soft perturbations fall to, and so the floor of soft metrics, whatever `erase` puts in a feature's place
-        in `keep`. For texts with erase="zero" it is `empty`, and the same row.
+        What soft perturbations fall to, and so the floor of soft metrics, whatever `erase` puts in a feature's place in
+        `keep`. For texts with erase="zero" it is `empty`, and the same row.
         """
         return self.soft(torch.zeros(self.feature_mask.shape, device=self.device)[:, None])[:, 0, 0]
 
     def keep(self, keep: Tensor) -> Tensor:
-        """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
-        features are ignored."""
+        """The output for copies that keep some features, p(target | features where `keep` is True).
+
+        Parameters
+        ----------
+        keep : Tensor
+            What is kept of each copy, bool [B, S, F]. Places beyond an input's features are ignored.
+
+        Returns
+        -------
+        Tensor
+            [B, S].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type.
+        """
         return self.read(self.logits(keep))
 
     def read(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        """The output [B, ...] of logits [B, ..., C] for the target; InputError where it is infinite, as that of a class
-        which a model rules out for some copy."""
+        """The output of logits for the target.
+
+        Parameters
+        ----------
+        logits : Tensor
+            [B, ..., C].
+        target : Tensor, optional
+            Classes [B]; default: the perturber's.
+
+        Returns
+        -------
+        Tensor
+            [B, ...].
+
+        Raises
+        ------
+        InputError
+            Where it is infinite, as that of a class which a model rules out for some copy.
+        """
         values = read(logits, self.target if target is None else target, self.output)
         # Probabilities are never infinite, and a look at the values would make the device wait.
         if self.output not in ("probability", "sigmoid") and bool((endless := values.isinf()).any()):
@@ -334,9 +409,23 @@ class Perturber(Eraser):
     def later(self, copies: Copies | Tensor) -> PendingAnswers:
         """Queue copies whose answers will be needed: all rows that wait run as one when the first `result` is taken.
 
-        `copies`: masks as for `keep`, or `Copies`. Raises ModelError where it is asked whether a class stays the
-        predicted one of a model that predicts a value, and what `keep` and `soft` raise; what the model itself does not
-        allow is raised by `result`.
+        Parameters
+        ----------
+        copies : Copies | Tensor
+            Masks as for `keep`, or `Copies`.
+
+        Returns
+        -------
+        PendingAnswers
+            Its `result()` runs what waits.
+
+        Raises
+        ------
+        ModelError
+            Where it is asked whether a class stays the predicted one of a model that predicts a value. What the model
+            itself does not allow is raised by `result`.
+        InputError
+            As `keep` and `soft`.
         """
         if isinstance(copies, Tensor):
             copies = Copies(copies)
@@ -346,43 +435,157 @@ class Perturber(Eraser):
         return PendingAnswers(asked, copies)
 
     def stays(self, keep: Tensor) -> Tensor:
-        """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
-        a predicted value (`faithlib.outputs`)."""
+        """Where copies are predicted as the input is.
+
+        Parameters
+        ----------
+        keep : Tensor
+            What is kept of each copy, bool [B, S, F].
+
+        Returns
+        -------
+        Tensor
+            bool [B, S].
+
+        Raises
+        ------
+        ModelError
+            For a predicted value (`faithlib.outputs`).
+        InputError
+            As `keep`.
+        """
         return self.later(Copies(keep, read="stays")).result()
 
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
-        """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
-        True), [R], for integers [R] and bool masks [R, F]."""
+        """`keep` where inputs want different numbers of rows.
+
+        p(target | input index[r], features where keep[r] is True).
+
+        Parameters
+        ----------
+        index : Tensor
+            The input of each row, integers [R].
+        keep : Tensor
+            What is kept of it, bool [R, F].
+
+        Returns
+        -------
+        Tensor
+            [R].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type.
+        """
         return self.read(self.logit_rows(index, keep), self.target[index.to(self.device)])
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
-        """All logits [R, C] of the rows of `keep_rows`."""
+        """All logits of the rows of `keep_rows`.
+
+        Parameters
+        ----------
+        index : Tensor
+            The input of each row, integers [R].
+        keep : Tensor
+            What is kept of it, bool [R, F].
+
+        Returns
+        -------
+        Tensor
+            [R, C].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type.
+        """
         return self.scheduler.answer(*self._ragged(index, keep))
 
     def logits(self, keep: Tensor) -> Tensor:
-        """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
+        """All logits of copies that keep some features; the rows are those of `keep`.
+
+        Parameters
+        ----------
+        keep : Tensor
+            What is kept of each copy, bool [B, S, F].
+
+        Returns
+        -------
+        Tensor
+            [B, S, C].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type.
+        """
         if keep.dtype != torch.bool:
             raise InputError(f"keep has dtype {keep.dtype}: expected torch.bool; for probabilities use soft()")
         return self._answered(*self.rows(Copies(keep)), steps=keep.shape[1])[..., 0, :]
 
     def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
-        """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras
-        2023, Eq. 3), for float [B, S, F] in [0, 1].
+        """The output with each embedding element kept with its feature's probability (Zhao & Aletras 2023, Eq. 3).
 
-        x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling. The elements drawn depend
-        on (seed, content of the input, index in S, draw): calls with the same seed share them (common random numbers).
-        So a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0 or 1
-        are the rows of `keep` with erase="zero".
+        x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling.
+
+        Parameters
+        ----------
+        keep_prob : Tensor
+            Probabilities q of each copy, [B, S, F], in [0, 1].
+        draws : int, default 1
+            Random copies of each, at least 1.
+        seed : int, default 0
+            The elements drawn depend on (seed, content of the input, index in S, draw): calls with the same seed share
+            them (common random numbers). So a comparison of two attributions is not blurred by different draws.
+
+        Returns
+        -------
+        Tensor
+            p(target | X'), [B, S, draws].
+
+        Raises
+        ------
+        InputError
+            For probabilities outside [0, 1] or of another shape.
+
+        Notes
+        -----
+        Rows whose probabilities are all 0 or 1 are the rows of `keep` with erase="zero".
         """
         copies = Copies(keep_prob.float(), draws=draws, seed=seed)
         return self.read(self._answered(*self.rows(copies), steps=keep_prob.shape[1], draws=draws))
 
     def gaussian(self, noise_scale: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0) -> Tensor:
-        """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C,
-        Eq. 7-8).
+        """The output with Gaussian noise in proportion to `noise_scale` (Zhao & Aletras 2023, Appendix C, Eq. 7-8).
 
         Eq. 7: x'_i = x_i + lambda_i * g * x_i with g ~ N(0, variance) for every element. Eq. 8: x'_i = x_i + g * x_i
         with g ~ N(0, lambda_i * variance), our reading of "a deviation associated with the importance score".
+
+        Parameters
+        ----------
+        noise_scale : Tensor
+            lambda of each feature, [B, S, F], at least 0.
+        variance : float
+            Of the noise, at least 0.
+        equation : {7, 8}
+            Which of the two.
+        draws : int, default 1
+            Random copies of each, at least 1.
+        seed : int, default 0
+            As in `soft`.
+
+        Returns
+        -------
+        Tensor
+            p(target | X'), [B, S, draws].
+
+        Raises
+        ------
+        InputError
+            For a negative variance, and scales that are negative or of another shape.
+        UnknownNameError
+            For another equation.
         """
         check_known("equation", equation, (7, 8))
         if not variance >= 0:
@@ -393,11 +596,25 @@ class Perturber(Eraser):
         return self.read(self._answered(*self._steps(noise, draws), steps=noise_scale.shape[1], draws=draws))
 
     def attention_mask(self, weights: Tensor) -> Tensor:
-        """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S,
-        F] in [0, 1].
+        """The output with attention to each feature multiplied by its weight and renormalised. Text only.
 
-        The continuous attention mask of Appendix C: log(weight) is added to the attention scores, so that 1 leaves a
-        token alone and 0 hides it as padding is hidden. Text only.
+        The continuous attention mask of Zhao & Aletras 2023, Appendix C: log(weight) is added to the attention scores,
+        so that 1 leaves a token alone and 0 hides it as padding is hidden.
+
+        Parameters
+        ----------
+        weights : Tensor
+            Of each feature, [B, S, F], in [0, 1].
+
+        Returns
+        -------
+        Tensor
+            [B, S].
+
+        Raises
+        ------
+        InputError
+            For images, and for weights outside [0, 1] or of another shape.
         """
         if not isinstance(self._backend, TextBackend):
             raise InputError(
@@ -438,9 +655,22 @@ class _Answered:
 class SetFunction:
     """The `full` / `empty` / `keep` face of a `Perturber` over any function of a feature set; one input (B = 1).
 
-    `fn` maps bool [R, F] to float [R]. For closed-form examples and for published tables of model outputs. Sets already
-    asked are not evaluated again.
+    For closed-form examples and for published tables of model outputs. Sets already asked are not evaluated again.
 
+    Parameters
+    ----------
+    fn : Callable[[Tensor], Tensor]
+        Maps bool [R, F], what is kept, to float [R].
+    n_features : int
+        F, at least 1.
+
+    Raises
+    ------
+    InputError
+        For fewer than one feature.
+
+    Examples
+    --------
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([1.0, 2.0]).double(), 2)
     >>> additive.full.item(), additive.empty.item(), additive.stats.rows_run
     (3.0, 0.0, 2)
@@ -465,13 +695,44 @@ class SetFunction:
         return self.keep(torch.zeros(1, 1, self.n_features, dtype=torch.bool))[:, 0]
 
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
-        """fn of each set, [R], for bool masks [R, F]; `index` [R] can only be 0."""
+        """fn of each set.
+
+        Parameters
+        ----------
+        index : Tensor
+            Integers [R], which can only be 0.
+        keep : Tensor
+            What is kept, bool [R, F].
+
+        Returns
+        -------
+        Tensor
+            [R].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type.
+        """
         return self.keep(keep[None])[0]
 
     def later(self, copies: Copies | Tensor) -> _Answered:
         """Answers to copies, which a function gives at once.
 
-        Raises InputError for what only a model has: embeddings to draw from, logits and a predicted class.
+        Parameters
+        ----------
+        copies : Copies | Tensor
+            Masks as for `keep`, or `Copies` of bool masks.
+
+        Returns
+        -------
+        PendingAnswers
+            Something with a `result()`.
+
+        Raises
+        ------
+        InputError
+            For what only a model has: embeddings to draw from, logits and a predicted class.
         """
         if isinstance(copies, Tensor):
             copies = Copies(copies)
@@ -487,7 +748,23 @@ class SetFunction:
         return tuple(range(len(self.feature_mask)))
 
     def keep(self, keep: Tensor) -> Tensor:
-        """fn of each set, [1, S], for bool masks [1, S, F]."""
+        """fn of each set.
+
+        Parameters
+        ----------
+        keep : Tensor
+            What is kept, bool [1, S, F].
+
+        Returns
+        -------
+        Tensor
+            [1, S].
+
+        Raises
+        ------
+        InputError
+            For masks of another shape or type, and where fn answers another number of values.
+        """
         if keep.dtype != torch.bool or keep.ndim != 3 or keep.shape[0] != 1 or keep.shape[2] != self.n_features:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [1, S, {self.n_features}]")
         start = time.perf_counter()

@@ -24,12 +24,33 @@ def preferences(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Wins 1[metric(method) better than metric(random)] and ties 1[metric(method) = metric(random)], pair by pair.
 
-    `method` and `random` [N]: the metric's value for a real and a random attribution of the same input. Returns wins
-    and ties [N], each 1 or 0, NaN where one of the two values is undefined. A tie does not count as a win. The mean of
-    the wins is diagnosticity (Eq. 6): every table of the book, and `diagnosticity`, count with this function.
+    Parameters
+    ----------
+    method : ArrayLike
+        The metric's value for a real attribution of each input, [N].
+    random : ArrayLike
+        The metric's value for a random attribution of the same input, [N].
+    higher_is_better : bool, default True
+        Which way the metric is better.
 
-    Raises InputError where the two are not vectors of one length.
+    Returns
+    -------
+    tuple of ndarray
+        Wins and ties, float64 [N] each: 1 or 0, NaN where one of the two values is undefined. A tie does not count as a
+        win.
 
+    Raises
+    ------
+    InputError
+        Where the two are not vectors of one length.
+
+    Notes
+    -----
+    The mean of the wins is diagnosticity (Zhao & Aletras 2023, Eq. 6): every table of the book, and `diagnosticity`,
+    count with this function.
+
+    Examples
+    --------
     >>> wins, ties = preferences([0.9, 0.5, 0.1], [0.2, 0.5, float("nan")])
     >>> wins.tolist(), ties.tolist()
     ([1.0, 0.0, nan], [0.0, 1.0, nan])
@@ -49,12 +70,28 @@ def _numbers(values: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Diagnosticity:
-    """Share of strict `wins` of the method over random with its 95 % bootstrap interval [`low`, `high`], share of
-    `ties`, `n` pairs used, and `dropped` pairs in which a value was undefined (NaN).
+    """How often a metric prefers a method to random attributions, with its interval; from `diagnosticity`.
 
+    Parameters
+    ----------
+    wins : float
+        Share of strict wins of the method over random, in [0, 1].
+    ties : float
+        Share of ties.
+    low, high : float
+        95 % bootstrap interval of `wins`.
+    n : int
+        Pairs used.
+    dropped : int
+        Pairs in which a value was undefined (NaN).
+
+    Notes
+    -----
     .5 with few ties means that the metric does not separate the method from random; below .5, counting half of the ties
     as wins, means that it prefers random more often than not.
 
+    Examples
+    --------
     >>> diagnosticity([0.9, 0.8, 0.7], [0.1, 0.2, float("nan")], higher_is_better=True)
     Diagnosticity(wins=1.0, ties=0.0, low=1.0, high=1.0, n=2, dropped=1)
     """
@@ -68,15 +105,37 @@ class Diagnosticity:
 
 
 def diagnosticity(method: ArrayLike, random: ArrayLike, *, higher_is_better: bool) -> Diagnosticity:
-    """D = 1/N sum 1[metric(method) better than metric(random)], strictly (Eq. 6). In [0, 1], higher is better.
+    """Diagnosticity: how often a metric prefers a real attribution to a random one (Zhao & Aletras 2023, Eq. 6).
 
-    `method` and `random` [N], tensors or arrays: the metric's value for a real and a random attribution of the same
-    input. Ties do not count as wins and are reported apart. Pairs with NaN on either side are dropped and counted. The
-    interval is the percentile bootstrap over pairs, in the limit of endlessly many resamples: N pairs drawn with
+    D = 1/N sum 1[metric(method) better than metric(random)], strictly.
+
+    Parameters
+    ----------
+    method : ArrayLike
+        The metric's value for a real attribution of each input, a tensor or an array [N].
+    random : ArrayLike
+        The metric's value for a random attribution of the same input, [N].
+    higher_is_better : bool
+        Which way the metric is better.
+
+    Returns
+    -------
+    Diagnosticity
+        Its `wins` is D, in [0, 1]; higher is better. Ties do not count as wins and are reported apart. Pairs with NaN
+        on either side are dropped and counted.
+
+    Raises
+    ------
+    InputError
+        Where the two differ in shape or no pair is left.
+
+    Notes
+    -----
+    The interval is the percentile bootstrap over pairs, in the limit of endlessly many resamples: N pairs drawn with
     replacement hold Binomial(N, D) wins.
 
-    Raises InputError where the two differ in shape or no pair is left.
-
+    Examples
+    --------
     >>> d = diagnosticity([0.9, 0.5, 0.1], [0.2, 0.5, 0.4], higher_is_better=True)
     >>> round(d.wins, 3), round(d.ties, 3), d.n
     (0.333, 0.333, 3)

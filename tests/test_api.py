@@ -7,11 +7,18 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import faithlib
+from faithlib import attribution, bounds, evaluation, metrics
+from faithlib.attribution.perturbation import ErasingMethod
+from faithlib.attribution.registry import IMAGE_METHODS, METHODS
+from faithlib.evaluation.summary import Table
+from faithlib.metrics.registry import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "book" / "api").glob("*.rst"))
@@ -56,6 +63,75 @@ def test_every_public_name_has_a_docstring_and_an_example(module: str) -> None:
         is_made = not inspect.isabstract(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception))
         if home == module and is_made:  # an alias is shown where it is defined
             assert ">>> " in thing.__doc__, f"{module}.{name} has no example"
+
+
+def with_headings() -> dict[str, Callable[..., Any]]:
+    """The functions and classes that users call, by name, and the second half of every metric and method."""
+    found: dict[str, Callable[..., Any]] = {}
+    for package in (faithlib, metrics, bounds, evaluation, attribution):
+        for name in package.__all__:
+            thing = getattr(package, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found[f"{package.__name__}.{name}"] = thing
+    for name, family in BUILT_IN.items():
+        found[f"metric {name}"] = family.value
+    for kind, of_kind in (("text", METHODS), ("image", IMAGE_METHODS)):
+        for name, method in of_kind.items():
+            run = method.run
+            found[f"method {name} ({kind})"] = run.value if isinstance(run, ErasingMethod) else run
+    for verb in ("keep", "keep_rows", "later", "soft", "gaussian", "attention_mask"):
+        found[f"Perturber.{verb}"] = getattr(faithlib.Perturber, verb)
+    for verb in ("intervals", "differences", "summary", "to_html"):
+        found[f"Table.{verb}"] = getattr(Table, verb)
+    return found
+
+
+DOCUMENTED = with_headings()
+
+
+def sections_of(docstring: str) -> dict[str, list[str]]:
+    """The lines below each numpydoc heading; what comes before the first is under an empty name."""
+    lines = docstring.splitlines()
+    sections: dict[str, list[str]] = {"": []}
+    heading = ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if line and below == "-" * len(line):
+            heading = line
+            sections[heading] = []
+        elif line != "-" * len(heading):
+            sections[heading].append(line)
+    return sections
+
+
+def entries_of(lines: list[str]) -> list[str]:
+    """The names of a section of parameters, each of which begins a line; types follow a colon."""
+    begun = [line.partition(" : ")[0] for line in lines if line and not line[0].isspace()]
+    return [name for names in begun for name in names.split(", ")]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_every_public_function_has_numpydoc_headings(name: str) -> None:
+    thing = DOCUMENTED[name]
+    sections = sections_of(inspect.getdoc(thing) or "")
+    summary = sections[""][0]
+    assert summary
+    assert summary.endswith(".")
+    parameters = [parameter for parameter in inspect.signature(thing).parameters if parameter != "self"]
+    if "DataFrame" not in {base.__name__ for base in getattr(thing, "__mro__", ())}:
+        assert sorted(entries_of(sections.get("Parameters", []))) == sorted(parameters)
+    returned = inspect.signature(thing).return_annotation
+    if not inspect.isclass(thing) and returned not in (None, "None"):
+        assert any(line.strip() for line in sections.get("Returns", []))
+
+
+def test_headings_are_read_as_they_are_written() -> None:
+    text = (
+        "Say it.\n\nParameters\n----------\na, b : Tensor\n    Both.\nc\n    One.\n\nReturns\n-------\nTensor\n    It."
+    )
+    sections = sections_of(text)
+    assert entries_of(sections["Parameters"]) == ["a", "b", "c"]
+    assert sections["Returns"] == ["Tensor", "    It."]
+    assert sections[""][0] == "Say it."
 
 
 def test_pages_of_the_book_link_to_entries() -> None:

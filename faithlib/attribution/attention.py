@@ -22,13 +22,33 @@ VARIANTS = ("paper", "released")
 
 
 def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
-    """a_i = mean over heads of attention from [CLS] to position i in `layer` (default: the last; Jain et al. 2020).
+    """Attention from [CLS] to each position in one layer, on average over heads (Jain et al. 2020).
 
-    In [0, 1], at most 1 in sum. Says nothing about any class: target and output have no effect. Cost: one forward row
-    per input.
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained.
+    layer : int, default -1
+        Which layer, from 0; -1: the last.
 
-    Raises ModelError where the model gives no attention maps, InputError where it has no such layer.
+    Returns
+    -------
+    Tensor
+        [R, L], in [0, 1], at most 1 in sum.
 
+    Raises
+    ------
+    ModelError
+        Where the model gives no attention maps.
+    InputError
+        Where it has no such layer.
+
+    Notes
+    -----
+    Says nothing about any class: target and output have no effect. Cost: one forward row per input.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -45,12 +65,36 @@ def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
 
 
 def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -> Tensor:
-    """mean over heads of a_i * dF/da_i, attention times its own gradient (Serrano & Smith 2019), [CLS] row, signed.
+    """Attention times its own gradient: mean over heads of a_i * dF/da_i, [CLS] row (Serrano & Smith 2019).
 
-    `variant="released"`: the square of the head-mean attention, as the released code of Zhao & Aletras 2023 multiplies
-    attention by attention (PAPERS.md, D6); it orders features exactly as `attention` does. Cost: one forward row and
-    the backward pass down to `layer`.
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    layer : int, default -1
+        Which layer, from 0; -1: the last.
+    variant : {"paper", "released"}, default "paper"
+        "released": the square of the head-mean attention, as the released code of Zhao & Aletras 2023 multiplies
+        attention by attention (PAPERS.md, D6); it orders features exactly as `attention` does.
 
+    Returns
+    -------
+    Tensor
+        [R, L], signed.
+
+    Raises
+    ------
+    ModelError, InputError
+        As `attention`.
+    UnknownNameError
+        For another variant.
+
+    Notes
+    -----
+    Cost: one forward row and the backward pass down to `layer`.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -71,15 +115,37 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
 
 
 def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
-    """Attention rollout (Abnar & Zuidema 2020): the [CLS] row of the product over layers of (A + I) / 2, A the mean
-    over heads. In [0, 1]; target and output have no effect. Cost: one forward row per input.
+    """Attention rollout: the [CLS] row of the product over layers of (A + I) / 2, A the mean over heads.
 
-    `sink`: decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop"
-    it. Then attention to the first token is set to 0 and every row renormalised before the product. Where that token is
-    a feature its score is then what it passes on to itself.
+    Abnar & Zuidema 2020.
 
-    Raises ModelError as `attention`, and for sink "drop" where the prediction is read from the first token.
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained.
+    sink : {"keep", "drop"}, default "keep"
+        Decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop" it.
+        Then attention to the first token is set to 0 and every row renormalised before the product. Where that token is
+        a feature its score is then what it passes on to itself.
 
+    Returns
+    -------
+    Tensor
+        [R, L], in [0, 1].
+
+    Raises
+    ------
+    ModelError
+        As `attention`, and for sink "drop" where the prediction is read from the first token.
+    UnknownNameError
+        For another sink.
+
+    Notes
+    -----
+    Target and output have no effect. Cost: one forward row per input.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification

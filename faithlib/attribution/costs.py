@@ -24,11 +24,18 @@ from faithlib.memory import Clock, waited
 class Cost:
     """What the rows of one method cost.
 
-    `rows_asked`, `backward_asked`: rows that calls of `attribute`, one for each row of the table, ask the model for,
-    forward and backward; erased copies as `Perturber.stats` counts them, before equal ones are dropped. `rows_run`,
-    `backward_run`: those that the model ran. What methods share is on the account of the one that came first.
-    `seconds`: wall time (on a GPU, time on the device).
+    Parameters
+    ----------
+    rows_asked, backward_asked : int, default 0
+        Rows that calls of `attribute`, one for each row of the table, ask the model for, forward and backward; erased
+        copies as `Perturber.stats` counts them, before equal ones are dropped.
+    rows_run, backward_run : int, default 0
+        Those that the model ran. What methods share is on the account of the one that came first.
+    seconds : float, default 0.0
+        Wall time (on a GPU, time on the device).
 
+    Examples
+    --------
     >>> Cost(rows_asked=2, seconds=0.5) + Cost(rows_asked=3)
     Cost(rows_asked=5, rows_run=0, backward_asked=0, backward_run=0, seconds=0.5)
     """

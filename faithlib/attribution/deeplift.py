@@ -43,19 +43,46 @@ _TINY = 1e-6
 
 
 def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, rules: str = "rescale") -> Tensor:
-    """(e - e') * multiplier, [R, L, D], signed (Shrikumar et al. 2017, Eq. 3-7); `baseline` and `keep_protected` as for
-    integrated_gradients.
+    """DeepLIFT: (e - e') * multiplier (Shrikumar et al. 2017, Eq. 3-7).
 
-    `rules="rescale"`: the table above. The scores of the features add up to F(e) - F(e') within float32's rounding:
-    tested to 2e-5 on BERT-, RoBERTa-, DistilBERT- and XLM-R-shaped models. On the movie MiniLM 6e-7 were measured,
-    where captum's miss by up to 0.6 of probability. `rules="captum"`: captum's DeepLift, that is, Rescale at `nn.Tanh`
-    and `nn.ReLU` modules (BERT's pooler) and the gradient at the input everywhere else. Nothing adds up, and on a model
-    without such modules (RoBERTa, DistilBERT) it is (e - e') * gradient. It is what code that calls captum has, that of
-    Zhao & Aletras 2023 among it; the two can rank features quite differently. Cost: two forward and two backward rows
-    per input, one forward row for the predicted class.
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    baseline, keep_protected
+        As for integrated_gradients.
+    rules : {"rescale", "captum"}, default "rescale"
+        "rescale": the table at the head of the module. "captum": captum's DeepLift, that is, Rescale at `nn.Tanh`
+        and `nn.ReLU` modules (BERT's pooler) and the gradient at the input everywhere else.
 
-    Raises ModelError where fused attention cannot be written out.
+    Returns
+    -------
+    Tensor
+        [R, L, D], signed.
 
+    Raises
+    ------
+    ModelError
+        Where fused attention cannot be written out.
+    UnknownNameError
+        For other rules, and another baseline.
+    InputError
+        For baseline "mask" where the tokenizer has no mask token.
+
+    Notes
+    -----
+    With "rescale" the scores of the features add up to F(e) - F(e') within float32's rounding: tested to 2e-5 on BERT-,
+    RoBERTa-, DistilBERT- and XLM-R-shaped models. On the movie MiniLM 6e-7 were measured, where captum's miss by up to
+    0.6 of probability.
+
+    With "captum" nothing adds up, and on a model without such modules (RoBERTa, DistilBERT) it is (e - e') * gradient.
+    It is what code that calls captum has, that of Zhao & Aletras 2023 among it; the two can rank features quite
+    differently.
+
+    Cost: two forward and two backward rows per input, one forward row for the predicted class.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from faithlib.perturb import Perturber

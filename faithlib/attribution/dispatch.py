@@ -43,15 +43,59 @@ def attribute(
     return_delta: bool = False,
     **options: Any,
 ) -> Any:
-    """Scores of every feature, float32 [B, F], 0 at places beyond an input's features; higher = matters more.
+    """Scores of every feature by one method.
 
-    What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
-    turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
-    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
-    models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
-    model's configuration says. The output "top_logit" is the largest logit, whichever class has it: on an erased copy
-    or on the way to a baseline it may be another class than the predicted one.
+    Parameters
+    ----------
+    name : str
+        The method, one of `methods`.
+    model
+        A classifier of Hugging Face for texts; a classifier of pixels for images; a function from texts to
+        probabilities for words. random and uniform do not look at it and accept None.
+    inputs : Inputs
+        B inputs: `TextInputs`, `ImageInputs` or `WordInputs`.
+    target : str | int | Tensor | list[int] | tuple[int, ...], default "predicted"
+        The class that is explained: the "predicted" class, a class index, or one an input (gold labels).
+    output : str, optional
+        What is explained of the target: "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its
+        sign turned). Larger always supports the target. Default: the probability; for images, where the table says so,
+        the logit, as in the methods' papers. Of models whose outputs are no softmax over classes, "sigmoid" or "value"
+        (`faithlib.outputs`), by default as the model's configuration says. "top_logit" is the largest logit, whichever
+        class has it: on an erased copy or on the way to a baseline it may be another class than the predicted one.
+    aggregation : {"l2", "mean", "sum", "abs_sum"}, optional
+        Over D, for methods of texts with one score an embedding element; "abs_sum" is `|sum|`. Default: as the table
+        says.
+    pool : {"sum", "mean"}, default "sum"
+        From positions of a text to features, after aggregation, over a feature's positions; from maps of pixels to
+        features, within each.
+    check : bool, default True
+        Whether one input also goes through the model's own call and is compared with what is computed here
+        (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
+    return_delta : bool, default False
+        Of integrated_gradients: whether to return also by how much the scores' sum misses F(x) - F(x').
+    options
+        The method's own, of the tables below. For methods with a forward of their own also `max_tokens`: positions a
+        forward, on which the scores do not depend; of images `upsample`.
 
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        float32 [B, F] on the model's device, 0 at places beyond an input's features; higher = matters more. With
+        `return_delta` the scores, and what their sum misses, [B], before aggregation and pooling.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown method, option, target, output, aggregation, pool or upsample.
+    InputError
+        For values that cannot be used, images of another size than the model's, and a method that answers NaN or
+        infinity.
+    ModelError
+        Where the model lacks what the method needs, such as the class token whose attention row most image methods
+        read.
+
+    Notes
+    -----
     **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
     `faithlib.backends.acts_on` says what it is.
 
@@ -74,10 +118,8 @@ def attribute(
     uniform               -                    -
     ====================  ===================  =========================================================
 
-    `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (`|sum|`).
-    `pool` from positions to features, after it: "sum" or "mean" over a feature's positions. Methods that erase score
-    features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
-    scores are pooled.
+    Methods that erase score features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase
+    pieces one by one, whose scores are pooled.
 
     **Images.** integrated_gradients and what erases explain any classifier of pixels, lrp those whose operations have
     rules, the others a timm VisionTransformer.
@@ -104,26 +146,17 @@ def attribute(
 
     From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
     Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
-    Maps of pixels are pooled within each feature by `pool`, "sum" (default) or "mean"; features of one pixel get the
-    map itself.
+    Maps of pixels are pooled within each feature by `pool`; features of one pixel get the map itself.
 
     **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
     options that they have for images.
 
-    **All.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
-    nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
-    mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
-    `check`: one input also goes through the model's own call and is compared with what is computed here
-    (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
-    `return_delta`, of integrated_gradients: the scores, and by how much their sum misses F(x) - F(x'), [B], before
-    aggregation and pooling.
-    random and uniform do not look at it and accept None. Scores are on the model's device.
+    **All.** Scores do not depend on the other inputs in the batch, their order, or padding. What runs is a `replica` of
+    the model in evaluation mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model
+    itself are not touched.
 
-    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample. InputError is
-    for values that cannot be used, images of another size than the model's, and a method that answers NaN or infinity.
-    ModelError is raised where the model lacks what the method needs, such as the class token whose attention row most
-    image methods read.
-
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
@@ -152,21 +185,48 @@ def attribute_rows(
     check: bool = True,
     deltas: dict[str, Tensor] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
-    """Scores [B, F] of every row by its name, equal to `attribute` one row at a time, and what each method cost.
+    """Scores of every row of a table, equal to `attribute` one row at a time, and what each method cost.
 
-    - `targets`: classes by name, each one index for all inputs or one an input (gold labels).
-    - `perturber`: your own on the same inputs, for the rows that erase as it does, to share answers with metrics. A row
-      that names no `erase` erases as it does, without one by zeros.
-    - `max_tokens`: positions a forward, of methods that run the model themselves.
-    - `deltas`: where given, filled with the `return_delta` [B] of `attribute` for rows of integrated_gradients.
-    - `check`: as for `attribute`; not where a perturber is given, which has been checked.
+    Parameters
+    ----------
+    rows : Sequence[Row]
+        What is asked for, at least one.
+    model : nn.Module
+        A classifier of Hugging Face; None where no row asks it.
+    inputs : TextInputs
+        B texts.
+    targets : Mapping[str, int | Tensor | Sequence[int]], optional
+        Classes by name, each one index for all inputs or one an input (gold labels).
+    perturber : Perturber, optional
+        Your own on the same inputs, for the rows that erase as it does, to share answers with metrics. A row that names
+        no `erase` erases as it does, without one by zeros.
+    max_tokens : int, optional
+        Positions a forward, of methods that run the model themselves.
+    check : bool, default True
+        As for `attribute`; not where a perturber is given, which has been checked.
+    deltas : dict[str, Tensor], optional
+        Where given, filled with the `return_delta` [B] of `attribute` for rows of integrated_gradients.
 
+    Returns
+    -------
+    tuple of dict
+        Scores [B, F] by the name of each row, and a `Cost` by method.
+
+    Raises
+    ------
+    InputError
+        For no rows, images, or a perturber of other inputs; and as `attribute`.
+    UnknownNameError, ModelError
+        As `attribute`.
+
+    Notes
+    -----
     Cost per method and input, whatever the number of aggregations, poolings and outputs: the forward rows that the
     method states (integrated_gradients: times the number of outputs), and one backward row for each output. All plain
     gradients take one forward row, guided ones another. What methods share is on the account of the row named first.
 
-    Raises what `attribute` raises, and InputError for no rows, images, or a perturber of other inputs.
-
+    Examples
+    --------
     >>> import torch
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
@@ -199,9 +259,37 @@ def attributed(
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
     """`attribute_rows` under names of the caller's, for inputs of any kind (of images the costs are not counted).
 
-    `targets` may say what PREDICTED means. `followed`: what metrics follow, which is explained where a row does not say
-    otherwise. A row that fails with an error which is `passed` over is `left_out`, by its name, and why.
+    Parameters
+    ----------
+    rows : Mapping[str, Row]
+        What is asked for, by name.
+    model
+        As for `attribute`.
+    inputs : Inputs
+        B inputs.
+    targets : Mapping[str, Any], optional
+        Classes by name; they may say what PREDICTED means.
+    followed : str, optional
+        What metrics follow, which is explained where a row does not say otherwise.
+    perturber, max_tokens, check, deltas
+        As for `attribute_rows`.
+    left_out : dict[str, str], optional
+        Where given, filled with the names of rows that failed with an error that is `passed` over, and why.
+    passed : tuple[type[Exception], ...], default ()
+        Kinds of errors that leave a row out.
 
+    Returns
+    -------
+    tuple of dict
+        Scores [B, F] by name, and a `Cost` by method.
+
+    Raises
+    ------
+    InputError, UnknownNameError, ModelError
+        As `attribute`, except what is passed over.
+
+    Examples
+    --------
     >>> from faithlib.errors import ModelError
     >>> from faithlib.inputs import WordInputs
     >>> model, why = (lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]), {}

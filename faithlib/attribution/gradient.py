@@ -26,10 +26,26 @@ _RECTIFIERS = ("relu", "gelu", "silu", "leaky_relu", "elu", "mish")
 
 
 def saliency(chunk: Chunk) -> Tensor:
-    """`|dF/de|` (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
+    """How fast the output changes with each embedding element, whatever the direction: `|dF/de|`.
 
+    Simonyan et al. 2014.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        [R, L, D], at least 0.
+
+    Notes
+    -----
     Cost: one forward and one backward row per input.
 
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> saliency(SimpleNamespace(gradient=lambda: torch.tensor([[[-2.0, 1.0]]])))
     tensor([[[2., 1.]]])
@@ -38,12 +54,26 @@ def saliency(chunk: Chunk) -> Tensor:
 
 
 def input_x_gradient(chunk: Chunk) -> Tensor:
-    """e * dF/de (Kindermans et al. 2016; Shrikumar et al. 2017), element by element, signed.
+    """Embedding times gradient, element by element: e * dF/de (Kindermans et al. 2016; Shrikumar et al. 2017).
 
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        [R, L, D], signed.
+
+    Notes
+    -----
     The default aggregation, "abs_sum", is the `|sum_d e_d dF/de_d|` of Zhao & Aletras 2023 (never negative); "sum"
     keeps the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row per
     input.
 
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> given = {"embeddings": lambda: torch.tensor([[[3.0, 5.0]]]), "gradient": lambda: torch.tensor([[[-2.0, 1.0]]])}
     >>> input_x_gradient(SimpleNamespace(**given))
@@ -53,13 +83,26 @@ def input_x_gradient(chunk: Chunk) -> Tensor:
 
 
 def activation(chunk: Chunk) -> Tensor:
-    """e itself (layer activation, Karpathy et al. 2015): what the embedding layer puts out, whatever the model does
-    with it.
+    """The embedding e itself (layer activation, Karpathy et al. 2015), whatever the model does with it.
 
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        What the embedding layer puts out, [R, L, D].
+
+    Notes
+    -----
     A floor: it ignores the prediction, and target and output have no effect on it. With "l2" it is the norm of the
     embedding, which after LayerNorm differs little between tokens. On the movie MiniLM it differs by 17 % of its mean,
     in much the order of the bare word vectors' norms (Spearman 0.90). Cost: the embedding layer alone.
 
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> activation(SimpleNamespace(embeddings=lambda: torch.tensor([[[3.0, 5.0]]])))
     tensor([[[3., 5.]]])
@@ -68,15 +111,35 @@ def activation(chunk: Chunk) -> Tensor:
 
 
 def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
-    """dF/de where every rectifier passes back positive gradients only (Springenberg et al. 2015), signed.
+    """Gradient dF/de where every rectifier passes back positive gradients only (Springenberg et al. 2015).
 
-    `variant="paper"`: the rule holds for ReLU and for what stands in its place in these models (GELU, SiLU, ...):
-    max(0, gradient) at the rectifier's input. `variant="released"`: captum's GuidedBackprop, which knows `nn.ReLU`
-    modules only; on a GELU model no rule is applied and the result is the plain gradient (PAPERS.md, E3).
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    variant : {"paper", "released"}, default "paper"
+        "paper": the rule holds for ReLU and for what takes its part in these models (GELU, SiLU, ...): max(0, gradient)
+        at the rectifier's input. "released": captum's GuidedBackprop, which knows `nn.ReLU` modules only; on a GELU
+        model no rule is applied and the result is the plain gradient (PAPERS.md, E3).
+
+    Returns
+    -------
+    Tensor
+        [R, L, D], signed.
+
+    Raises
+    ------
+    ModelError
+        Where the model calls no rectifier, for then nothing would be guided.
+    UnknownNameError
+        For another variant.
+
+    Notes
+    -----
     Cost: one forward and one backward row per input.
 
-    Raises ModelError where the model calls no rectifier, for then nothing would be guided.
-
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -98,16 +161,43 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
 def integrated_gradients(
     chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, n_steps: int = 50
 ) -> Tensor:
-    """(e - e') * integral of dF/de along the straight line from e' to e (Sundararajan et al. 2017, Eq. 1), signed.
+    """Integrated gradients: (e - e') * integral of dF/de along the straight line from e' to e.
 
-    As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points. The baseline e' is the zero embedding
-    ("zero"), or the embedding of [PAD] ("pad") or [MASK] ("mask") at each position. Protected positions stay as they
-    are, so that e' is the erased input of `Perturber.empty` and the scores of the features add up to F(e) - F(e').
-    `keep_protected=False` moves [CLS], [SEP] and query too, and their part of the sum is lost. The default of captum is
-    50 steps, and not always enough: on the movie MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability.
-    `return_delta=True` says by how much, for two forward rows more. Cost: `n_steps` forward and backward rows per
-    input, one forward row for the predicted class.
+    Sundararajan et al. 2017, Eq. 1.
 
+    Parameters
+    ----------
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    baseline : {"zero", "pad", "mask"}, default "zero"
+        e': the zero embedding, or the embedding of [PAD] or [MASK] at each position.
+    keep_protected : bool, default True
+        Whether protected positions stay as they are, so that e' is the erased input of `Perturber.empty` and the scores
+        of the features add up to F(e) - F(e'). False moves [CLS], [SEP] and query too, and their part of the sum is
+        lost.
+    n_steps : int, default 50
+        Points of Gauss-Legendre, at least 1, as in captum's IntegratedGradients.
+
+    Returns
+    -------
+    Tensor
+        [R, L, D], signed.
+
+    Raises
+    ------
+    InputError
+        For fewer than 1 step, and for "mask" where the tokenizer has no mask token.
+    UnknownNameError
+        For another baseline.
+
+    Notes
+    -----
+    The default of captum is 50 steps, and not always enough: on the movie MiniLM the sum misses F(e) - F(e') by up to
+    0.13 of probability. `return_delta=True` says by how much, for two forward rows more. Cost: `n_steps` forward and
+    backward rows per input, one forward row for the predicted class.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs
     >>> from faithlib.perturb import Perturber
@@ -124,9 +214,31 @@ def integrated_gradients(
 
 
 def along_path(chunk: Any, start: Tensor, end: Tensor, n_steps: int) -> Tensor:
-    """(end - start) * integral of dF along the straight line between them, [R, ...], for embeddings [R, L, D] or pixels
-    [R, C, H, W]; the chunk's `delta` is filled where it is wanted.
+    """Integral of the gradient along the straight line between two points, times their difference.
 
+    (end - start) * integral of dF; the chunk's `delta` is filled where it is wanted.
+
+    Parameters
+    ----------
+    chunk
+        The inputs that are explained, and what of them.
+    start, end : Tensor
+        Embeddings [R, L, D] or pixels [R, C, H, W].
+    n_steps : int
+        Points of Gauss-Legendre, at least 1.
+
+    Returns
+    -------
+    Tensor
+        In the shape of `end`, signed.
+
+    Raises
+    ------
+    InputError
+        For fewer than 1 step.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> one, chunk = torch.tensor([0]), SimpleNamespace(launch=0, max_tokens=9, wants_delta=False)
     >>> chunk.backend, chunk.rows = SimpleNamespace(lengths=torch.tensor([1])), one
@@ -180,6 +292,27 @@ class ExplainedModule(nn.Module):
 def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
     """What a method of captum says of a chunk's embeddings.
 
+    Parameters
+    ----------
+    name : str
+        The class of `captum.attr`.
+    chunk : Chunk
+        The inputs that are explained, and what of them.
+    given
+        Other arguments of its `attribute`.
+
+    Returns
+    -------
+    Tensor
+        [R, L, D].
+
+    Raises
+    ------
+    MissingPackageError
+        Where captum is not installed.
+
+    Examples
+    --------
     >>> from faithlib.attribution.target import Chunk
     >>> from faithlib.backends import TextBackend
     >>> from faithlib.inputs import TextInputs

@@ -85,14 +85,14 @@ def imported_scores(
     ----------
     explanation
         What the other tool made, in any of the forms at the head of this module, one for each input.
-    inputs
+    inputs : Inputs
         The inputs that it explains.
     rows, total
         Where only some of the inputs that were explained are used: the explanation of each, counted from 0, and how
         many explanations there are.
-    aggregation : {"sum", "mean", "l2", "abs_sum"}
+    aggregation : {"sum", "mean", "l2", "abs_sum"}, default "sum"
         From the D values of an embedding to one.
-    pool : {"sum", "mean"}
+    pool : {"sum", "mean"}, default "sum"
         From the tokens, positions or pixels of a feature to one score.
 
     Returns
@@ -151,11 +151,11 @@ def of_class(scores: Tensor, classes: Tensor, name: str) -> Tensor:
 
     Parameters
     ----------
-    scores
+    scores : Tensor
         Of `imported_scores`.
-    classes
+    classes : Tensor
         The class that is explained of each input.
-    name
+    name : str
         What the scores are called in a message.
 
     Raises
@@ -495,9 +495,9 @@ def align_tokens(tokens: Sequence[str], features: Sequence[str], row: int = 0) -
 
     Parameters
     ----------
-    tokens, features
+    tokens, features : Sequence[str]
         The strings of the other tool's tokens, and of our features, both of the whole text.
-    row
+    row : int, default 0
         The number of the text in messages.
 
     Returns

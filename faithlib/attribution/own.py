@@ -33,8 +33,17 @@ from faithlib.errors import InputError
 
 @dataclass(frozen=True)
 class InsideMethod:
-    """A function of the model, its inputs and the classes [B] that are explained, which answers scores [B, F].
+    """A function of the model, its inputs and the classes that are explained, which answers scores [B, F].
 
+    Parameters
+    ----------
+    name : str
+        Under which its values are in tables.
+    function : Callable[[Any, Any, Tensor], Tensor]
+        Of the model, the inputs and the classes [B].
+
+    Examples
+    --------
     >>> @method("even")
     ... def even(model, inputs, target):
     ...     return inputs.feature_mask.float()
@@ -59,13 +68,13 @@ class InsideMethod:
 def method(
     name: str, *, rows: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., Tensor]], ErasingMethod | InsideMethod]:
-    """Make a method of the function below it.
+    """Make an attribution method of the function below it.
 
     Parameters
     ----------
-    name
-        Under which its values stand in tables.
-    rows
+    name : str
+        Under which its values are in tables.
+    rows : Callable[..., Any], optional
         Of a method that erases: the first half, `rows(explained, **options)`, which returns the copies to ask about
         (`Explained.copies`). The function below then makes scores of the explained numbers [B, S] of these copies; its
         keyword arguments are the method's options. None: the function looks into the model.

@@ -34,12 +34,31 @@ DISTRIBUTIONS = ("gaussian", "uniform")
 
 
 def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) -> Tensor:
-    """Independent draws: N(0, 1) ("gaussian"), by default for texts, as in the released code of Zhao & Aletras 2023; or
-    U(0, 1) ("uniform"), for all others the default, the Random Attribution of Wu et al. 2024 (section 5.2).
+    """Independent draws, which know nothing of the model.
 
-    One draw per position of a text, per feature of an image (features of one pixel make the paper's map of pixels) or
-    of a function's text. Drawn from (seed, content of the input): the same input gets the same scores in every batch.
+    Parameters
+    ----------
+    inputs : Inputs
+        B inputs.
+    seed : int, default 0
+        Drawn from (seed, content of the input): the same input gets the same scores in every batch.
+    distribution : {"gaussian", "uniform"}, optional
+        N(0, 1) ("gaussian"), by default for texts, as in the released code of Zhao & Aletras 2023; or U(0, 1)
+        ("uniform"), for all others the default, the Random Attribution of Wu et al. 2024 (section 5.2).
 
+    Returns
+    -------
+    Tensor
+        One draw per position of a text, [B, L], or per feature of an image (features of one pixel make the paper's map
+        of pixels) or of a function's text, [B, F].
+
+    Raises
+    ------
+    UnknownNameError
+        For another distribution.
+
+    Examples
+    --------
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
     >>> torch.equal(random(texts), random(texts)), random(texts).shape
@@ -56,11 +75,25 @@ def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) ->
 
 
 def uniform(inputs: Inputs) -> Tensor:
-    """1 for every position of a text, or every feature, whatever its size: each matters alike.
+    """The same score everywhere: each position of a text, or feature, matters alike, whatever its size.
 
+    Parameters
+    ----------
+    inputs : Inputs
+        B inputs.
+
+    Returns
+    -------
+    Tensor
+        1 for every position of a text, [B, L], or every feature, [B, F].
+
+    Notes
+    -----
     A word of a text gets the number of its pieces: with pool="sum" this is the length confound of Zaman & Belinkov 2022
     (PAPERS.md, E5) by itself. SaCo has no answer to equal saliences.
 
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> uniform(WordInputs.from_texts(["good film"]))
     tensor([[1., 1.]])
@@ -113,6 +146,27 @@ class Perturbers:
 def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
     """The inputs cut into what is erased at a time, by the option `unit`.
 
+    Parameters
+    ----------
+    inputs
+        B inputs.
+    options : Mapping[str, Any]
+        Those of a method.
+
+    Returns
+    -------
+    Inputs
+        The same, or texts of which every piece is a feature.
+
+    Raises
+    ------
+    UnknownNameError
+        For another unit.
+    InputError
+        For "wordpiece" where inputs have no pieces of words.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> words = WordInputs.from_texts(["good film"])
     >>> erased_inputs(words, {"unit": "feature"}) is words
@@ -126,8 +180,24 @@ def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
-    """InputError where a caller's perturber is not for these inputs, or erases otherwise.
+    """Check that a caller's perturber is for these inputs, and erases as the caller says.
 
+    Parameters
+    ----------
+    perturber : Perturber
+        The caller's.
+    inputs : Inputs
+        Those that are explained.
+    erase : str
+        The option of the method; None: as the perturber does.
+
+    Raises
+    ------
+    InputError
+        Where it is not.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -145,9 +215,17 @@ def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None
 class Explained:
     """What a method that erases knows: the inputs, and what is explained of them.
 
-    - `present` [B, F]: which features each input has. `keys`: a number for each input's content.
-    - `read`: the explained number of logits [R, C], for inputs [R]; None while rows are made or counted.
+    Parameters
+    ----------
+    present : Tensor
+        Which features each input has, bool [B, F].
+    keys : Sequence[int]
+        A number for each input's content.
+    read : Callable[[Tensor, Tensor], Tensor], optional
+        The explained number of logits [R, C], for inputs [R]; None while rows are made or counted.
 
+    Examples
+    --------
     >>> Explained(torch.tensor([[True, True]]), (7,)).present.shape
     torch.Size([1, 2])
     """
@@ -158,7 +236,22 @@ class Explained:
 
     @classmethod
     def of(cls, perturber: Perturber, target: Tensor | None, output: str) -> Explained:
-        """What is explained is the output for `target` [B] (None: the predicted class)."""
+        """What is known of a perturber's inputs.
+
+        Parameters
+        ----------
+        perturber : Perturber
+            What answers.
+        target : Tensor
+            The classes that are explained, [B]; None: the predicted class.
+        output : str
+            What is explained of them.
+
+        Returns
+        -------
+        Explained
+            With a `read`.
+        """
         classes = None if target is None else target.to(perturber.device)
         settled = settled_classes(perturber.logits_full, classes, output)
 
@@ -168,14 +261,39 @@ class Explained:
         return cls(perturber.feature_mask, perturber.keys, number)
 
     def copies(self, keep: Tensor, real: Tensor | None = None) -> Copies:
-        """Copies with the features of `keep` [B, S, F] left in place, where `real` [B, S] says that the input has such
-        a copy (default: everywhere)."""
+        """Copies that keep some features.
+
+        Parameters
+        ----------
+        keep : Tensor
+            The features that are left in place, bool [B, S, F].
+        real : Tensor, optional
+            Where the input has such a copy, bool [B, S]. Default: everywhere.
+
+        Returns
+        -------
+        Copies
+            Whose logits are asked for.
+        """
         device = self.present.device
         real = torch.ones(keep.shape[:2], dtype=torch.bool) if real is None else real
         return Copies(keep.to(device), real=real.to(device), read="logits")
 
     def numbers(self, copies: Copies, logits: Tensor) -> Tensor:
-        """The explained number F [B, S] of such copies, 0 at the places that are there for longer inputs only."""
+        """The explained number F of copies.
+
+        Parameters
+        ----------
+        copies : Copies
+            As they were asked.
+        logits : Tensor
+            Of the real ones, [R, C].
+
+        Returns
+        -------
+        Tensor
+            [B, S], 0 at the places that are there for longer inputs only.
+        """
         assert copies.real is not None and self.read is not None
         values = logits.new_zeros(copies.real.shape, dtype=torch.float32)
         values[copies.real] = self.read(logits, copies.real.nonzero()[:, 0])
@@ -189,13 +307,21 @@ Half = Callable[..., Any]
 class ErasingMethod:
     """A method that erases, as two halves, as metrics are (`faithlib.metrics.registry`).
 
-    - `rows(explained, **options)`: the `Copies` to ask about, one or several one by one.
-    - `value(numbers, explained, **options)`: scores [B, F] of the explained numbers [B, S], which come as the copies
-      were asked. Options and their defaults are its keyword arguments; `rows` gets those that it names.
-
     Called with a perturber, a target [B] (None: the predicted class) and an output, it asks and answers at once;
     `later` asks now, and what it returns answers when it is called.
 
+    Parameters
+    ----------
+    rows : Half
+        `rows(explained, **options)`: the `Copies` to ask about, one or several one by one.
+    value : Half
+        `value(numbers, explained, **options)`: scores [B, F] of the explained numbers [B, S], which come as the copies
+        were asked. Options and their defaults are its keyword arguments; `rows` gets those that it names.
+    name : str, default ""
+        Under which its values are in tables.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> ERASING["occlusion"](Perturber(model, WordInputs.from_texts(["good film"])), None, "probability")
@@ -247,8 +373,26 @@ def _occlusion_rows(explained: Explained) -> Copies:
 
 
 def occlusion(numbers: Tensor, explained: Explained) -> Tensor:
-    """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows per input.
+    """How much the output falls without each feature: F(x) - F(x without feature f) (Zeiler & Fergus 2014).
 
+    Parameters
+    ----------
+    numbers : Tensor
+        The explained number of the input and of the input without each feature, [B, 1 + F].
+    explained : Explained
+        What is known about the inputs.
+
+    Returns
+    -------
+    Tensor
+        [B, F], signed, in the units of F; higher = matters more.
+
+    Notes
+    -----
+    Cost: F + 1 forward rows per input.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -290,17 +434,46 @@ def lime(
     alpha: float | None = None,
     seed: int = 0,
 ) -> Tensor:
-    """Weights of a linear surrogate of F around the input (Ribeiro et al. 2016, Eq. 1-2), signed.
+    """Weights of a linear surrogate of F around the input (LIME, Ribeiro et al. 2016, Eq. 1-2).
 
     The surrogate is fitted to the input itself and `n_samples` - 1 copies in which each feature stays with probability
-    1/2. Its weight is exp(-d^2 / (2 width^2)), d the cosine distance to the input in feature space, width 0.25 (that of
-    the lime package for texts). `surrogate` "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's),
-    "lasso" scikit-learn's (default 0.01, captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022
-    take 50 samples; fewer samples than features leave the answer to the penalty. Samples depend on (seed, content of
-    the input) only. Cost: `n_samples` forward rows per input.
+    1/2. A copy's weight is exp(-d^2 / (2 width^2)), d the cosine distance to the input in feature space, width 0.25
+    (that of the lime package for texts).
 
-    Raises InputError for fewer than 2 samples, and a penalty that is not above 0.
+    Parameters
+    ----------
+    numbers : Tensor
+        The explained number of the input and of its copies, [B, n_samples].
+    explained : Explained
+        What is known about the inputs.
+    n_samples : int, default 50
+        The input and its copies, at least 2. Zaman & Belinkov 2022 take 50; fewer samples than features leave the
+        answer to the penalty.
+    surrogate : {"ridge", "lasso"}, default "ridge"
+        "ridge" has the penalty alpha ||w||^2, "lasso" scikit-learn's, which sets most weights of a long text to 0.
+    alpha : float, optional
+        The penalty, above 0. Default: 1 for "ridge" (the lime package's), 0.01 for "lasso" (captum's).
+    seed : int, default 0
+        Samples depend on (seed, content of the input) only.
 
+    Returns
+    -------
+    Tensor
+        [B, F], signed; higher = matters more.
+
+    Raises
+    ------
+    InputError
+        For fewer than 2 samples, and a penalty that is not above 0.
+    UnknownNameError
+        For another surrogate.
+
+    Notes
+    -----
+    Cost: `n_samples` forward rows per input.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -352,15 +525,37 @@ def _shapley_rows(explained: Explained, *, n_samples: int, seed: int) -> Iterato
 def shapley_sampling(
     numbers: Tensor | list[Tensor], explained: Explained, *, n_samples: int = 25, seed: int = 0
 ) -> Tensor:
-    """Mean change of F as feature f joins those before it, over `n_samples` random orders, signed (Castro et al. 2009;
-    Štrumbelj & Kononenko 2010).
+    """Mean change of F as a feature joins those before it, over random orders of the features.
 
-    An unbiased estimate of the Shapley value; the scores of an input always add up to F(x) - F(everything erased).
-    25 orders are those of Zaman & Belinkov 2022. Orders depend on (seed, content of the input) only.
+    Castro et al. 2009; Štrumbelj & Kononenko 2010. An unbiased estimate of the Shapley value.
+
+    Parameters
+    ----------
+    numbers : Tensor | list[Tensor]
+        The explained number after each feature has joined, [B, M (F + 1)] for M orders, in one part or several.
+    explained : Explained
+        What is known about the inputs.
+    n_samples : int, default 25
+        Number of orders, at least 1. 25 are those of Zaman & Belinkov 2022.
+    seed : int, default 0
+        Orders depend on (seed, content of the input) only.
+
+    Returns
+    -------
+    Tensor
+        [B, F], signed; higher = matters more. The scores of an input always add up to F(x) - F(everything erased).
+
+    Raises
+    ------
+    InputError
+        For fewer than 1 order.
+
+    Notes
+    -----
     Cost: at most `n_samples` * F forward rows per input.
 
-    Raises InputError for fewer than 1 order.
-
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))

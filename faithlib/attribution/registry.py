@@ -63,8 +63,25 @@ KIND_OF: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs
 
 
 def methods(kind: str = "text") -> tuple[str, ...]:
-    """The names of all methods for "text" or "image" inputs, or the "words" of a function of texts.
+    """The names of all methods for one kind of inputs; in `faithlib` as `list_methods`.
 
+    Parameters
+    ----------
+    kind : {"text", "image", "words"}, default "text"
+        Texts or images that a model reads, or the texts of a function.
+
+    Returns
+    -------
+    tuple of str
+        In the order of tables.
+
+    Raises
+    ------
+    UnknownNameError
+        For another kind.
+
+    Examples
+    --------
     >>> methods()[:3]
     ('attention', 'scaled_attention', 'rollout')
     >>> methods("image")[:3]
@@ -81,10 +98,23 @@ PREDICTED = "predicted"
 class Row:
     """One row of a table of attributions; the fields mean what they mean in `attribute`.
 
-    `method` is a name, or one of your own that erases (`faithlib.attribution.method`). `target` is "predicted" or a
-    name out of the `targets` that `attribute_rows` is given. `options` are the method's own; `max_tokens` and
-    `perturber` belong to the whole table.
+    Parameters
+    ----------
+    method : str | ErasingMethod
+        A name, or a method of your own that erases (`faithlib.attribution.method`).
+    aggregation : str, optional
+        Over D, for methods with one score an embedding element. Default: the method's.
+    output : str, optional
+        What is explained. Default: the method's.
+    target : str, default PREDICTED
+        "predicted", or a name out of the `targets` that `attribute_rows` is given.
+    pool : {"sum", "mean"}, default "sum"
+        From positions or pixels to features.
+    options : Mapping[str, Any]
+        The method's own; `max_tokens` and `perturber` belong to the whole table.
 
+    Examples
+    --------
     >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
     'lime loss gold sum n_samples=50'
     """
@@ -104,8 +134,20 @@ class Row:
 
 
 def in_words(options: Mapping[str, Any]) -> list[str]:
-    """Options, different for different ones.
+    """Options in words, different for different ones.
 
+    Parameters
+    ----------
+    options : Mapping[str, Any]
+        Values by name.
+
+    Returns
+    -------
+    list of str
+        "name=value" of each, by name.
+
+    Examples
+    --------
     >>> in_words({"seed": 3, "alpha": None})
     ['alpha=None', 'seed=3']
     """
@@ -115,6 +157,31 @@ def in_words(options: Mapping[str, Any]) -> list[str]:
 def checked(row: Row, model: Any, inputs: Inputs) -> Method:
     """The method of a row for such inputs, once all that the row says is known to be possible.
 
+    Parameters
+    ----------
+    row : Row
+        What is asked for.
+    model
+        The model, a function, or None.
+    inputs : Inputs
+        Those that are explained.
+
+    Returns
+    -------
+    Method
+        What the registry says of it.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown method, option, output, aggregation or pool.
+    InputError
+        For an output or aggregation that the method does not have, and a method that asks the model without one.
+    ModelError
+        Where a function of texts is not enough for the method.
+
+    Examples
+    --------
     >>> checked(Row("random", options={"sed": 0}), None, WordInputs.from_texts(["a good film"]))
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown option of random 'sed': did you mean 'seed'? ...
@@ -153,9 +220,31 @@ def checked(row: Row, model: Any, inputs: Inputs) -> Method:
 
 
 def method_of(name: str | ErasingMethod, inputs: Inputs) -> Method:
-    """The method of that name, or one's own, for such inputs; UnknownNameError, or ModelError where a function of texts
-    is not enough for it.
+    """The method of that name, or one's own, for such inputs.
 
+    Parameters
+    ----------
+    name : str | ErasingMethod
+        A name, or a method of one's own.
+    inputs : Inputs
+        Those that are explained.
+
+    Returns
+    -------
+    Method
+        What the registry says of it.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that is none, or none for such inputs.
+    ModelError
+        Where a function of texts is not enough for it.
+    InputError
+        For inputs of another type.
+
+    Examples
+    --------
     >>> method_of("lime", WordInputs.from_texts(["a good film"])).answers
     'features'
     """
@@ -179,8 +268,29 @@ def method_of(name: str | ErasingMethod, inputs: Inputs) -> Method:
 
 
 def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
-    """The scores, 0 at places beyond an input's features; InputError where a method answered NaN or infinity.
+    """The scores, 0 at places beyond an input's features.
 
+    Parameters
+    ----------
+    name : str
+        The method's, for the message.
+    scores : Tensor
+        What it answered, [B, F].
+    inputs : Inputs
+        Those that are explained.
+
+    Returns
+    -------
+    Tensor
+        [B, F].
+
+    Raises
+    ------
+    NotFiniteError
+        Where a method answered NaN or infinity; it is an InputError.
+
+    Examples
+    --------
     >>> words = WordInputs.from_texts(["good film", "good"])
     >>> finite("mine", torch.tensor([[1.0, 2.0], [3.0, torch.nan]]), words)
     tensor([[1., 2.],

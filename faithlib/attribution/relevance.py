@@ -40,14 +40,26 @@ def lrp_rules() -> TorchFunctionMode:
 
     Run the model inside, frozen and in evaluation mode (`backends.replica`), attention written out (`plain_attention`).
     `torch.autograd.grad(logits.gather(1, target[:, None]).sum(), tensors)`, outside, then answers relevances in the
-    tensors' shapes, signed, for R = 1 at each row's target; `grad_outputs` sets another start. Of the start, the tokens
-    that enter the first block get all but two parts. One is what the sums hand to constants, such as a positional
-    embedding (a bias is no contribution and takes nothing). The other is R at outputs of linear maps without one
-    positive contribution, where the denominator is 0 and so is what is handed on. The forward's values are the model's
-    own.
+    tensors' shapes, signed, for R = 1 at each row's target; `grad_outputs` sets another start.
 
-    Raises ModelError for an operation without a rule, naming it.
+    Returns
+    -------
+    TorchFunctionMode
+        The context. The forward's values are the model's own.
 
+    Raises
+    ------
+    ModelError
+        Inside, for an operation without a rule, naming it.
+
+    Notes
+    -----
+    Of the start, the tokens that enter the first block get all but two parts. One is what the sums hand to constants,
+    such as a positional embedding (a bias is no contribution and takes nothing). The other is R at outputs of linear
+    maps without one positive contribution, where the denominator is 0 and so is what is handed on.
+
+    Examples
+    --------
     >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
     >>> with lrp_rules():
     ...     y = nn.functional.linear(x, torch.tensor([[3.0, -1.0]]))  # only the first contributes positively
@@ -60,12 +72,26 @@ def lrp_rules() -> TorchFunctionMode:
 def conservative_rules() -> TorchFunctionMode:
     """A context in which gradients follow Ali et al. 2022 (Section 4); embedding * gradient is the attribution.
 
-    AH-rule: attention weights are constants, y_j = sum_i x_i [p_ij].detach(). LN-rule: so is LayerNorm's normaliser,
-    y = (x - E[x]) / [sqrt(eps + Var[x])].detach() * gamma + beta. All else keeps its gradient. sum x * dF/dx = F where
-    the rest is linear without biases (GELU is not). Run the model alone inside: every softmax is detached.
+    Run the model alone inside: every softmax is detached.
 
-    Raises ModelError for fused attention, and for norms that the LN-rule does not cover.
+    Returns
+    -------
+    TorchFunctionMode
+        The context.
 
+    Raises
+    ------
+    ModelError
+        Inside, for fused attention, and for norms that the LN-rule does not cover.
+
+    Notes
+    -----
+    AH-rule: attention weights are constants, y_j = sum_i x_i [p_ij].detach(). LN-rule: so is LayerNorm's normaliser, y
+    = (x - E[x]) / [sqrt(eps + Var[x])].detach() * gamma + beta. All else keeps its gradient. sum x * dF/dx = F where
+    the rest is linear without biases (GELU is not).
+
+    Examples
+    --------
     >>> x = torch.tensor([[0.0, 0.0]], requires_grad=True)
     >>> with conservative_rules():
     ...     y = (x.softmax(dim=1) * (x + 1)).sum()
@@ -79,6 +105,18 @@ def conservative_rules() -> TorchFunctionMode:
 def plain_attention(model: nn.Module) -> Iterator[None]:
     """timm's attention in plain operations inside; outside, after an error too, each module's switch as it was.
 
+    Parameters
+    ----------
+    model : nn.Module
+        Whose attention is written out.
+
+    Returns
+    -------
+    context manager
+        Of None.
+
+    Examples
+    --------
     >>> model = nn.Identity()
     >>> model.fused_attn = True
     >>> with plain_attention(model):
@@ -301,6 +339,18 @@ def _layer_norm(x: Tensor, shape: Any, weight: Any = None, bias: Any = None, eps
 def name_of(func: Any) -> str:
     """The name of an operation, whichever of its kinds is called.
 
+    Parameters
+    ----------
+    func
+        A function or a method of torch.
+
+    Returns
+    -------
+    str
+        One name for all of its kinds.
+
+    Examples
+    --------
     >>> name_of(torch.relu), name_of(torch.Tensor.relu)
     ('relu', 'relu')
     """

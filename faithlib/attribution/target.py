@@ -116,10 +116,26 @@ class Chunk:
         return value
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
-        """Where a path to the input begins: [R, L, D].
+        """Where a path to the input begins.
 
-        "zero": zero embeddings. "pad", "mask": that token's embedding at the same position. Protected positions ([CLS],
-        [SEP], a query) stay as they are in the input unless `keep_protected` is False.
+        Parameters
+        ----------
+        kind : {"zero", "pad", "mask"}
+            Zero embeddings, or that token's embedding at the same position.
+        keep_protected : bool
+            Whether protected positions ([CLS], [SEP], a query) stay as they are in the input.
+
+        Returns
+        -------
+        Tensor
+            [R, L, D].
+
+        Raises
+        ------
+        UnknownNameError
+            For another kind.
+        InputError
+            For "mask" where the tokenizer has no mask token.
         """
         check_known("baseline", kind, ("zero", "pad", "mask"))
         inputs = self.backend.inputs
@@ -142,10 +158,28 @@ class Chunk:
 def chunks(
     backend: Any, numbers: Sequence[Number], max_tokens: int, launch: float = 0.0, kind: Any = Chunk
 ) -> Iterator[list[Any]]:
-    """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
-    chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
-    forward costs before its first token, in tokens. `kind`: the class of the chunks.
+    """The inputs in chunks of at most so many positions (at least one input), longest first.
 
+    Parameters
+    ----------
+    backend
+        The model with its inputs.
+    numbers : Sequence[Number]
+        What is explained: outputs with target classes [B] (None: the predicted).
+    max_tokens : int
+        Positions of a chunk.
+    launch : float, default 0.0
+        What a forward costs before its first token, in tokens.
+    kind : default Chunk
+        The class of the chunks.
+
+    Returns
+    -------
+    iterator of list
+        Of each part of the inputs one chunk for every number to explain.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
     >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10, launch=9)]
@@ -172,8 +206,25 @@ def chunks(
 def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
     """A replica's attention in plain operations inside (fused kernels return no attention maps), as it was outside.
 
-    `returned`: modules that return their maps only when asked to (DeBERTa's, MPNet's) are asked.
+    Parameters
+    ----------
+    model
+        The replica.
+    returned : bool, default False
+        Whether modules that return their maps only when asked to (DeBERTa's, MPNet's) are asked.
 
+    Returns
+    -------
+    context manager
+        Of None.
+
+    Raises
+    ------
+    ModelError
+        Where the model's attention cannot be changed once it is made.
+
+    Examples
+    --------
     >>> from transformers import DistilBertConfig, DistilBertModel
     >>> model = DistilBertModel(DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4))
     >>> with eager_attention(model):

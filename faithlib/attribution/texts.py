@@ -101,6 +101,21 @@ def run_on_texts(
 ) -> None:
     """Does jobs that look inside a model, chunk by chunk, whose forward passes they share.
 
+    Parameters
+    ----------
+    jobs : Sequence[Job]
+        What is done; their `raw` is filled.
+    backend : TextBackend
+        The model with its inputs.
+    numbers : Sequence[Number]
+        What is explained: outputs with target classes.
+    max_tokens : int
+        Positions a forward; None: what suits the device.
+    costs : Costs
+        The accounts.
+
+    Examples
+    --------
     >>> from faithlib.attribution.registry import METHODS
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -126,9 +141,26 @@ def run_on_texts(
 def answers(
     jobs: Sequence[Job], chunked: Callable[..., Iterable[list[Any]]], numbers: Sequence[Number], costs: Costs
 ) -> Iterator[tuple[Job, Any, Tensor]]:
-    """Each job with a chunk of the inputs and what it answers about these, float32; what fails answers no further.
-    `chunked` makes the chunks of some numbers to explain (`target.chunks`), whose forward passes jobs share.
+    """Each job with a chunk of the inputs and what it answers about these; what fails answers no further.
 
+    Parameters
+    ----------
+    jobs : Sequence[Job]
+        What is done.
+    chunked : Callable[..., Iterable[list[Any]]]
+        Makes the chunks of some numbers to explain (`target.chunks`), whose forward passes jobs share.
+    numbers : Sequence[Number]
+        What is explained: outputs with target classes.
+    costs : Costs
+        The accounts.
+
+    Returns
+    -------
+    iterator of tuple
+        Job, chunk, and its answer, float32.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> from faithlib.attribution.specification import Method
     >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=nn.Flatten()), rows=torch.arange(2), gradients_asked=0)
@@ -155,6 +187,27 @@ def answers(
 def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -> int:
     """Positions a forward: those given, or what suits the device.
 
+    Parameters
+    ----------
+    device : torch.device
+        Where the model is.
+    given : int
+        The caller's number, at least 1; None: by device.
+    most : dict[str, int]
+        By type of device.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    InputError
+        For a number below 1.
+
+    Examples
+    --------
     >>> most_tokens(torch.device("cpu"), None, {"cpu": 2048}), most_tokens(torch.device("cpu"), 64, {"cpu": 2048})
     (2048, 64)
     """
@@ -163,8 +216,26 @@ def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -
 
 
 def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:
-    """Scores of positions [B, L] to scores of features [B, F]; protected positions are dropped.
+    """Scores of positions to scores of features; protected positions are dropped.
 
+    Parameters
+    ----------
+    positions : Tensor
+        Scores of positions, [B, L].
+    feature_of : Tensor
+        The feature of each position, [B, L], -1 where there is none.
+    feature_mask : Tensor
+        Which features each input has, bool [B, F].
+    pool : {"sum", "mean"}
+        Over a feature's positions.
+
+    Returns
+    -------
+    Tensor
+        [B, F].
+
+    Examples
+    --------
     >>> positions, feature_of = torch.tensor([[9.0, 1.0, 2.0, 4.0]]), torch.tensor([[-1, 0, 0, 1]])
     >>> pooled(positions, feature_of, torch.tensor([[True, True]]), "sum")
     tensor([[3., 4.]])
@@ -181,12 +252,32 @@ def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: st
 # -------------------------------------------------------------------------------- what a method that looks inside meets
 @contextmanager
 def no_access_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[None]:
-    """Inside, a method runs on a model; with `gradients`, cuDNN leaves recurrent layers alone: its own go backward in
-    training mode only.
+    """A context in which a method runs on a model; errors of libraries inside say which method does not work on it.
 
-    Raises ModelError where gradients end at weights of few bits, and for whatever torch, captum, timm or transformers
-    raise inside; OutOfMemoryError where memory runs out.
+    Parameters
+    ----------
+    name : str
+        The method's.
+    model : nn.Module
+        The one that it runs on.
+    gradients : bool
+        Whether the method takes gradients; cuDNN then leaves recurrent layers alone: its own go backward in training
+        mode only.
 
+    Returns
+    -------
+    context manager
+        Of None.
+
+    Raises
+    ------
+    ModelError
+        Where gradients end at weights of few bits, and for whatever torch, captum, timm or transformers raise inside.
+    OutOfMemoryError
+        Where memory runs out.
+
+    Examples
+    --------
     >>> with no_access_inside("saliency", nn.Identity(), gradients=True):
     ...     torch.zeros(1).backward()
     Traceback (most recent call last):
@@ -216,9 +307,23 @@ def no_access_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterato
 
 
 def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.Module) -> None:
-    """A note where numbers made of gradients in float16, at the places `where` (bool, as many axes as it has), are 0
-    more often than numbers are: they are below the smallest that it holds.
+    """Note that numbers made of gradients in float16 are 0 more often than numbers are.
 
+    They are then below the smallest that it holds.
+
+    Parameters
+    ----------
+    name : str
+        The method's.
+    answer : Tensor
+        What it answered.
+    where : Tensor | slice
+        The places that count, bool, as many axes as it has.
+    model : nn.Module
+        Whose precision is looked at.
+
+    Examples
+    --------
     >>> from faithlib.warnings_log import collect_warnings
     >>> with collect_warnings() as notes:
     ...     note_underflow("saliency", torch.tensor([[0.0, 1.0]]), torch.tensor([[True, True]]), nn.Linear(1, 1).half())

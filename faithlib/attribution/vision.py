@@ -95,12 +95,23 @@ class ImageChunk(Chunk):
         return Inside(maps, tokens, value)
 
     def last_map(self) -> tuple[Tensor, Tensor]:
-        """Of a convolutional network the last features [R, K, h, w] that have a place, and the explained number [R], in
-        one graph. Settles what the predicted class is.
+        """Of a convolutional network the last features that have a place, and the explained number, in one graph.
 
         These are what the last convolution with more than one place makes, after the norm, the residual and the
-        activation behind it. ModelError where the model has no such convolution, or goes on in another shape after it.
+        activation behind it. Settles what the predicted class is.
 
+        Returns
+        -------
+        tuple of Tensor
+            Features [R, K, h, w] and the number [R].
+
+        Raises
+        ------
+        ModelError
+            Where the model has no such convolution, or goes on in another shape after it.
+
+        Examples
+        --------
         >>> from faithlib.inputs import ImageInputs
         >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
         >>> images = ImageInputs.from_pixels(torch.rand(1, 1, 6, 6), patch=2)
@@ -136,13 +147,25 @@ class ImageChunk(Chunk):
         return tokens[..., self.backend.reached.prefix :]
 
     def class_row(self, *maps: Tensor) -> Tensor:
-        """The class token's row of maps[-1] @ ... @ maps[0], patches only: [..., P] for maps [..., L, L] of blocks in
-        their order.
+        """The class token's row of maps[-1] @ ... @ maps[0], patches only.
 
         Where a prediction is read from several tokens (a distilled model's two, DINOv2's class token and the mean of
         its patches) it is the mean of their rows, patches together counting as one.
 
-        Raises ModelError where the prediction is not read from a class token.
+        Parameters
+        ----------
+        maps
+            Of blocks in their order, [..., L, L] each.
+
+        Returns
+        -------
+        Tensor
+            [..., P].
+
+        Raises
+        ------
+        ModelError
+            Where the prediction is not read from a class token.
         """
         read = self.backend.reached.reads().to(maps[-1])
         row = torch.einsum("l,...lm->...m", read, maps[-1])[..., None, :]
@@ -156,6 +179,26 @@ def run_on_images(
 ) -> None:
     """Does jobs that look inside a model, chunk by chunk.
 
+    Parameters
+    ----------
+    jobs : Sequence[Job]
+        What is done; their `raw` is filled.
+    backend : VisionBackend
+        The model with its images.
+    numbers : Sequence[Number]
+        What is explained: outputs with target classes.
+    max_tokens : int
+        Tokens a forward; None: what suits the device.
+    costs : Costs
+        The accounts.
+
+    Raises
+    ------
+    UnknownNameError
+        For another `upsample` among the options of a job.
+
+    Examples
+    --------
     >>> from faithlib.attribution.registry import IMAGE_METHODS
     >>> from faithlib.inputs import ImageInputs
     >>> images = ImageInputs.from_pixels(torch.rand(1, 2, 4, 4), patch=2)
@@ -185,10 +228,26 @@ def run_on_images(
 
 
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
-    """A map of patches [R, P] as one of pixels [R, H, W]: each patch's score at the patch's centre, and between centres
-    as `upsample` says. "bilinear" is constant beyond the outermost centres, "nearest" in each patch. Pixels at the edge
-    that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
+    """A map of patches as one of pixels.
 
+    Each patch's score is at the patch's centre, and between centres as `upsample` says.
+
+    Parameters
+    ----------
+    patches : Tensor
+        Scores of patches, [R, P]. A map [R, h, w] of a convolutional network is stretched over the image.
+    backend : VisionBackend
+        The model with its images.
+    upsample : {"bilinear", "nearest"}
+        "bilinear" is constant beyond the outermost centres, "nearest" in each patch.
+
+    Returns
+    -------
+    Tensor
+        [R, H, W]. Pixels at the edge that the model does not see get 0.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> tokens = SimpleNamespace(grid=(1, 2), patch_size=(1, 2))
     >>> backend = SimpleNamespace(reached=tokens, inputs=SimpleNamespace(feature_of=torch.zeros(1, 4)))

@@ -30,14 +30,39 @@ from faithlib.perturb import IMAGE_ERASURES
 
 # ----------------------------------------------------------------------------------------------------------- gradients
 def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: int = 50) -> Tensor:
-    """(x - x') * integral of dF/dx along the straight line from x' to x (Sundararajan et al. 2017, Eq. 1), summed over
-    channels: [R, H, W], signed.
+    """Integrated gradients: (x - x') * integral of dF/dx along the straight line from x' to x, summed over channels.
 
-    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points. The baseline x' is 0 in normalised pixels
-    ("zero": the data set's mean colour), or what `Perturber` puts instead of erased pixels, "mean" or "blur". The
-    scores add up to F(x) - F(x') as far as `n_steps` points reach. F is a probability by default, as for texts. Cost:
-    `n_steps` forward and backward rows per image, one forward row for the predicted class.
+    Sundararajan et al. 2017, Eq. 1.
 
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+    baseline : {"zero", "mean", "blur"}, default "zero"
+        x': 0 in normalised pixels ("zero": the data set's mean colour), or what `Perturber` puts instead of erased
+        pixels.
+    n_steps : int, default 50
+        Points of Gauss-Legendre, at least 1, as in captum's IntegratedGradients.
+
+    Returns
+    -------
+    Tensor
+        [R, H, W], signed. The scores add up to F(x) - F(x') as far as `n_steps` points reach.
+
+    Raises
+    ------
+    InputError
+        For fewer than 1 step.
+    UnknownNameError
+        For another baseline.
+
+    Notes
+    -----
+    F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows per image, one forward row
+    for the predicted class.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from faithlib.perturb import Perturber
@@ -55,15 +80,35 @@ def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: 
 
 
 def grad_cam(chunk: ImageChunk) -> Tensor:
-    """(E_n w_n a_n)+ >= 0 with a_n the class token's row of A_B in head n and w_n the mean over patches of dF/da_n:
-    [R, P].
+    """Grad-CAM (Selvaraju et al. 2017, Eq. 1-2), with heads instead of channels.
 
-    Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads instead of channels, as Chefer et al. (CVPR 2021) apply it
-    to ViTs and Wu et al. after them: their released code also stretches each map to [0, 1]. F: the logit by default.
-    Of a convolutional network as it was published: (sum_k w_k a_k)+ with a_k the channels of its last features with a
-    place (`ImageChunk.last_map`) and w_k the mean over places of dF/da_k: [R, h, w]. Cost: one forward row and the
-    backward pass to the last block or features.
+    (E_n w_n a_n)+ with a_n the class token's row of A_B in head n and w_n the mean over patches of dF/da_n.
 
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        [R, P], at least 0; of a convolutional network [R, h, w].
+
+    Raises
+    ------
+    ModelError
+        Where the prediction is not read from a class token; of a convolutional network where it has no last features
+        with a place.
+
+    Notes
+    -----
+    As Chefer et al. (CVPR 2021) apply it to ViTs and Wu et al. after them: their released code also stretches each map
+    to [0, 1]. F: the logit by default. Of a convolutional network as it was published: (sum_k w_k a_k)+ with a_k the
+    channels of its last features with a place (`ImageChunk.last_map`) and w_k the mean over places of dF/da_k. Cost:
+    one forward row and the backward pass to the last block or features.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -87,10 +132,33 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
 
 # ----------------------------------------------------------------------------------------------------------- attention
 def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
-    """E_n of the class token's row of A_b, b = `layer` (default: the last; Jain & Wallace 2019): [R, P] in [0, 1].
+    """Attention of the class token in one block, on average over heads: E_n of its row of A_b (Jain & Wallace 2019).
 
-    Target and output have no effect. Cost: one forward row per image. Raises InputError where there is no such layer.
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained.
+    layer : int, default -1
+        Which block b, from 0; -1: the last.
 
+    Returns
+    -------
+    Tensor
+        [R, P], in [0, 1].
+
+    Raises
+    ------
+    InputError
+        Where there is no such layer.
+    ModelError
+        Where the prediction is not read from a class token.
+
+    Notes
+    -----
+    Target and output have no effect. Cost: one forward row per image.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -109,12 +177,36 @@ def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
 
 
 def rollout(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
-    """The class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2 (Abnar & Zuidema 2020, Eq. 1): [R, P] in [0, 1].
+    """Attention rollout: the class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2.
 
-    E_n is the mean over heads; rows are brought to the sum 1 again. Blocks before `start_layer` (from 0) are left out;
-    the released ViT evaluation of Chefer et al. starts at 1. Target and output have no effect. Cost: one forward row
-    per image.
+    Abnar & Zuidema 2020, Eq. 1.
 
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained.
+    start_layer : int, default 0
+        Blocks before this one (from 0) are left out; the released ViT evaluation of Chefer et al. starts at 1.
+
+    Returns
+    -------
+    Tensor
+        [R, P], in [0, 1].
+
+    Raises
+    ------
+    ModelError
+        Where the prediction is not read from a class token.
+    InputError
+        Where there is no such layer.
+
+    Notes
+    -----
+    E_n is the mean over heads; rows are brought to the sum 1 again. Target and output have no effect. Cost: one forward
+    row per image.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -132,12 +224,35 @@ def rollout(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
 
 
 def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
-    """The class token's row of R, where R = I, then R <- R + E_n (dF/dA_b * A_b)+ R for b = 1 ... B (Chefer et al.,
-    ICCV 2021, Eq. 5-6): [R, P] >= 0.
+    """Attention times its gradient, carried through all blocks (Chefer et al., ICCV 2021, Eq. 5-6).
 
-    `layers="last"` takes the last block alone: attention times its gradient, row 3 of Table 1 of Wu et al. 2024.
+    The class token's row of R, where R = I, then R <- R + E_n (dF/dA_b * A_b)+ R for b = 1 ... B.
+
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+    layers : {"all", "last"}, default "all"
+        "last" takes the last block alone: attention times its gradient, row 3 of Table 1 of Wu et al. 2024.
+
+    Returns
+    -------
+    Tensor
+        [R, P], at least 0.
+
+    Raises
+    ------
+    ModelError
+        Where the prediction is not read from a class token.
+    UnknownNameError
+        For other layers.
+
+    Notes
+    -----
     F: the logit by default, as theirs. Cost: one forward and one backward row per image.
 
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -156,14 +271,39 @@ def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
 
 
 def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
-    """Sum over blocks b of E_n(alpha_b,i) * sum_d (dF/dh_b * h_b)_i,d (Qiang et al. 2022, AttCAT): [R, P], signed.
+    """Attentive class activation tokens (AttCAT, Qiang et al. 2022).
 
-    h_b are the tokens that enter block b, and alpha_b,i is the attention that token i receives in it: on average over
-    all tokens (`queries="all"`), or from the class token ("class"). The released code has the first, which settles what
-    an alpha of one index means. In a ViT with LayerNorm before attention the last block adds nothing: what a patch's
-    token sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
-    theirs. Cost: one forward and one backward row per image.
+    Sum over blocks b of E_n(alpha_b,i) * sum_d (dF/dh_b * h_b)_i,d, with h_b the tokens that enter block b and
+    alpha_b,i the attention that token i receives in it.
 
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+    queries : {"all", "class"}, default "all"
+        alpha on average over all tokens ("all"), or from the class token ("class"). The released code has the first,
+        which settles what an alpha of one index means.
+
+    Returns
+    -------
+    Tensor
+        [R, P], signed.
+
+    Raises
+    ------
+    ModelError
+        With "class", where the prediction is not read from a class token.
+    UnknownNameError
+        For other queries.
+
+    Notes
+    -----
+    In a ViT with LayerNorm before attention the last block adds nothing: what a patch's token sends from there has
+    passed the norm, and stretching the token changes none of it. F: the logit by default, as theirs. Cost: one forward
+    and one backward row per image.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -185,13 +325,33 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
 
 # ----------------------------------------------------------------------------------------------------------- relevance
 def lrp(chunk: ImageChunk) -> Tensor:
-    """Relevance that layer-wise propagation from the target's logit brings to the pixels (Bach et al. 2015; Binder et
-    al. 2016), summed over channels: [R, H, W], signed.
+    """Layer-wise relevance propagation from the target's logit to the pixels, summed over channels.
 
+    Bach et al. 2015; Binder et al. 2016.
+
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        [R, H, W], signed.
+
+    Raises
+    ------
+    ModelError
+        For an operation without a rule.
+
+    Notes
+    -----
     Rules: `faithlib.attribution.relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
     without a positive contribution, is not in the map. Cost: one forward and one backward row per image, with the
     rules' extra products.
 
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -209,12 +369,36 @@ def lrp(chunk: ImageChunk) -> Tensor:
 
 
 def partial_lrp(chunk: ImageChunk, *, variant: str = "paper") -> Tensor:
-    """E_n of the class token's row of the relevance of A_B: layer-wise propagation that stops at the last block's
-    attention map (Voita et al. 2019, as Chefer et al. CVPR 2021 apply it to ViTs): [R, P], signed.
+    """Layer-wise relevance propagation that stops at the last block's attention map (Voita et al. 2019).
 
-    `variant="released"`: each head's relevance is clamped at 0 before the mean, as in the released code of Chefer et
-    al.; `variant="paper"`: nothing is clamped. Cost: one forward row and the backward pass to the last block.
+    E_n of the class token's row of the relevance of A_B, as Chefer et al. (CVPR 2021) apply it to ViTs.
 
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+    variant : {"paper", "released"}, default "paper"
+        "released": each head's relevance is clamped at 0 before the mean, as in the released code of Chefer et al.;
+        "paper": nothing is clamped.
+
+    Returns
+    -------
+    Tensor
+        [R, P], signed.
+
+    Raises
+    ------
+    ModelError
+        For an operation without a rule, and where the prediction is not read from a class token.
+    UnknownNameError
+        For another variant.
+
+    Notes
+    -----
+    Cost: one forward row and the backward pass to the last block.
+
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -232,13 +416,37 @@ def partial_lrp(chunk: ImageChunk, *, variant: str = "paper") -> Tensor:
 
 
 def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
-    """The class token's row of A'_B ... A'_1, A'_b = I + E_n (dF/dA_b * R_b)+, with R_b the relevance of A_b and F the
-    target's logit (Chefer et al., CVPR 2021, Eq. 13-14): [R, P] >= 0.
+    """Relevance times gradient of attention, carried through all blocks (Chefer et al., CVPR 2021, Eq. 13-14).
 
+    The class token's row of A'_B ... A'_1, A'_b = I + E_n (dF/dA_b * R_b)+, with R_b the relevance of A_b and F the
+    target's logit.
+
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+    start_layer : int, default 0
+        Blocks before this one (from 0) are left out; the released ViT evaluation starts at 1.
+
+    Returns
+    -------
+    Tensor
+        [R, P], at least 0.
+
+    Raises
+    ------
+    ModelError
+        For an operation without a rule, and where the prediction is not read from a class token.
+    InputError
+        Where there is no such layer.
+
+    Notes
+    -----
     The product is written in the order of rollout, so that its row is the class token's, as in the released code; rows
-    are not normalised. Blocks before `start_layer` (from 0) are left out; the released ViT evaluation starts at 1.
-    Cost: two forward and two backward rows per image, one pair with the rules' extra products.
+    are not normalised. Cost: two forward and two backward rows per image, one pair with the rules' extra products.
 
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -257,12 +465,32 @@ def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tenso
 
 
 def conservative_lrp(chunk: ImageChunk) -> Tensor:
-    """sum_d h_i,d dF/dh_i,d for the tokens h that enter the first block, the gradient of the target's logit F taken
-    with attention weights and LayerNorm's divisors held constant (Ali et al. 2022, section 4: AH- and LN-rule): [R, P],
-    signed.
+    """Token times gradient, with attention weights and LayerNorm's divisors held constant (Ali et al. 2022).
 
+    sum_d h_i,d dF/dh_i,d for the tokens h that enter the first block and the target's logit F (section 4: AH- and
+    LN-rule).
+
+    Parameters
+    ----------
+    chunk : ImageChunk
+        The images that are explained, and what of them.
+
+    Returns
+    -------
+    Tensor
+        [R, P], signed.
+
+    Raises
+    ------
+    ModelError
+        For fused attention, and for norms that the LN-rule does not cover.
+
+    Notes
+    -----
     Cost: one forward and one backward row per image.
 
+    Examples
+    --------
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer

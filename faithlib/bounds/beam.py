@@ -30,21 +30,44 @@ def beam_bounds(
 
     Every step removes one more feature: the `width` entries with the smallest sums so far are kept for each end.
     Entries that removed the same set are one entry, both ends and all inputs advance together through one memo, and at
-    the end dynamic programming over *all* sets visited finds the best path they contain. Rows of an input: about width
-    N^2.
+    the end dynamic programming over *all* sets visited finds the best path they contain.
 
-    - `candidates`: look only at so many next features of an entry, those with the largest effect when last looked at
-      (in log-odds where answers are probabilities), after a first step that looks at all. Rows of an input: about 2
-      width candidates N.
-    - `tolerance`: an entry whose answer is that close to its limit looks at two features only: little is left to win.
-    - `limits`: the smallest and largest possible answer, known for probabilities; without, no certificate (NaN).
-    - `variant="released"`: as the paper's code: equal sets fill the beam many times over, only final paths count.
+    Parameters
+    ----------
+    score : Perturber | SetFunction
+        What answers: a `Perturber` of B inputs, or a `SetFunction`.
+    width : int, default 3
+        Entries that are kept for each end, at least 1. Rows of an input of N features: about width N^2.
+    candidates : int, optional
+        Look only at so many next features of an entry, at least 2: those with the largest effect when last looked at
+        (in log-odds where answers are probabilities), after a first step that looks at all. Rows of an input: about 2
+        width candidates N. Default: all.
+    tolerance : float, default 0.0
+        An entry whose answer is that close to its limit looks at two features only: little is left to win.
+    limits : tuple[float, float], optional
+        The smallest and largest possible answer, known for probabilities; without, no certificate (NaN).
+    variant : {"merged", "released"}, default "merged"
+        "released": as the paper's code: equal sets fill the beam many times over, only final paths count.
 
+    Returns
+    -------
+    Bounds
+        One an input, [B], in the units of the answers.
+
+    Raises
+    ------
+    InputError
+        For an input without features, a width below 1, candidates below 2, or answers outside `limits`.
+    UnknownNameError
+        For another `variant`.
+
+    Notes
+    -----
     The certificate: an order leaves the sets visited at some step; up to there it costs at least the best visited path,
     from there on at least the limit at every step. More rows can only make it tighter.
 
-    Raises InputError for an input without features, a width below 1, candidates below 2, or answers outside `limits`.
-
+    Examples
+    --------
     >>> bounds = beam_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2))
     >>> bounds.lower.item(), bounds.upper.item()  # drops of 1 and 4, of 3 and 4
     (2.5, 3.5)
@@ -63,16 +86,42 @@ def adaptive_bounds(
     tolerance: float = 0.0,
     limits: tuple[float, float] | None = None,
 ) -> Bounds:
-    """Bounds of AOPC by merged beam searches of width `first`, twice that, and so on up to `most`, until both bounds of
-    an input move by `change` at most.
+    """Bounds of AOPC by merged beam searches of growing width, until the bounds of an input stay.
 
-    A search goes on from all sets that the narrower ones have visited, so bounds never get worse, certificates never
-    looser, and `rows` counts every set once. An input whose bounds stay is left alone while the others go on. That
-    bounds stay does not prove them: a wider beam may find what twice the width did not. For the other options see
-    `beam_bounds`.
+    Searches of width `first`, twice that, and so on up to `most`, until both bounds of an input move by `change` at
+    most.
 
-    Raises InputError for a negative `change`, a `most` below `first`, and as `beam_bounds` does.
+    Parameters
+    ----------
+    score : Perturber | SetFunction
+        What answers: a `Perturber` of B inputs, or a `SetFunction`.
+    first : int, default 1
+        Width of the first search, at least 1.
+    most : int, default 64
+        The largest width, at least `first`.
+    change : float, default 0.001
+        By how much bounds may move and count as the same, at least 0, in the units of the answers.
+    candidates, tolerance, limits
+        As in `beam_bounds`.
 
+    Returns
+    -------
+    Bounds
+        One an input, [B]; `rows` counts every set once, `width` is the last one searched.
+
+    Raises
+    ------
+    InputError
+        For a negative `change`, a `most` below `first`, and as `beam_bounds` does.
+
+    Notes
+    -----
+    A search goes on from all sets that the narrower ones have visited, so bounds never get worse and certificates never
+    looser. An input whose bounds stay is left alone while the others go on. That bounds stay does not prove them: a
+    wider beam may find what twice the width did not.
+
+    Examples
+    --------
     >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0, 0.0]).double(), 3)
     >>> bounds = adaptive_bounds(line)
     >>> bounds.upper.item() == beam_bounds(line).upper.item(), bounds.width.item()  # a width of 2 changes nothing
@@ -92,10 +141,24 @@ def adaptive_bounds(
 
 
 def most_rows(n: int, *, width: int = 3) -> int:
-    """How many sets `beam_bounds` answers for an input of n features at most, whatever the answers are.
+    """How many sets `beam_bounds` answers for an input at most, whatever the answers are.
 
     Of every size no more than there are, and no more than the entries of both beams have children.
 
+    Parameters
+    ----------
+    n : int
+        Features of the input.
+    width : int, default 3
+        Entries that are kept for each end.
+
+    Returns
+    -------
+    int
+        Rows, the full set removed among them and the empty set not.
+
+    Examples
+    --------
     >>> most_rows(3), most_rows(20, width=1)  # all but the empty set; 20 + 2 * (19 + 18 + ... + 2) + 1
     (7, 399)
     """

@@ -23,10 +23,17 @@ from faithlib.perturb import Perturber, SetFunction
 class RandomOrders:
     """AOPC of random orders of removal, from `random_order_aopc`.
 
-    - `mean` [B]: the estimate of the mean of AOPC over all orders; float64, in the units of the answers.
-    - `standard_error` [B]: of that estimate.
-    - `smallest`, `largest` [B]: AOPC of the worst and of the best order that was drawn.
+    Parameters
+    ----------
+    mean : Tensor
+        The estimate of the mean of AOPC over all orders, [B]; float64, in the units of the answers.
+    standard_error : Tensor
+        Of that estimate, [B].
+    smallest, largest : Tensor
+        AOPC of the worst and of the best order that was drawn, [B].
 
+    Examples
+    --------
     >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> random_order_aopc(line).mean.item()  # (2.5 + 3.5) / 2
     3.0
@@ -46,12 +53,12 @@ def random_order_aopc(score: Perturber | SetFunction, *, pairs: int = 32, seed: 
 
     Parameters
     ----------
-    score
+    score : Perturber | SetFunction
         What answers: a `Perturber` of B inputs, or a `SetFunction`.
-    pairs
+    pairs : int, default 32
         How many orders are drawn, each with its reverse; at least 2. An input of N features takes at most
         2 pairs (N - 1) + 1 rows, fewer where sets repeat or were answered before.
-    seed
+    seed : int, default 0
         Orders depend on this number and on the content of the input, not on what else is in the batch.
 
     Returns
@@ -84,8 +91,31 @@ def random_order_aopc(score: Perturber | SetFunction, *, pairs: int = 32, seed: 
 
 
 def random_order_copies(mask: Tensor, keys: Sequence[int], *, pairs: int, seed: int) -> Iterator[Tensor]:
-    """Masks [B, F, F] of features that go in random orders, each followed by its reverse: what is asked about.
+    """Masks of features that go in random orders, each followed by its reverse: what is asked about.
 
+    Parameters
+    ----------
+    mask : Tensor
+        The features of the inputs, bool [B, F].
+    keys : Sequence[int]
+        A number for the content of each input, [B].
+    pairs : int
+        How many orders are drawn, each with its reverse; at least 2.
+    seed : int
+        Orders depend on this number and on the keys.
+
+    Returns
+    -------
+    iterator of Tensor
+        2 pairs masks of what is kept, bool [B, F, F].
+
+    Raises
+    ------
+    InputError
+        For fewer than two pairs, from which no standard error can be computed.
+
+    Examples
+    --------
     >>> len(list(random_order_copies(torch.tensor([[True, True]]), [7], pairs=2, seed=0)))
     4
     """

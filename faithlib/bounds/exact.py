@@ -22,12 +22,31 @@ _MOST_EXACT = 22
 def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> Bounds:
     """Both bounds of AOPC over all orders, by dynamic programming over the 2^N sets of removed features.
 
-    One table of answers serves both ends; nothing is floored at 0. Bookkeeping is N 2^N additions; each further feature
-    doubles the rows. Inputs may have different numbers of features.
+    One table of answers serves both ends; nothing is floored at 0.
 
-    Raises InputError where an input has no feature, or more than `max_features` (at most 22): `beam_bounds` takes
-    those.
+    Parameters
+    ----------
+    score : Perturber | SetFunction
+        What answers: a `Perturber` of B inputs, or a `SetFunction`. Inputs may have different numbers of features.
+    max_features : int, default 16
+        The most features that an input may have; above 22 it counts as 22.
 
+    Returns
+    -------
+    Bounds
+        One an input, [B], exact; in the units of the answers.
+
+    Raises
+    ------
+    InputError
+        Where an input has no feature, or more than `max_features` (at most 22): `beam_bounds` takes those.
+
+    Notes
+    -----
+    Bookkeeping is N 2^N additions; each further feature doubles the rows.
+
+    Examples
+    --------
     >>> both = SetFunction(lambda keep: keep.all(dim=1).double(), 2)
     >>> bounds = exact_bounds(both)
     >>> bounds.lower.item(), bounds.upper.item()
@@ -48,11 +67,21 @@ def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> B
 
 
 def all_sets(present: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Every set of features that can be kept, of every input: the input [R] and the set [R, F], in parts.
+    """Every set of features that can be kept, of every input, in parts.
 
-    `present` [B, F]: the features of the inputs. Bit i of a set's number says whether the input's i-th feature is
-    removed, so that the first of an input is the whole.
+    Parameters
+    ----------
+    present : Tensor
+        The features of the inputs, bool [B, F].
 
+    Returns
+    -------
+    iterator of tuple of Tensor
+        The input of each set, integers [R], and the sets, bool [R, F]. Bit i of a set's number says whether the input's
+        i-th feature is removed, so that the first of an input is the whole.
+
+    Examples
+    --------
     >>> [(owner.tolist(), kept.int().tolist()) for owner, kept in all_sets(torch.tensor([[True], [True]]))]
     [([0, 0, 1, 1], [[1], [0], [1], [0]])]
     """

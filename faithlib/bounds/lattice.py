@@ -28,19 +28,28 @@ _MORE_THAN_VISITED = 1 << 62  # no search visits so many sets
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of AOPC, one an input.
+    """Bounds of AOPC over orders of removal, one an input.
 
-    - `lower`, `upper` [B]: smallest and largest AOPC found; float64, in the units of the answers (a probability: [-1,
-      1]). Neither is "better": they say what the model makes possible.
-    - `lower_order`, `upper_order` [B, F]: features in the order of removal that reaches them, -1 beyond an input's
-      features.
-    - `rows` [B]: distinct sets answered for the input, the full set among them.
-    - `width` [B]: how many entries the beam kept at last; 0 where no beam searched.
-    - `certified_lower`, `certified_upper` [B]: the true bounds lie within [certified_lower, lower] and [upper,
-      certified_upper]. Equal to the bounds where the search was exact; NaN where answers have no known limits.
-    - `random` [B]: the mean of AOPC over all orders, exact; NaN where not all sets were answered (a beam leaves most
-      out): `random_order_aopc` estimates it.
+    Parameters
+    ----------
+    lower, upper : Tensor
+        Smallest and largest AOPC found, [B]; float64, in the units of the answers (a probability: [-1, 1]). Neither is
+        "better": they say what the model makes possible.
+    lower_order, upper_order : Tensor
+        Features in the order of removal that reaches them, [B, F]; -1 beyond an input's features.
+    rows : Tensor
+        Distinct sets answered for the input, the full set among them, [B].
+    width : Tensor
+        How many entries the beam kept at last, [B]; 0 where no beam searched.
+    certified_lower, certified_upper : Tensor
+        The true bounds lie within [certified_lower, lower] and [upper, certified_upper], [B]. Equal to the bounds where
+        the search was exact; NaN where answers have no known limits.
+    random : Tensor
+        The mean of AOPC over all orders, exact, [B]; NaN where not all sets were answered (a beam leaves most out):
+        `random_order_aopc` estimates it.
 
+    Examples
+    --------
     >>> from faithlib.bounds import exact_bounds
     >>> from faithlib.perturb import SetFunction
     >>> exact_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)).upper_order
@@ -58,8 +67,18 @@ class Bounds:
     random: Tensor
 
     def widened(self, aopc: Tensor) -> Bounds:
-        """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
-        beaten; the orders stay those of the search."""
+        """These bounds with values of AOPC taken in that orders are known to reach, for a beam can be beaten.
+
+        Parameters
+        ----------
+        aopc : Tensor
+            AOPC of orders of each input, [B] or [B, M].
+
+        Returns
+        -------
+        Bounds
+            With `lower` and `upper` that contain the values; the orders stay those of the search.
+        """
         values = aopc.double().reshape(len(self.lower), -1).to(self.lower.device)
         lower, upper = torch.fmin(self.lower, values.amin(dim=1)), torch.fmax(self.upper, values.amax(dim=1))
         return replace(self, lower=lower, upper=upper)

@@ -22,12 +22,37 @@ def distance_scores(
     draws: int = 1,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Soft-NS and Soft-NC over next-token distributions (Zhao & Shan 2024, ReAGent): {"soft_ns": [B, draws], "soft_nc":
-    [B, draws]}, higher is better; of a `Continuation` with reading="similarity".
+    """Soft-NS and Soft-NC over next-token distributions (Zhao & Shan 2024, ReAGent).
 
-    `variant`: the Hellinger distance as written, or as released (`metrics.hellinger`). Their scores are softmaxes;
-    give those with normaliser "none". InputError where the output is no similarity: above 1, or not 1 at the input.
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs: of a `Continuation` with reading="similarity".
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    normaliser : str, default "minmax"
+        How scores become probabilities (`masks.normalise`). The paper's scores are softmaxes; give those with "none".
+    variant : {"paper", "released"}, default "paper"
+        The Hellinger distance as written, or as released (`metrics.hellinger`).
+    draws : int, default 1
+        Random copies of each input, at least 1.
+    seed : int, default 0
+        Of the draws.
 
+    Returns
+    -------
+    dict of str to Tensor
+        "soft_ns" and "soft_nc", [B, draws] each; higher is better.
+
+    Raises
+    ------
+    InputError
+        Where the output is no similarity: above 1, or not 1 at the input.
+    UnknownNameError
+        For another variant or normaliser.
+
+    Examples
+    --------
     >>> import torch
     >>> from faithlib.inputs import WordInputs
     >>> perturber = Perturber(lambda texts: [[0.4, 0.6]] * len(texts), WordInputs.from_texts(["good film"]))
@@ -50,12 +75,42 @@ def pi_soft_scores(
     draws: int = 1,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """pi-Soft-NS and pi-Soft-NC (Huang & Chan 2026, arXiv 2601.03089): Soft-NS and Soft-NC where all attributions keep
-    the same expected `shares` of an input. They are {"pi_soft_ns", "pi_soft_nc": [B, P]}, means over draws, and
-    {"pi_soft_ns_area", "pi_soft_nc_area": [B]}, the areas over the shares. Higher is better.
+    """Soft-NS and Soft-NC where all attributions keep the same expected shares of an input.
 
+    pi-Soft-NS and pi-Soft-NC of Huang & Chan 2026, arXiv 2601.03089.
+
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    shares : sequence of float, default PI_SHARES
+        Expected shares of an input that are kept, ascending, in [0, 1], [P].
+    normaliser : str, default "minmax"
+        How scores become importances in [0, 1] (`masks.normalise`).
+    draws : int, default 1
+        Random copies of each input, at least 1.
+    seed : int, default 0
+        Of the draws.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "pi_soft_ns" and "pi_soft_nc", means over draws, [B, P]; "pi_soft_ns_area" and "pi_soft_nc_area", the areas over
+        the shares, [B]. Higher is better.
+
+    Raises
+    ------
+    InputError
+        For a share that is not in [0, 1].
+
+    Notes
+    -----
     How scores become probabilities of that mean is ours (`metrics.equal_retention`). For Soft-NC what is kept is 1 - a.
 
+    Examples
+    --------
     >>> import torch
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> from faithlib.inputs import TextInputs
@@ -77,10 +132,26 @@ def pi_soft_scores(
 def top_k_drop_scores(
     perturber: Perturber | SetFunction, scores: Tensor, *, sizes: Sequence[int] = (1, 3, 5)
 ) -> Tensor:
-    """How far the output falls without the K sizes of highest scores, [B, K]: log p(answer | x) - log p(answer | x
-    without the top k) where the output is a log-probability (Cohen-Wang et al. 2024, ContextCite, Section 3). Higher is
-    better; with k beyond an input's features, the fall where all go.
+    """How far the output falls without the features of highest scores (Cohen-Wang et al. 2024, ContextCite, Section 3).
 
+    log p(answer | x) - log p(answer | x without the top k) where the output is a log-probability.
+
+    Parameters
+    ----------
+    perturber : Perturber | SetFunction
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    sizes : Sequence[int], default (1, 3, 5)
+        Numbers k of features that go, [K].
+
+    Returns
+    -------
+    Tensor
+        [B, K], in the units of the output; higher is better. With k beyond an input's features, the fall where all go.
+
+    Examples
+    --------
     >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
@@ -94,10 +165,37 @@ def top_k_drop_scores(
 def lds_scores(
     perturber: Perturber | SetFunction, scores: Tensor, *, ablations: int = 64, keep: float = 0.5, seed: int = 0
 ) -> Tensor:
-    """LDS of attributions, [B]: `metrics.lds` over random ablations, in which each feature stays with probability
-    `keep` (Cohen-Wang et al. 2024: 64 ablations, .5). The same for every attribution: drawn from (seed, content of
-    the input). Higher is better; Spearman's correlation does not ask whether the output is a probability or its logit.
+    """Linear datamodeling score (LDS) of attributions over random ablations: `metrics.lds`.
 
+    Parameters
+    ----------
+    perturber : Perturber | SetFunction
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    ablations : int, default 64
+        Number of random ablations, at least 2 (Cohen-Wang et al. 2024: 64).
+    keep : float, default 0.5
+        Probability with which each feature stays, between 0 and 1 (there: .5).
+    seed : int, default 0
+        Ablations are drawn from (seed, content of the input), the same for every attribution.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better. NaN where all scores or all answers are equal.
+
+    Raises
+    ------
+    InputError
+        For a `keep` that is not between 0 and 1, and for fewer than 2 ablations.
+
+    Notes
+    -----
+    Spearman's correlation does not ask whether the output is a probability or its logit.
+
+    Examples
+    --------
     >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
@@ -109,13 +207,30 @@ def lds_scores(
 
 
 def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: int = 20) -> dict[str, Tensor]:
-    """RISE's deletion area and MAS as FlashTrace reports them (Pan et al. 2026): {"rise": [B], "mas": [B]}, lower is
-    better. Most relevant features first, in `steps` steps (an input with fewer features has as many) that differ by one
-    feature at most, the larger first.
+    """RISE's deletion area and MAS as FlashTrace reports them (Pan et al. 2026).
 
+    Parameters
+    ----------
+    perturber : Perturber | SetFunction
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    steps : int, default 20
+        In how many steps features go, most relevant first (an input with fewer features has as many). Steps differ by
+        one feature at most, the larger first.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "rise" and "mas", [B] each, in [0, 1]; lower is better. NaN where both ends of the path are equal.
+
+    Notes
+    -----
     Where the scores of an input do not sum to more than 0, the share that is left falls evenly, as in their code. Next
     to these, NAOPC has the true bounds of the same path.
 
+    Examples
+    --------
     >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
@@ -129,13 +244,39 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
 def win_rate_scores(
     perturber: Perturber | SetFunction, scores: Tensor, *, share: float = 0.2, matches: int = 50, seed: int = 0
 ) -> dict[str, Tensor]:
-    """How often the top `share` of features beats random ones of the same number (Basu & Chakraborty 2026, ICE). Their
-    win rate is over `matches` random rationales, drawn from (seed, content of the input); beside it the p of the
-    randomisation test: {"comprehensiveness", "sufficiency", and with "_p" at the end: [B]}.
+    """How often the top features beat random ones of the same number (Basu & Chakraborty 2026, ICE).
 
+    Parameters
+    ----------
+    perturber : Perturber | SetFunction
+        What answers about B inputs. What takes the place of an erased feature is its `erase`.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    share : float, default 0.2
+        Share of the features that a rationale has, in [0, 1].
+    matches : int, default 50
+        Random rationales that each one is compared with.
+    seed : int, default 0
+        These are drawn from (seed, content of the input).
+
+    Returns
+    -------
+    dict of str to Tensor
+        Win rates "comprehensiveness" and "sufficiency", higher is better, 1/2 by chance; and with "_p" at the end the p
+        of the randomisation test, lower is stronger evidence. [B] each.
+
+    Raises
+    ------
+    InputError
+        For a share that is outside [0, 1].
+
+    Notes
+    -----
     Comprehensiveness: by how much the output falls without the rationale; sufficiency: how high it is with the
-    rationale alone. What takes the place of an erased feature is the perturber's `erase`.
+    rationale alone.
 
+    Examples
+    --------
     >>> import torch
     >>> from faithlib.perturb import SetFunction
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.arange(9.0).double(), 9)

@@ -264,11 +264,40 @@ def count_rows(
     groups: int = 10,
     beam: int = 3,
 ) -> RowCount:
-    """The rows that `evaluate` will run for scores [B, F] by name; the other arguments and errors are as there.
+    """The rows that `evaluate` will run for given scores.
 
-    Explaining takes rows of its own: with names of methods instead of scores `evaluate` runs these as well. No method
-    at all ({}) counts what is asked about no attribution: the inputs themselves, and bounds of AOPC.
+    Parameters
+    ----------
+    model : nn.Module | Callable[..., object]
+        As for `evaluate`.
+    inputs : Inputs
+        A batch: `TextInputs`, `ImageInputs` or `WordInputs`.
+    methods : Mapping[str, Tensor]
+        Scores [B, F] by name. No method at all ({}) counts what is asked about no attribution: the inputs themselves,
+        and bounds of AOPC.
+    metrics : Sequence[MetricName | Family], optional
+        As for `evaluate`.
+    gold : Tensor, optional
+        What people marked, bool [B, F].
+    erase, output, draws, seed, groups, beam
+        As in `MetricSettings`.
 
+    Returns
+    -------
+    RowCount
+        Rows together, of each input, and of each family if it were evaluated alone.
+
+    Raises
+    ------
+    InputError, UnknownNameError, ModelError
+        As `evaluate`.
+
+    Notes
+    -----
+    Explaining takes rows of its own: with names of methods instead of scores `evaluate` runs these as well.
+
+    Examples
+    --------
     >>> from faithlib.inputs import ImageInputs
     >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 2)).eval()
     >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 2, 2), patch=1)

@@ -562,8 +562,32 @@ def explain(
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
 ) -> dict[str, Tensor]:
-    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
+    """The scores that `evaluate` evaluates, by name.
 
+    Parameters
+    ----------
+    model, inputs, methods, attributions, tokenizer, processor, target, unit
+        As for `evaluate`.
+    erase, output : str, optional
+        What takes the place of an erased feature, and what methods explain, that do not say otherwise, as in
+        `MetricSettings`.
+    check, spans, max_length
+        As in `RunSettings`.
+
+    Returns
+    -------
+    dict of str to Tensor
+        Scores [B, F] of each method; higher = matters more. 0 at places beyond an input's features.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        For what does not go together, as `evaluate`.
+    ModelError
+        Where none of the methods can explain this model.
+
+    Examples
+    --------
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
 
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])

@@ -26,11 +26,36 @@ from faithlib.perturb import Perturber, SetFunction
 def hard_scores(
     perturber: Perturber, scores: Tensor, *, ratios: Sequence[float] = PAPER_RATIOS, clip: bool = False
 ) -> dict[str, Tensor]:
-    """Hard NS and NC of attributions [B, F] at every rationale length: {"ns": [B, S], "nc": [B, S]}; higher is better.
+    """Hard NS and NC of attributions at every rationale length (Zhao & Aletras 2023, Eq. 1-2).
 
-    The paper's score of an input is the mean over S. NS is at most 1, NC at least 0. NaN where erasing everything does
-    not lower the probability.
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    ratios : sequence of float, default PAPER_RATIOS
+        Rationale lengths as shares of the features, in [0, 1], [S].
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
 
+    Returns
+    -------
+    dict of str to Tensor
+        "ns", at most 1, and "nc", at least 0, [B, S] each; higher is better. NaN where erasing everything does not
+        lower the probability.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, a score is not finite, or a ratio is outside [0, 1].
+
+    Notes
+    -----
+    The paper's score of an input is the mean over S.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -53,14 +78,50 @@ def soft_scores(
     clip: bool = False,
     empty: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Soft-NS and Soft-NC of attributions [B, F], one value a draw: {"soft_ns": [B, draws], "soft_nc": [B, draws]};
-    higher is better.
+    """Soft-NS and Soft-NC of attributions, one value a draw (Zhao & Aletras 2023, Eq. 3-5).
 
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    normaliser : str | tuple[str, str], default "minmax"
+        How scores become probabilities (`masks.normalise`): one for both metrics, or (for Soft-NS, for Soft-NC).
+    variant : str, default "paper"
+        Of `masks.soft_keep`.
+    draws : int, default 1
+        Random copies of each input, at least 1.
+    seed : int, default 0
+        Of the draws.
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+    empty : Tensor, optional
+        The output with everything erased, [B], instead of the perturber's own answer, for released code that reads
+        another.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "soft_ns" and "soft_nc", [B, draws] each; higher is better. NaN where dropping everything does not lower the
+        probability.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree or a score is not finite.
+    UnknownNameError
+        For another normaliser or variant.
+    ModelError
+        Where the model has no embeddings to drop elements of.
+
+    Notes
+    -----
     Both divide by how much the probability falls when every embedding element is dropped (`Perturber.soft_empty`),
-    whatever `erase` is: that is the input which soft perturbations approach. `empty` [B] overrides the answer to it,
-    for released code that reads another. `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). NaN where
-    dropping everything does not lower the probability.
+    whatever `erase` is: that is the input which soft perturbations approach.
 
+    Examples
+    --------
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -78,12 +139,33 @@ def soft_scores(
 
 
 def aopc_scores(perturber: Perturber | SetFunction, scores: Tensor) -> dict[str, Tensor]:
-    """AOPC of attributions [B, F], removing one feature after the other down to the last, [B] each.
+    """AOPC of attributions, removing one feature after the other down to the last (Edin et al. 2025).
 
-    "aopc_morf": most relevant first, higher is better (Edin et al.'s comprehensiveness). "aopc_lerf": least relevant
-    first, lower is better (their "sufficiency"; ERASER's reads the same sets at a few rationale lengths). The second
-    order is the first backwards, equal scores included.
+    Parameters
+    ----------
+    perturber : Perturber | SetFunction
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
 
+    Returns
+    -------
+    dict of str to Tensor
+        [B] each, in the units of the output. "aopc_morf": most relevant first, higher is better (Edin et al.'s
+        comprehensiveness). "aopc_lerf": least relevant first, lower is better (their "sufficiency"; ERASER's reads the
+        same sets at a few rationale lengths).
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree or a score is not finite.
+
+    Notes
+    -----
+    The second order is the first backwards, equal scores included.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -107,17 +189,41 @@ def saco_steps(
     reduce: str = "sum",
     seed: int = 0,
 ) -> SacoSteps:
-    """The perturbed rows behind Wu et al.'s five metrics (2024, Sections 3 and 4.3), for attributions [B, F].
+    """The perturbed rows behind Wu et al.'s five metrics (2024, Sections 3 and 4.3).
 
-    The groups are those of `masks.salience_groups` (`k`, `remainder`, `ties`, `seed`), their saliences those of
-    `masks.group_salience` (`reduce`). `labels` [B]: the classes that count as correct, by default the predicted ones.
-    Features that are in no group (remainder "drop") are never erased.
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    k : int, default 10
+        Number of groups, at least 1.
+    labels : Tensor, optional
+        The classes that count as correct, integers [B]; default: the predicted ones.
+    remainder, ties, seed
+        How groups are made (`masks.salience_groups`). Features that are in no group (remainder "drop") are never
+        erased.
+    reduce : str, default "sum"
+        How a group's salience is made of its features' scores (`masks.group_salience`).
 
+    Returns
+    -------
+    SacoSteps
+        Saliences and outputs, [B, K] and [B, K + 1].
+
+    Raises
+    ------
+    InputError
+        For labels that are no integers [B], and as `salience_groups` does.
+
+    Notes
+    -----
     3K - 2 distinct rows per input with the unperturbed one (28 for K = 10), asked in one call. The first group to go in
     either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
 
-    Raises InputError for labels that are no integers [B], and as `salience_groups` does.
-
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -132,25 +238,50 @@ def saco_steps(
 
 
 def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", **options: Any) -> dict[str, Tensor]:
-    """SaCo and the four metrics it is compared with (Wu et al. 2024, Section 4.3), of attributions [B, F], [B] each.
+    """SaCo and the four metrics it is compared with (Wu et al. 2024, Section 4.3).
 
-    - "saco": the salience-guided faithfulness coefficient (Algorithm 1), in [-1, 1], higher is better. NaN where all
-      scores of an input are equal, however large the groups: the tie rule alone made them.
-    - "auc": area under the curve of 1[predicted class == label] at 0, 1/K .. 1 of the features removed, most relevant
-      first, in [0, 1]; lower is better.
-    - "aopc_morf": mean drop of the output over the K removals of that path; higher is better.
-    - "log_odds": mean over the same removals, lower is better. The paper gives no formula. `lodds` "ratio": log(p(y|x~)
-      / p(y|x)), what the work it cites calls log-odds; "odds": the difference of the log-odds log(p / (1 - p)),
-      `metrics.log_odds`. Always of probabilities.
-    - "aopc_lerf": mean drop of the output over the K removals least relevant first; lower is better. This is the
-      paper's "Comprehensiveness" - the opposite of ERASER's, which removes what is most relevant and where higher is
-      better.
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    lodds : {"ratio", "odds"}, default "ratio"
+        What log-odds are. The paper gives no formula. "ratio": log(p(y|x~) / p(y|x)), what the work it cites calls
+        log-odds; "odds": the difference of the log-odds log(p / (1 - p)), `metrics.log_odds`. Always of probabilities.
+    options
+        Those of `saco_steps`, which gives what these numbers are made of, for the same rows.
 
-    "auc" and "log_odds" are missing where the output is a predicted value.
+    Returns
+    -------
+    dict of str to Tensor
+        [B] each:
 
-    The other `options` are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
-    tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
+        - "saco": the salience-guided faithfulness coefficient (Algorithm 1), in [-1, 1], higher is better. NaN where
+          all scores of an input are equal, however large the groups: the tie rule alone made them.
+        - "auc": area under the curve of 1[predicted class == label] at 0, 1/K .. 1 of the features removed, most
+          relevant first, in [0, 1]; lower is better.
+        - "aopc_morf": mean drop of the output over the K removals of that path; higher is better.
+        - "log_odds": mean over the same removals, lower is better.
+        - "aopc_lerf": mean drop of the output over the K removals least relevant first; lower is better. This is the
+          paper's "Comprehensiveness" - the opposite of ERASER's, which removes what is most relevant and where higher
+          is better.
 
+        "auc" and "log_odds" are missing where the output is a predicted value.
+
+    Raises
+    ------
+    InputError
+        As `saco_steps` does.
+    UnknownNameError
+        For another `lodds`.
+
+    Notes
+    -----
+    For tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -164,9 +295,33 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
 
 
 def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce: str = "sum", **options: Any) -> Tensor:
-    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows per input where all five metrics need 3K - 2.
-    `options`: those of `masks.salience_groups`.
+    """SaCo alone: the "saco" of `saco_scores` for K + 1 rows per input where all five metrics need 3K - 2.
 
+    Parameters
+    ----------
+    perturber : Perturber
+        What answers about B inputs.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    k : int, default 10
+        Number of groups, at least 1.
+    reduce : str, default "sum"
+        How a group's salience is made of its features' scores (`masks.group_salience`).
+    options
+        Those of `masks.salience_groups`.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better, NaN where all scores of an input are equal.
+
+    Raises
+    ------
+    InputError
+        As `masks.salience_groups` does.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -179,13 +334,35 @@ def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce:
 
 
 def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:
-    """Scores [B, F] of which this share, at least two an input, has changed places among the features.
+    """Scores of which a share has changed places among the features.
 
     A control that keeps what a method's scores look like (their values, and so their density) and forgets where they
-    belong. Drawn from (seed, content of the input); a larger share moves more features, never others.
+    belong.
 
-    Raises InputError for a share that is not above 0 and at most 1.
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    inputs : Inputs
+        Those that are explained.
+    share : float, default 1.0
+        How many features of an input change places, at least two; above 0, at most 1. A larger share moves more
+        features, never others.
+    seed : int, default 0
+        Places are drawn from (seed, content of the input).
 
+    Returns
+    -------
+    Tensor
+        [B, F], the same values of each input.
+
+    Raises
+    ------
+    InputError
+        For a share that is not above 0 and at most 1.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
 
     >>> found = shuffled(torch.tensor([[1.0, 2.0, 3.0]]), WordInputs.from_texts(["a good film"]))

@@ -20,26 +20,26 @@ class MetricSettings:
 
     Parameters
     ----------
-    erase
+    erase : Erasure, optional
         What takes the place of an erased feature in every metric, and in every method that erases and does not say
         otherwise. Texts: "zero" (default), "pad", "mask", "delete"; images: "mean" (default), "zero", "blur"; texts of
         a function: "delete" (default), "mask". Soft metrics always drop elements of embeddings; all, in their empty
         input.
-    output
+    output : FollowedOutput, optional
         What metrics follow, and methods explain that do not say otherwise, by `faithlib.outputs`: "probability",
         "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression, without the metrics that
         need a probability or a predicted class). Default: as the model's configuration says, else "probability"; of a
         model with one output it must be said.
-    draws
+    draws : int, default 4
         Random copies of each input in soft metrics, at least 1.
-    seed
+    seed : int, default 0
         Of everything random in metrics.
-    groups
+    groups : int, default 10
         Of features in SaCo, AUC and log-odds, at least 1; an input with fewer features has as many groups as features.
-    beam
+    beam : int, default 3
         Width of the search for bounds of AOPC (`naopc_morf`, `naopc_lerf`), at least 1; inputs of up to 8 features have
         exact ones.
-    gold_size
+    gold_size : int, optional
         Features that `token_f1` and `iou_f1` take. Default: as many as are marked on average over the inputs where any
         is.
 
@@ -64,22 +64,22 @@ class RunSettings:
 
     Parameters
     ----------
-    max_length
+    max_length : int, optional
         Tokens read of a text, at most what the model takes. Default: that, and no more than 512.
-    spans
+    spans : Sequence[Sequence[Span]], optional
         The features of each text as (start, end) in characters, instead of a `unit`.
-    dtype
+    dtype : torch.dtype | str, optional
         The precision of all rows of erased inputs; "auto": bfloat16 on a GPU that has it (`Perturber`). Gradients are
         taken in the model's own, the default.
-    on_error
+    on_error : Literal["raise", "skip"], default "raise"
         "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
-    check
+    check : bool, default True
         Whether one input also goes through the model's own call, to be compared with what is computed here
         (`faithlib.selfcheck`): two rows, on no account.
-    shard
+    shard : tuple[int, int], optional
         Only a share of the inputs, (3, 16) for the third of sixteen: `faithlib.evaluation.shards` joins shares. The
         inputs keep their index.
-    block
+    block : int, default 1024
         So many inputs at a time, of which answers are kept: what memory grows with.
 
     Examples
@@ -102,7 +102,7 @@ def grouped_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Parameters
     ----------
-    options
+    options : Mapping[str, Any]
         Arguments of `evaluate`, and fields of `MetricSettings` and `RunSettings`, by name.
 
     Returns

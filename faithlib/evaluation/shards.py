@@ -39,7 +39,7 @@ def shard_of(text: str) -> Shard:
 
     Parameters
     ----------
-    text
+    text : str
         Its number and how many there are, "3/16".
 
     Returns
@@ -79,9 +79,9 @@ def share_of(total: int, shard: Shard | None) -> range:
 
     Parameters
     ----------
-    total
+    total : int
         How many inputs there are.
-    shard
+    shard : Shard
         Which share; None for all inputs.
 
     Returns
@@ -116,7 +116,7 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
 
     Parameters
     ----------
-    shares
+    shares : Iterable[Table | str | Path]
         Tables of `evaluate` with a `shard`, or files of `save_share`, in any order.
 
     Returns
@@ -169,6 +169,18 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
 def joined(tables: Sequence[Table]) -> Table:
     """Tables of inputs one after the other as one table, without a look at which share each is.
 
+    Parameters
+    ----------
+    tables : Sequence[Table]
+        Of `evaluate`, at least one.
+
+    Returns
+    -------
+    Table
+        With the costs, notes and heat maps of all.
+
+    Examples
+    --------
     >>> one = Table({"input": [0], "method": "lime", "metric": "saco", "value": [0.2], "direction": "higher"})
     >>> len(joined([one, one.assign(input=1)]))
     2
@@ -234,11 +246,11 @@ def save_share(table: Table, path: str | Path, *, asked: str = "") -> None:
 
     Parameters
     ----------
-    table
+    table : Table
         Of `evaluate`.
-    path
+    path : str | Path
         A file, JSON; one that is there is replaced.
-    asked
+    asked : str, default ""
         A name of this evaluation, such as a digest of its arguments: `merge` refuses shares that differ in it.
 
     Examples
@@ -283,7 +295,7 @@ def load_share(path: str | Path) -> Table:
 
     Parameters
     ----------
-    path
+    path : str | Path
         The file.
 
     Returns

@@ -49,11 +49,13 @@ LEGEND = (
 
 
 class Table(pd.DataFrame):
-    """What `evaluate` returns: a DataFrame of COLUMNS, one value per input, method and metric.
+    """What `evaluate` returns: a DataFrame with one value per input, method and metric.
 
-    Selections and copies are Tables as well; without these columns they are like any other DataFrame. `shown`: the
-    first inputs with their scores, for heat maps; it travels with selections and pickles, not with files of pandas.
+    Selections and copies are Tables as well; without the COLUMNS they are like any other DataFrame. `shown`: the first
+    inputs with their scores, for heat maps; it travels with selections and pickles, not with files of pandas.
 
+    Examples
+    --------
     >>> table = Table({"input": [0, 1], "method": "lime", "metric": "saco", "value": [0.2, 0.4], "direction": "higher"})
     >>> print(round(table.intervals().high[0], 2))
     1.57
@@ -70,10 +72,19 @@ class Table(pd.DataFrame):
         return Table
 
     def intervals(self) -> pd.DataFrame:
-        """One row per metric and method: mean, low, high, n, undefined (NaN values), and `against_random` "better" or
-        "worse" where the interval of the differences from random, on the same inputs, leaves out 0.
+        """Means over inputs with their 95 % t intervals, one row per metric and method.
 
-        Raises InputError for a selection without the COLUMNS, and for several values of one input.
+        Returns
+        -------
+        DataFrame
+            With the columns metric, direction, method, mean, low, high, n, undefined (NaN values), and
+            `against_random`: "better" or "worse" where the interval of the differences from random, on the same inputs,
+            leaves out 0, else "".
+
+        Raises
+        ------
+        InputError
+            For a selection without the COLUMNS, and for several values of one input.
         """
         rows = []
         for metric, direction, methods, wide in self._by_metric():
@@ -161,8 +172,18 @@ class Table(pd.DataFrame):
                 yield metric, directions[metric], methods, wide
 
     def summary(self) -> Summary:
-        """Metrics by methods as a person reads them, random last: means with intervals, arrows, n, and notes. Its
-        `sentence` says which methods are better than random, and is printed first."""
+        """Metrics by methods as a person reads them, random last: means with intervals, arrows, n, and notes.
+
+        Returns
+        -------
+        Summary
+            A DataFrame of strings. Its `sentence` says which methods are better than random, and is printed first.
+
+        Raises
+        ------
+        InputError
+            As `intervals` does.
+        """
         intervals = self.intervals()
         methods = sorted(dict.fromkeys(intervals["method"]), key=lambda name: name == RANDOM)
         lines = []
@@ -181,11 +202,26 @@ class Table(pd.DataFrame):
         return made
 
     def to_html(self, buf: Any = None, *args: Any, **options: Any) -> Any:
-        """A page with what a person can act on, a dot plot, the summary, what its metrics mean, and heat maps of the
-        first inputs; nothing in it is loaded from outside. Written to `buf` (a path or an open file), or returned where
-        that is None.
+        """A page with what a person can act on, a dot plot, the summary, what its metrics mean, and heat maps.
 
-        Given any other argument, or without the COLUMNS, it is the `to_html` of pandas.
+        The heat maps are of the first inputs; nothing in the page is loaded from outside.
+
+        Parameters
+        ----------
+        buf : optional
+            A path or an open file that the page is written to; None: it is returned.
+        args, options
+            Given any of these, or without the COLUMNS, it is the `to_html` of pandas.
+
+        Returns
+        -------
+        str, int or None
+            The page, or what writing it returns.
+
+        Raises
+        ------
+        InputError
+            As `intervals` does.
         """
         if args or options or not self._is_whole():
             return super().to_html(buf, *args, **options)

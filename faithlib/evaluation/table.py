@@ -74,38 +74,38 @@ def evaluate(
 
     Parameters
     ----------
-    model
+    model : Model
         A classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
         `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
     inputs
         Texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other text), with
         the model's fast `tokenizer`. Or PIL images, files of images or uint8 arrays, with a `processor` where the model
         does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
-    tokenizer, processor
+    tokenizer, processor : optional
         What makes a model's input of texts, and of images.
-    methods
+    methods : Iterable[MethodName | Row | ErasingMethod | InsideMethod] | Mapping[str, Any], optional
         Names of `attribution.methods`, `Row` objects for more than a method's defaults, methods of your own
         (`attribution.method`), or a mapping from names of your choice to these, or to scores from elsewhere: [B, F], or
         lists with one score for each feature. Default: `DEFAULT_METHODS`; beside `attributions`, "random" alone.
-    attributions
+    attributions : Mapping[str, Any], optional
         What other tools explained, by name, in the forms of `attribution.imported`: explanations of shap and lime,
         tensors of captum, lists of (token, score), a table or a file of one (`evaluation.files`).
-    metrics
+    metrics : Sequence[MetricName | Family], optional
         Names of `catalogue.DIRECTIONS`, and metrics of your own (`metrics.metric`). Default: all of `catalogue.METRICS`
         that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long
         input.
-    gold
+    gold : optional
         What people marked, bool [B, F] or lists, for the metrics of plausibility.
-    target
+    target : str | int | Sequence[str | int] | Tensor, default "predicted"
         The class that is explained, and whose probability all metrics follow: "predicted", a class index, the name of a
         label, or one of these for each input. What counts how long a class stays the predicted one (`auc`, `n_auc`,
         `autpc`) is always about the predicted.
-    unit
+    unit : Unit | int, optional
         What a feature of a text is, "word" (default), "wordpiece", "character" or "sentence"
         (`faithlib.segmentation`); of an image the side of its patches in pixels.
-    settings
+    settings : MetricSettings, optional
         What is erased and followed, and the numbers that metrics take.
-    run
+    run : RunSettings, optional
         How inputs are read, and how the model runs.
 
     Returns
@@ -356,8 +356,20 @@ def _tidy(names: Sequence[str], values: Sequence[_Value], wanted: Sequence[str])
 
 
 def average_marked(gold: Tensor) -> int:
-    """How many features people marked on average, over the inputs where they marked any; at least 1.
+    """How many features people marked on average, over the inputs where they marked any.
 
+    Parameters
+    ----------
+    gold : Tensor
+        What people marked, bool [B, F].
+
+    Returns
+    -------
+    int
+        At least 1, also where nothing is marked.
+
+    Examples
+    --------
     >>> average_marked(torch.tensor([[True, True, False], [False, False, False]]))
     2
     """

@@ -20,12 +20,30 @@ _COST = "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of
 
 
 def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """NAOPC = (AOPC - lower) / (upper - lower), in [0, 1] (Edin et al. 2025); 0 is the worst order, 1 the best.
+    """Normalised AOPC (NAOPC): AOPC between its smallest and its largest value over all orders (Edin et al. 2025).
 
-    Higher is better where AOPC is that of comprehensiveness, lower where it is the ascending sum. Zero is not what a
-    random order gets. Values outside the bounds (a beam's bounds can be beaten) are clipped; equal bounds give NaN;
-    `naopc_faults` counts both. Shapes broadcast.
+    NAOPC = (AOPC - lower) / (upper - lower).
 
+    Parameters
+    ----------
+    aopc : Tensor
+        AOPC of an order of removal; shapes broadcast.
+    lower, upper : Tensor
+        Bounds of AOPC over all orders, from `exact_bounds` or `beam_bounds`, in the units of AOPC.
+
+    Returns
+    -------
+    Tensor
+        float64 in [0, 1]; 0 is the worst order, 1 the best. Higher is better where AOPC is that of comprehensiveness,
+        lower where it is the ascending sum. Values outside the bounds (a beam's bounds can be beaten) are clipped;
+        equal bounds give NaN; `naopc_faults` counts both.
+
+    Notes
+    -----
+    Zero is not what a random order gets (`chance_adjusted`).
+
+    Examples
+    --------
     >>> naopc(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4)).float()
     tensor([0.5000, 1.0000])
     """
@@ -35,9 +53,24 @@ def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 
 
 def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float = 1e-6) -> dict[str, int]:
-    """How many values `naopc` had to clip by more than `tolerance` in units of AOPC, and how many are NaN because the
-    bounds are equal: {"clipped": …, "undefined": …}.
+    """How many values `naopc` clips, and how many are NaN.
 
+    Parameters
+    ----------
+    aopc : Tensor
+        AOPC of an order of removal; shapes broadcast.
+    lower, upper : Tensor
+        Bounds of AOPC over all orders.
+    tolerance : float, default 1e-06
+        A value that is beyond the bounds by no more than this, in units of AOPC, is not counted.
+
+    Returns
+    -------
+    dict of str to int
+        "clipped": values beyond the bounds by more than `tolerance`; "undefined": those whose bounds are equal.
+
+    Examples
+    --------
     >>> naopc_faults(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4))
     {'clipped': 1, 'undefined': 0}
     """
@@ -54,7 +87,7 @@ def srg(aopc_morf: Tensor, aopc_lerf: Tensor) -> Tensor:
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B] or any shapes that broadcast; in the units of
         the output that was followed.
 
@@ -85,9 +118,9 @@ def nsrg(aopc_morf: Tensor, aopc_lerf: Tensor, lower: Tensor, upper: Tensor) -> 
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B].
-    lower, upper
+    lower, upper : Tensor
         Bounds of AOPC over all orders, [B], from `exact_bounds` or `beam_bounds`.
 
     Returns
@@ -115,11 +148,11 @@ def chance_adjusted(aopc: Tensor, random: Tensor, best: Tensor) -> Tensor:
 
     Parameters
     ----------
-    aopc
+    aopc : Tensor
         AOPC of one order of removal, [B] or any shape that broadcasts with the others.
-    random
+    random : Tensor
         E, the mean over all orders, [B]: `Bounds.random`, or `random_order_aopc` where there are too many sets.
-    best
+    best : Tensor
         What the best order reaches, [B]: the upper bound for AOPC with the most relevant feature first, the lower bound
         with the least relevant first.
 
@@ -154,11 +187,11 @@ def chance_adjusted_srg(aopc_morf: Tensor, aopc_lerf: Tensor, random: Tensor, lo
 
     Parameters
     ----------
-    aopc_morf, aopc_lerf
+    aopc_morf, aopc_lerf : Tensor
         AOPC with the most and with the least relevant feature first, [B].
-    random
+    random : Tensor
         The mean of AOPC over all orders, [B].
-    lower, upper
+    lower, upper : Tensor
         Bounds of AOPC over all orders, [B].
 
     Returns
@@ -203,7 +236,23 @@ def _chance(about: About) -> Chance:
     kind="common",
 )
 def naopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
-    """NAOPC in both orders, [B]."""
+    """NAOPC in both orders.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths of `path_copies`, [B, 2 F].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model, `bounds` included.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "naopc_morf", higher is better, and "naopc_lerf", lower is better; [B] each, in [0, 1], NaN where all orders are
+        equal.
+    """
     return {f"n{name}": naopc(value, *_bounds(about)) for name, value in both_aopc(answers, about).items()}
 
 
@@ -218,7 +267,22 @@ def naopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
     source="Blücher et al. 2024",
 )
 def symmetric_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
-    """SRG, [B]."""
+    """Symmetric relevance gain (SRG) along both paths.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths of `path_copies`, [B, 2 F].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    Tensor
+        [B], in the units of the output; higher is better, 0 by chance.
+    """
     return srg(**both_aopc(answers, about))
 
 
@@ -234,7 +298,22 @@ def symmetric_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
     undefined="all orders are equal",
 )
 def normalised_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
-    """NSRG, [B]."""
+    """Symmetric relevance gain in units of the range that any orders reach (NSRG).
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths of `path_copies`, [B, 2 F].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model, `bounds` included.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better, 0 by chance, NaN where all orders are equal.
+    """
     lower, upper = _bounds(about)
     return nsrg(**both_aopc(answers, about), lower=lower, upper=upper)
 
@@ -255,7 +334,23 @@ def normalised_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
     undefined="no order is better than a random one",
 )
 def adjusted_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
-    """AOPC adjusted for chance in both orders, and their mean, [B]."""
+    """AOPC adjusted for chance in both orders, and their mean.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths of `path_copies`, [B, 2 F].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model, `bounds` and `chance` included.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "adjusted_naopc_morf", "adjusted_naopc_lerf" and "adjusted_srg", [B] each, at most 1; higher is better, 0 by
+        chance, NaN where no order is better than a random one.
+    """
     areas, chance = both_aopc(answers, about), _chance(about)
     return {
         "adjusted_naopc_morf": chance_adjusted(areas["aopc_morf"], chance.random, best=chance.upper),

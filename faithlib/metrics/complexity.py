@@ -12,14 +12,35 @@ from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, regi
 
 
 def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """Shannon entropy of `f = |s| / sum |s|` in nats, [B]: -sum_j f_j ln f_j (Bhatt et al. 2020).
+    """Shannon entropy of the sizes of an attribution's scores, in nats (Bhatt et al. 2020).
 
-    scores [B, F]. In [0, ln n], lower is better (simpler): 0 where one feature has all, ln n where all have the same.
-    NaN where all scores are 0. EvalxNLP's page divides by n as well, which the work it cites does not: the least simple
-    attribution would then score ln(n) / n, lower for longer texts.
+    -sum_j f_j ln f_j with `f = |s| / sum |s|` of the scores s.
 
-    Raises InputError where shapes disagree or the score of a real feature is not finite.
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
 
+    Returns
+    -------
+    Tensor
+        [B], in [0, ln n] for an input of n features; lower is better (simpler): 0 where one feature has all, ln n where
+        all have the same. NaN where all scores are 0.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree or the score of a real feature is not finite.
+
+    Notes
+    -----
+    EvalxNLP's page divides by n as well, which the work it cites does not: the least simple attribution would then
+    score ln(n) / n, lower for longer texts.
+
+    Examples
+    --------
     >>> round(complexity(torch.tensor([[1.0, -1.0, 0.0]])).item(), 4)  # ln 2
     0.6931
     """
@@ -27,14 +48,30 @@ def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
 
 
 def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """Gini index of the sizes of scores s, [B]: 1 - 2 sum_k f_k (n - k + 1/2) / n with `f = |s| / sum |s|` in ascending
-    order, k = 1..n (Hurley & Rickard 2009; Chalasani et al. 2020).
+    """Gini index of the sizes of an attribution's scores (Hurley & Rickard 2009; Chalasani et al. 2020).
 
-    scores [B, F]. In [0, (n - 1) / n], higher is better (sparser): 0 where all features have the same, (n - 1) / n
-    where one has all. NaN where all scores are 0.
+    1 - 2 sum_k f_k (n - k + 1/2) / n with `f = |s| / sum |s|` of the scores s in ascending order, k = 1..n.
 
-    Raises InputError where shapes disagree or the score of a real feature is not finite.
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
 
+    Returns
+    -------
+    Tensor
+        [B], in [0, (n - 1) / n] for an input of n features; higher is better (sparser): 0 where all features have the
+        same, (n - 1) / n where one has all. NaN where all scores are 0.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree or the score of a real feature is not finite.
+
+    Examples
+    --------
     >>> sparseness(torch.tensor([[0.0, 0.0, -3.0, 0.0], [1.0, 1.0, 1.0, 1.0]])).tolist()
     [0.75, 0.0]
     """
@@ -72,7 +109,22 @@ def _result_type(scores: Tensor) -> torch.dtype:
     kind="common",
 )
 def simplicity(answers: None, scores: Tensor, about: About) -> Values:
-    """Both, [B]."""
+    """Complexity and sparseness.
+
+    Parameters
+    ----------
+    answers : None
+        None: no model is asked.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "complexity", lower is better, and "sparseness", higher is better; [B] each, NaN where all scores are 0.
+    """
     return {
         "complexity": complexity(scores, about.feature_mask),
         "sparseness": sparseness(scores, about.feature_mask),

@@ -24,8 +24,29 @@ Links = Iterable[tuple[int, int]]
 
 # --------------------------------------------------------------------------------------------------- along alignments
 def link_matrix(links: Links, n_source: int, n_target: int) -> Tensor:
-    """Bool [n_source, n_target]: whether English word k is linked with word j. InputError for a word outside a text.
+    """Which English word is linked with which word of the translation.
 
+    Parameters
+    ----------
+    links : Links
+        Pairs (English word, word of the translation), both counted from 0.
+    n_source : int
+        Number of English words.
+    n_target : int
+        Number of words of the translation.
+
+    Returns
+    -------
+    Tensor
+        bool [n_source, n_target].
+
+    Raises
+    ------
+    InputError
+        For a word outside a text.
+
+    Examples
+    --------
     >>> link_matrix([(0, 1), (1, 0), (0, 1)], 2, 3).int().tolist()
     [[0, 1, 0], [1, 0, 0]]
     """
@@ -44,15 +65,39 @@ def link_matrix(links: Links, n_source: int, n_target: int) -> Tensor:
 def aligned_scores(
     scores: Tensor, links: Links, n_source: int, *, links_by: str = "sum", unaligned: str = "zero"
 ) -> Tensor:
-    """Scores of a translation on the words of the English original (Eq. 3): float [..., n_target] -> [..., n_source].
+    """Scores of a translation on the words of the English original (Zaman & Belinkov 2022, Eq. 3).
 
-    Score of English word k = the sum over the words linked with it ("sum", as published) or their mean ("mean": a word
-    with many links does not score higher for having them). English words without a link get 0 ("zero", as published:
-    they stay in and tie with one another) or NaN ("nan": `crosslingual_rho` leaves them out). Leading dimensions are
-    any, so that all methods of a pair go in at once. One value an English word, unbounded, no direction of its own.
+    The score of English word k is the sum (or the mean) over the words that are linked with it.
 
-    Raises InputError for scores that are not finite or a link outside the texts, UnknownNameError for other options.
+    Parameters
+    ----------
+    scores : Tensor
+        Scores of the translation's words, [..., n_target]. Leading dimensions are any, so that all methods of a pair go
+        in at once.
+    links : Links
+        Pairs (English word, word of the translation), both counted from 0.
+    n_source : int
+        Number of English words.
+    links_by : {"sum", "mean"}, default "sum"
+        "sum" as published; "mean": a word with many links does not score higher for having them.
+    unaligned : {"zero", "nan"}, default "zero"
+        English words without a link get 0 ("zero", as published: they stay in and tie with one another) or NaN ("nan":
+        `crosslingual_rho` leaves them out).
 
+    Returns
+    -------
+    Tensor
+        One value an English word, float [..., n_source], unbounded, no direction of its own.
+
+    Raises
+    ------
+    InputError
+        For scores that are not finite or a link outside the texts.
+    UnknownNameError
+        For other options.
+
+    Examples
+    --------
     >>> aligned_scores(torch.tensor([0.1, 0.2, 0.7]), [(0, 2), (2, 0), (2, 1)], 3).tolist()
     [0.699999988079071, 0.0, 0.30000001192092896]
     """
@@ -69,16 +114,37 @@ def aligned_scores(
 
 
 def crosslingual_rho(english: Tensor, aligned: Tensor, *, keep: Tensor | None = None) -> Tensor:
-    """Spearman's rank correlation of each row, equal scores sharing their average rank: [B, F], [B, F] -> [B].
+    """Spearman's rank correlation of the scores of English words and of their translation.
 
-    `english`: the scores of the English words; `aligned`: those of the translation (`aligned_scores`), NaN where a word
-    has none and is left out. `keep`, bool [F] or [B, F], leaves further words out, say those that both texts share
-    letter by letter. In [-1, 1], higher is better: more of the order is kept in translation. NaN where fewer than two
-    words are left or either side is constant on them: callers count these pairs. The paper's rho (Eq. 4) is the mean
-    over pairs without the NaN, then over languages.
+    Eq. 4 of Zaman & Belinkov 2022; equal scores share their average rank.
 
-    Raises InputError where shapes disagree, or a word that is not left out has a score that is not finite.
+    Parameters
+    ----------
+    english : Tensor
+        The scores of the English words, [B, F].
+    aligned : Tensor
+        Those of the translation (`aligned_scores`), [B, F]; NaN where a word has none and is left out.
+    keep : Tensor, optional
+        Which words are left in, bool [F] or [B, F]; False for those that both texts share letter by letter, say.
+        Default: all.
 
+    Returns
+    -------
+    Tensor
+        One correlation a row, [B], in [-1, 1]; higher is better: more of the order is kept in translation. NaN where
+        fewer than two words are left or either side is constant on them: callers count these pairs.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, or a word that is not left out has a score that is not finite.
+
+    Notes
+    -----
+    The paper's rho is the mean over pairs without the NaN, then over languages.
+
+    Examples
+    --------
     >>> crosslingual_rho(torch.tensor([[3.0, 1.0, 2.0]]), torch.tensor([[0.9, 0.1, 0.2]])).item()
     1.0
     """
@@ -104,18 +170,44 @@ def crosslingual_rho(english: Tensor, aligned: Tensor, *, keep: Tensor | None = 
 def random_links(
     links: Links, n_source: int, n_target: int, *, keep: str = "number", seed: int | Sequence[int] = 0
 ) -> list[tuple[int, int]]:
-    """Links drawn at random instead of those of a word aligner (Figure 7).
+    """Links drawn at random instead of those of a word aligner (Zaman & Belinkov 2022, Figure 7).
 
-    Always kept: both texts' lengths and the number of links. `keep` says what else is:
+    Parameters
+    ----------
+    links : Links
+        Pairs (English word, word of the translation), both counted from 0. Their number and both texts' lengths are
+        always kept.
+    n_source : int
+        Number of English words.
+    n_target : int
+        Number of words of the translation.
+    keep : {"number", "degrees"}, default "number"
+        What else is kept. "number": nothing; distinct links are drawn from all pairs of words, each set of that size
+        being equally likely. "degrees": how many links every English word has, and how many words of the translation
+        have one link, two and so on; only which words these are is drawn again. What correlation is left comes from the
+        number of links alone, which the sum of Eq. 3 adds up.
+    seed : int | Sequence[int], default 0
+        May be several numbers, say the run's and the pair's.
 
-    - "number": nothing. Distinct links are drawn from all pairs of words, each set of that size being equally likely.
-    - "degrees": how many links every English word has, and how many words of the translation have one link, two and so
-      on; only which words these are is drawn again. What correlation is left comes from the number of links alone,
-      which the sum of Eq. 3 adds up.
+    Returns
+    -------
+    list of tuple of int
+        As many links as were given, a pair that is listed twice counted once.
 
+    Raises
+    ------
+    InputError
+        For a link outside the texts.
+    UnknownNameError
+        For another `keep`.
+
+    Notes
+    -----
     The paper runs the aligner's search on a random similarity matrix instead, and does not say how many links that
-    gives. `seed` may be several numbers, say the run's and the pair's. Raises InputError for a link outside the texts.
+    gives.
 
+    Examples
+    --------
     >>> len(random_links([(0, 1), (1, 0), (1, 2)], 4, 3, seed=(0, 17)))
     3
     """
@@ -131,18 +223,38 @@ def random_links(
 
 # ------------------------------------------------------------------------------------- a fault of the released code
 def first_batch_fault(values: Tensor, batch_size: int = 64, window: int = 6) -> Tensor:
-    """What the released erasure code reads instead of the model's answers: [R, ...] -> [R / window, window, ...].
+    """What the released erasure code reads instead of the model's answers.
 
-    `values`: the answers (probabilities of all classes, say) to the rows as that code lays them out, every input
-    followed by its perturbations, `window` rows per input. Each of its batches holds the first `batch_size` rows of the
-    whole list again, so that row r is answered with row r mod `batch_size`; then the list is cut into windows. For six
-    rows per input and batches of 64 there are 32 different windows, 11 of which start on an input and 10 of which
-    belong to one input from end to end. Right only for a list that fits into one batch. (That code also answers its
-    last, shorter batch with a full one, which adds up to ten more windows; they are left out, so that inputs keep their
-    windows.)
+    Parameters
+    ----------
+    values : Tensor
+        The answers (probabilities of all classes, say) to the rows as that code lays them out, every input followed by
+        its perturbations, [R, ...].
+    batch_size : int, default 64
+        Rows in each of that code's batches.
+    window : int, default 6
+        Rows per input: the input itself and its perturbations.
 
-    Raises InputError where R is not a multiple of `window`.
+    Returns
+    -------
+    Tensor
+        The answers that the code reads, [R / window, window, ...].
 
+    Raises
+    ------
+    InputError
+        Where R is not a multiple of `window`.
+
+    Notes
+    -----
+    Each of its batches holds the first `batch_size` rows of the whole list again, so that row r is answered with row r
+    mod `batch_size`; then the list is cut into windows. For six rows per input and batches of 64 there are 32 different
+    windows, 11 of which start on an input and 10 of which belong to one input from end to end. Right only for a list
+    that fits into one batch. (That code also answers its last, shorter batch with a full one, which adds up to ten more
+    windows; they are left out, so that inputs keep their windows.)
+
+    Examples
+    --------
     >>> first_batch_fault(torch.arange(72))[-2:].tolist()
     [[60, 61, 62, 63, 0, 1], [2, 3, 4, 5, 6, 7]]
     """
@@ -154,14 +266,34 @@ def first_batch_fault(values: Tensor, batch_size: int = 64, window: int = 6) -> 
 
 # ------------------------------------------------------------------------------------- are translations similar inputs?
 def cka(x: Tensor, y: Tensor) -> Tensor:
-    """Linear centred kernel alignment of two sets of representations (Kornblith et al. 2019): [..., n, d1],
-    [..., n, d2] -> [...].
+    """Linear centred kernel alignment (CKA) of two sets of representations (Kornblith et al. 2019).
 
-    `|Y'X|^2 / (|X'X| |Y'Y|)` with Frobenius norms and columns centred; in [0, 1], 1 where one set is a rotated, scaled
-    and shifted copy of the other. Leading dimensions broadcast. NaN where all rows of a set are equal. With fewer rows
-    than dimensions it is high for unrelated sets too: compare it, do not read it. Raises InputError where n differs, is
-    below 3 (two rows always give 1), or values are not finite.
+    `|Y'X|^2 / (|X'X| |Y'Y|)` with Frobenius norms and columns centred.
 
+    Parameters
+    ----------
+    x : Tensor
+        n representations of d1 numbers, [..., n, d1]. Leading dimensions broadcast.
+    y : Tensor
+        Those of the same n inputs in other numbers, [..., n, d2].
+
+    Returns
+    -------
+    Tensor
+        [...], in [0, 1]: 1 where one set is a rotated, scaled and shifted copy of the other. NaN where all rows of a
+        set are equal.
+
+    Raises
+    ------
+    InputError
+        Where n differs, is below 3 (two rows always give 1), or values are not finite.
+
+    Notes
+    -----
+    With fewer rows than dimensions it is high for unrelated sets too: compare it, do not read it.
+
+    Examples
+    --------
     >>> round(cka(torch.eye(3), 5 * torch.eye(3) - 1).item(), 4)
     1.0
     """
@@ -187,19 +319,44 @@ def _gram(x: Tensor) -> tuple[Tensor, Tensor]:
 def cka_accuracy(
     english: Tensor, other: Tensor, n: int = 8, k: int = 10, *, shuffle: bool = True, seed: int = 0
 ) -> Tensor:
-    """Whether a batch of translations is recognised by CKA (Appendix C, Figure 6): bool [N // n], one hit or miss a
-    batch.
+    """Whether a batch of translations is recognised by CKA (Zaman & Belinkov 2022, Appendix C, Figure 6).
 
-    `english` [N, d], `other` [N, d']: what a model makes of N inputs and of their translations, row by row. Each batch
-    of n English rows is compared with its translations and with k batches of n rows drawn at random from `other`; a hit
-    where the translations are strictly the most similar. The mean is Figure 6's accuracy, 1 / (k + 1) by chance. Rows
-    that do not fill a batch are left over; an undefined CKA is a miss.
+    Each batch of n English rows is compared with its translations and with k batches of n rows drawn at random from
+    `other`; a hit where the translations are strictly the most similar.
 
-    The paper does not say how batches are made. `shuffle` puts the rows in random order first. Without it a batch of
-    XNLI holds the three hypotheses of the same few premises while random batches do not, which alone tells them apart.
+    Parameters
+    ----------
+    english : Tensor
+        What a model makes of N inputs, row by row, [N, d].
+    other : Tensor
+        What it makes of their translations, [N, d'].
+    n : int, default 8
+        Rows in a batch, at least 3 and at most N. Rows that do not fill a batch are left over.
+    k : int, default 10
+        Random batches that each one is compared with, at least 1.
+    shuffle : bool, default True
+        Whether the rows are put in random order first.
+    seed : int, default 0
+        Of the order and of the random batches.
 
-    Raises InputError where the rows differ in number or do not fill a batch, k is below 1, and as `cka` does.
+    Returns
+    -------
+    Tensor
+        bool [N // n], one hit or miss a batch; an undefined CKA is a miss. The mean is Figure 6's accuracy, higher
+        where translations are more similar inputs, 1 / (k + 1) by chance.
 
+    Raises
+    ------
+    InputError
+        Where the rows differ in number or do not fill a batch, k is below 1, and as `cka` does.
+
+    Notes
+    -----
+    The paper does not say how batches are made. Without `shuffle` a batch of XNLI holds the three hypotheses of the
+    same few premises while random batches do not, which alone tells them apart.
+
+    Examples
+    --------
     >>> rows = torch.randn(80, 5, generator=torch.Generator().manual_seed(0))
     >>> cka_accuracy(rows, -2 * rows).float().mean().item()
     1.0

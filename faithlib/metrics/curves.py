@@ -18,11 +18,31 @@ ALL_SHARES = tuple(step / 10 for step in range(11))
 
 
 def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
-    """Area over the perturbation curve, [B]: 1/K sum_k (p_full - path_k) (Samek et al. 2017; Edin et al. 2025).
+    """Area over the perturbation curve (AOPC): the mean fall of the output while features go.
 
-    p_full [B]; path [B, K]: p(y) after 1..K removals (the unperturbed input is not a step). `n_steps` [B]: how many of
-    the K steps count where inputs differ in length (default all). In [-1, 1] for probabilities; MoRF: higher is better.
+    1/K sum_k (p_full - path_k) (Samek et al. 2017; Edin et al. 2025).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y) of the unperturbed input, [B].
+    path : Tensor
+        p(y) after 1..K removals, [B, K]; the unperturbed input is not a step.
+    n_steps : Tensor, optional
+        How many of the K steps count where inputs differ in length, [B], from 1 to K; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], in the units of the answers, in [-1, 1] for probabilities. MoRF: higher is better.
+
+    Raises
+    ------
+    InputError
+        Where `path` is not [B, K] with at least one step, or `n_steps` is not between 1 and K.
+
+    Examples
+    --------
     >>> aopc(torch.tensor([1.0]), torch.tensor([[0.5, 0.0]])).item()
     0.75
     """
@@ -32,11 +52,25 @@ def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
 
 
 def auc(curve: Tensor) -> Tensor:
-    """Area under a curve [B, K] over equally spaced shares 0..1 by the trapezium rule, [B].
+    """Area under a curve over equally spaced shares 0..1 by the trapezium rule.
 
-    `curve` holds accuracies (0/1 an input, as in Wu et al. 2024) or probabilities, the unperturbed input first. In the
-    range of the curve; MoRF: lower is better.
+    Parameters
+    ----------
+    curve : Tensor
+        Accuracies (0/1 an input, as in Wu et al. 2024) or probabilities, the unperturbed input first, [B, K].
 
+    Returns
+    -------
+    Tensor
+        [B], in the range of the curve. MoRF: lower is better.
+
+    Raises
+    ------
+    InputError
+        Where `curve` is not [B, K] with at least two steps.
+
+    Examples
+    --------
     >>> auc(torch.tensor([[1.0, 0.5, 0.0]])).item()
     0.5
     """
@@ -46,11 +80,35 @@ def auc(curve: Tensor) -> Tensor:
 
 
 def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
-    """Mean log-odds difference, [B]: 1/K sum_k (logit(path_k) - logit(p_full)), natural log (Shrikumar et al. 2017).
+    """Mean difference of log-odds while features go, natural logarithm (Shrikumar et al. 2017).
 
-    p_full [B], path [B, K] as for `aopc`. Unbounded; MoRF: lower is better. Probabilities of exactly 0 or 1 are moved
-    inside by the resolution of their dtype, so that the answer stays finite.
+    1/K sum_k (logit(path_k) - logit(p_full)).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y) of the unperturbed input, [B], in [0, 1].
+    path : Tensor
+        p(y) after 1..K removals, [B, K], in [0, 1].
+    n_steps : Tensor, optional
+        How many of the K steps count where inputs differ in length, [B], from 1 to K; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], unbounded. MoRF: lower is better.
+
+    Raises
+    ------
+    InputError
+        Where `path` is not [B, K] with at least one step, or `n_steps` is not between 1 and K.
+
+    Notes
+    -----
+    Probabilities of exactly 0 or 1 are moved inside by the resolution of their dtype, so that the answer stays finite.
+
+    Examples
+    --------
     >>> round(log_odds(torch.tensor([0.5]), torch.tensor([[0.25]])).item(), 4)
     -1.0986
     """
@@ -61,13 +119,27 @@ def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Ten
 
 
 def n_auc(curve: Tensor) -> Tensor:
-    """Area under a curve over the largest it could have, [B]: auc / max of the curve, in [0, 1] (Ngai & Rudzicz 2022).
+    """Area under a curve over the largest it could have: auc / max of the curve (Ngai & Rudzicz 2022).
 
-    curve [B, K]: the unperturbed input first, then equally spaced shares of features gone, 0 to 20 % in the FAD curve.
-    Of a data set: one row, its accuracy at each share. Of an input: 1 where the class is still the one predicted at
-    first; the maximum is then 1 and the mean over inputs is the data set's value. MoRF: lower is better. NaN where the
-    curve is 0 throughout.
+    Parameters
+    ----------
+    curve : Tensor
+        The unperturbed input first, then equally spaced shares of features gone, 0 to 20 % in the FAD curve, [B, K]. Of
+        a data set: one row, its accuracy at each share. Of an input: 1 where the class is still the one predicted at
+        first; the maximum is then 1 and the mean over inputs is the data set's value.
 
+    Returns
+    -------
+    Tensor
+        [B], in [0, 1]. MoRF: lower is better. NaN where the curve is 0 throughout.
+
+    Raises
+    ------
+    InputError
+        Where `curve` is not [B, K] with at least two steps.
+
+    Examples
+    --------
     >>> round(n_auc(torch.tensor([[0.8, 0.6, 0.2]])).item(), 4)  # area .55 of .8
     0.6875
     """
@@ -87,10 +159,29 @@ def _used_steps(path: Tensor, n_steps: Tensor | None) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------- as two halves
 def path_copies(scores: Tensor, about: About) -> Tensor:
-    """Features removed one after the other down to the last, most relevant first, then least relevant first.
+    """Copies with features removed one after the other down to the last.
 
-    The second order is the first backwards, equal scores included.
+    Most relevant first, then least relevant first. The second order is the first backwards, equal scores included.
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs.
+
+    Returns
+    -------
+    Tensor
+        What is kept, bool [B, 2 F, F].
+
+    Raises
+    ------
+    InputError
+        Where the score of a real feature is not finite.
+
+    Examples
+    --------
     >>> about = About(torch.tensor([[True, True]]), keys=[7])
     >>> path_copies(torch.tensor([[0.9, 0.1]]), about).int().tolist()
     [[[0, 1], [0, 0], [1, 0], [0, 0]]]
@@ -101,8 +192,22 @@ def path_copies(scores: Tensor, about: About) -> Tensor:
 
 
 def both_aopc(answers: Tensor, about: About) -> Values:
-    """AOPC along the two paths of `path_copies`, [B] each.
+    """AOPC along the two paths of `path_copies`.
 
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths, [B, 2 F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "aopc_morf", higher is better, and "aopc_lerf", lower is better; [B] each, in the units of the output.
+
+    Examples
+    --------
     >>> from faithlib.perturb import SetFunction
     >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> aopc_paths(line, torch.tensor([[0.9, 0.1]]))["aopc_morf"].item()
@@ -127,7 +232,22 @@ def both_aopc(answers: Tensor, about: About) -> Values:
     kind="common",
 )
 def aopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
-    """AOPC in both orders, [B]."""
+    """AOPC in both orders.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output along both paths of `path_copies`, [B, 2 F].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "aopc_morf", higher is better, and "aopc_lerf", lower is better; [B] each, in the units of the output.
+    """
     return both_aopc(answers, about)
 
 
@@ -150,5 +270,21 @@ def _class_copies(scores: Tensor, about: About) -> dict[str, Copies]:
     kind="common",
 )
 def class_curves(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
-    """Areas under curves of 1 where the class is still the predicted one, [B]."""
+    """Areas under curves of 1 where the class is still the predicted one.
+
+    Parameters
+    ----------
+    answers : dict[str, Tensor]
+        Whether the class stays at each share of features gone, most relevant first, bool [B, K]: "n_auc" from 0 to 20
+        %, "autpc" from 0 to 100 %.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "n_auc" and "autpc", [B] each, in [0, 1]; lower is better.
+    """
     return {"n_auc": n_auc(answers["n_auc"].float()), "autpc": auc(answers["autpc"].float())}

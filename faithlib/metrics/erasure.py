@@ -31,12 +31,30 @@ NO_LOSS = "the output does not fall when all features go"
 
 # --------------------------------------------------------------------------------------------------------- normalised
 def sufficiency_ns(p_full: Tensor, p_kept: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
-    """NS = (S - S0) / (1 - S0) with S = 1 - max(0, p_full - p_kept) and S0 = 1 - max(0, p_full - p_empty) (Eq. 1).
+    """Normalised sufficiency (NS): how much of the output a rationale keeps alone.
 
-    p(y|X), p(y|rationale alone), p(y|everything erased): any shapes that broadcast. Higher is better; 1 when the
-    rationale alone does as well as the text, 0 when it does no better than nothing, below 0 when worse. `clip` limits
-    the value to [0, 1], as the released code does. NaN where p_empty >= p_full.
+    NS = (S - S0) / (1 - S0) with S = 1 - max(0, p_full - p_kept) and S0 = 1 - max(0, p_full - p_empty) (Carton et al.
+    2020; Zhao & Aletras 2023, Eq. 1).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y|X), the probability of the class for the whole input; any shapes that broadcast.
+    p_kept : Tensor
+        p(y|rationale alone).
+    p_empty : Tensor
+        p(y|everything erased).
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+
+    Returns
+    -------
+    Tensor
+        NS in the shape of the three, at most 1. Higher is better: 1 when the rationale alone does as well as the text,
+        0 when it does no better than nothing, below 0 when worse. NaN where p_empty >= p_full.
+
+    Examples
+    --------
     >>> round(sufficiency_ns(torch.tensor(0.9), torch.tensor(0.8), torch.tensor(0.5)).item(), 4)
     0.75
     """
@@ -46,12 +64,30 @@ def sufficiency_ns(p_full: Tensor, p_kept: Tensor, p_empty: Tensor, *, clip: boo
 
 
 def comprehensiveness_nc(p_full: Tensor, p_removed: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
-    """NC = C / (1 - S0) with C = max(0, p_full - p_removed) (Eq. 2).
+    """Normalised comprehensiveness (NC): how much of the output is lost without a rationale.
 
-    p(y|X), p(y|text without the rationale), p(y|everything erased): any shapes that broadcast. Higher is better; 0 when
-    removing the rationale changes nothing (or helps), 1 when it costs as much as erasing everything, above 1 when it
-    costs more. `clip` limits the value to [0, 1], as the released code does. NaN where p_empty >= p_full.
+    NC = C / (1 - S0) with C = max(0, p_full - p_removed) and S0 = 1 - max(0, p_full - p_empty) (Carton et al. 2020;
+    Zhao & Aletras 2023, Eq. 2).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y|X), the probability of the class for the whole input; any shapes that broadcast.
+    p_removed : Tensor
+        p(y|text without the rationale).
+    p_empty : Tensor
+        p(y|everything erased).
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+
+    Returns
+    -------
+    Tensor
+        NC in the shape of the three, at least 0. Higher is better: 0 when removing the rationale changes nothing (or
+        helps), 1 when it costs as much as erasing everything, above 1 when it costs more. NaN where p_empty >= p_full.
+
+    Examples
+    --------
     >>> round(comprehensiveness_nc(torch.tensor(0.9), torch.tensor(0.8), torch.tensor(0.5)).item(), 4)
     0.25
     """
@@ -60,12 +96,33 @@ def comprehensiveness_nc(p_full: Tensor, p_removed: Tensor, p_empty: Tensor, *, 
 
 
 def soft_ns(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
-    """Soft-NS: Eq. 1 at p(y|X') where X' retains elements in proportion to importance (q = a). Higher is better (Eq.
-    4).
+    """Soft normalised sufficiency (Soft-NS): NS where each feature is kept in proportion to its score.
 
-    At most 1, as `sufficiency_ns`. Shapes broadcast; average over draws *after* this function, since max(0, .) is not
-    linear. NaN where p_empty >= p_full.
+    Eq. 1 at p(y|X') where X' retains elements in proportion to importance, q = a (Zhao & Aletras 2023, Eq. 4).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y|X), the probability of the class for the whole input; any shapes that broadcast.
+    p_soft : Tensor
+        p(y|X').
+    p_empty : Tensor
+        p(y|everything erased).
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+
+    Returns
+    -------
+    Tensor
+        Soft-NS in the shape of the three, at most 1, as `sufficiency_ns`. Higher is better. NaN where
+        p_empty >= p_full.
+
+    Notes
+    -----
+    Average over draws *after* this function, since max(0, .) is not linear.
+
+    Examples
+    --------
     >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
     >>> soft_ns(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .75 and .5
     tensor(0.6250)
@@ -74,12 +131,33 @@ def soft_ns(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = Fal
 
 
 def soft_nc(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
-    """Soft-NC: Eq. 2 at p(y|X') where X' loses elements in proportion to importance (q = 1 - a). Higher is better (Eq.
-    5).
+    """Soft normalised comprehensiveness (Soft-NC): NC where each feature is dropped in proportion to its score.
 
-    At least 0, as `comprehensiveness_nc`. Shapes broadcast; average over draws *after* this function, since max(0, .)
-    is not linear. NaN where p_empty >= p_full.
+    Eq. 2 at p(y|X') where X' loses elements in proportion to importance, q = 1 - a (Zhao & Aletras 2023, Eq. 5).
 
+    Parameters
+    ----------
+    p_full : Tensor
+        p(y|X), the probability of the class for the whole input; any shapes that broadcast.
+    p_soft : Tensor
+        p(y|X').
+    p_empty : Tensor
+        p(y|everything erased).
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+
+    Returns
+    -------
+    Tensor
+        Soft-NC in the shape of the three, at least 0, as `comprehensiveness_nc`. Higher is better. NaN where
+        p_empty >= p_full.
+
+    Notes
+    -----
+    Average over draws *after* this function, since max(0, .) is not linear.
+
+    Examples
+    --------
     >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
     >>> soft_nc(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .25 and .5
     tensor(0.3750)
@@ -100,13 +178,37 @@ def erasure_rationales(
     bins: Sequence[float] = ERASURE_BINS,
     rounding: str = "up",
 ) -> Tensor:
-    """Rationales of ERASER's metrics: bool [B, S, F], the top 1, 5, 10, 20 and 50 % of the words (Zaman & Belinkov
-    2022, Section 3.1.2).
+    """Rationales of ERASER's metrics: the top 1, 5, 10, 20 and 50 % of the words.
 
-    `rounding` "up" takes ceil(share * n) of an input's n words, as `masks.top_ratio` does everywhere in this library;
-    "nearest" rounds, halves to even, and takes at least one word, as the released code does (its n also counts the
-    separators between premise and hypothesis). Raises InputError as `masks.rank` does.
+    Zaman & Belinkov 2022, Section 3.1.2.
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+    bins : sequence of float, default ERASURE_BINS
+        Shares of the features, in [0, 1], [S].
+    rounding : {"up", "nearest"}, default "up"
+        "up" takes ceil(share * n) of an input's n words, as `masks.top_ratio` does everywhere in this library;
+        "nearest" rounds, halves to even, and takes at least one word, as the released code does (its n also counts the
+        separators between premise and hypothesis).
+
+    Returns
+    -------
+    Tensor
+        bool [B, S, F], True for the features of each rationale.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, the score of a real feature is not finite, or a share is outside [0, 1].
+    UnknownNameError
+        For another `rounding`.
+
+    Examples
+    --------
     >>> erasure_rationales(torch.rand(1, 25)).sum(dim=2).tolist()
     [[1, 2, 3, 5, 13]]
     >>> erasure_rationales(torch.rand(1, 25), rounding="nearest").sum(dim=2).tolist()
@@ -130,11 +232,11 @@ def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, divisor: str 
 
     Parameters
     ----------
-    p_full
+    p_full : Tensor
         Probability of the predicted class, [B].
-    p_removed
+    p_removed : Tensor
         Probability of the same class without the top features of each bin, [B, S].
-    divisor
+    divisor : {"bins", "bins_plus_one"}, default "bins"
         "bins" divides by `|B|`, the number of bins: the mean over bins that both papers describe. "bins_plus_one"
         divides by `|B| + 1`, as in the sum that ERASER writes down and in the released code: a bin of no features,
         whose drop is 0, counts too. With five bins this is 5/6 of the mean; scores from that code are as much smaller.
@@ -148,6 +250,8 @@ def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, divisor: str 
     ------
     UnknownNameError
         For another `divisor`.
+    InputError
+        Where `p_removed` is not [B, S] with at least one bin.
 
     Examples
     --------
@@ -173,11 +277,11 @@ def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, divisor: str = "bins")
 
     Parameters
     ----------
-    p_full
+    p_full : Tensor
         Probability of the predicted class, [B].
-    p_kept
+    p_kept : Tensor
         Probability of the same class on the top features of each bin alone, [B, S].
-    divisor
+    divisor : {"bins", "bins_plus_one"}, default "bins"
         As in `comprehensiveness_eraser`. The released code divides by `|B| + 1` here too, although a bin of no features
         would be the empty text, with a drop of its own.
 
@@ -190,6 +294,8 @@ def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, divisor: str = "bins")
     ------
     UnknownNameError
         For another `divisor`.
+    InputError
+        Where `p_kept` is not [B, S] with at least one bin.
 
     Examples
     --------
@@ -221,7 +327,24 @@ def _hard_copies(scores: Tensor, about: About, *, ratios: Sequence[float] = PAPE
     kind="common",
 )
 def hard(answers: Tensor, scores: Tensor, about: About, *, clip: bool = False) -> Values:
-    """NS and NC at every rationale length, [B, S]."""
+    """NS and NC at every rationale length.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output for rationales alone, for the inputs without them, and with everything erased, [B, 2 S + 1].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "ns" and "nc", [B, S] each; higher is better, NaN where the output does not fall when all features go.
+    """
     lengths = answers.shape[1] // 2
     kept, removed, empty = answers.split([lengths, lengths, 1], dim=1)
     full = about.full[:, None]
@@ -234,6 +357,18 @@ def hard(answers: Tensor, scores: Tensor, about: About, *, clip: bool = False) -
 def nothing_kept(about: About) -> Copies:
     """The input of which every element of every feature's embedding is dropped: what soft erasure falls to.
 
+    Parameters
+    ----------
+    about : About
+        What is known about the inputs.
+
+    Returns
+    -------
+    Copies
+        One copy of each input, `keep` [B, 1, F] of zeros.
+
+    Examples
+    --------
     >>> nothing_kept(About(torch.tensor([[True, True]]), keys=[7])).keep
     tensor([[[0., 0.]]])
     """
@@ -273,7 +408,28 @@ def _soft_copies(
 def soft(
     answers: dict[str, Tensor], scores: Tensor, about: About, *, clip: bool = False, empty: Tensor | None = None
 ) -> Values:
-    """Soft-NS and Soft-NC of every draw, [B, draws]."""
+    """Soft-NS and Soft-NC of every draw.
+
+    Parameters
+    ----------
+    answers : dict[str, Tensor]
+        The output of soft copies [B, 1, draws] for "sufficiency" and "comprehensiveness", and [B, 1] for "nothing",
+        everything dropped, unless `empty` is given.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+    clip : bool, default False
+        Whether values are limited to [0, 1], as the released code does.
+    empty : Tensor, optional
+        The output with everything erased, [B], where it is known already; default: asked.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "soft_ns" and "soft_nc", [B, draws] each; higher is better, NaN where the output does not fall when all features
+        go.
+    """
     full = about.full[:, None]
     floor = answers["nothing"][:, 0] if empty is None else empty[:, None]
     return {
@@ -301,7 +457,29 @@ def _eraser_copies(scores: Tensor, about: About) -> Tensor:
     kind="common",
 )
 def eraser(answers: Tensor, scores: Tensor, about: About, *, divisor: str = "bins") -> Values:
-    """ERASER's two metrics, [B]."""
+    """ERASER's comprehensiveness and sufficiency.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output without the top features of each bin, then with them alone, [B, 2 S].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+    divisor : {"bins", "bins_plus_one"}, default "bins"
+        As in `comprehensiveness_eraser`.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "comprehensiveness_eraser", higher is better, and "sufficiency_eraser", lower is better; [B] each.
+
+    Raises
+    ------
+    UnknownNameError
+        For another `divisor`.
+    """
     removed, kept = answers.chunk(2, dim=1)
     return {
         "comprehensiveness_eraser": comprehensiveness_eraser(about.full, removed, divisor=divisor),

@@ -28,12 +28,32 @@ TOP_SIZES = (1, 3, 5)
 
 # ------------------------------------------------------------------------------------------------------- distributions
 def hellinger(p: Tensor, q: Tensor, *, variant: str = "paper") -> Tensor:
-    """H(p, q) = || sqrt(p) - sqrt(q) ||_2 / sqrt(2), [...] for distributions [..., V]: the distance of next-token
-    distributions in ReAGent's Soft-NS and Soft-NC (Zhao & Shan 2024, Section 4.3).
+    """Hellinger distance of distributions: how far next-token distributions are from each other.
 
-    In [0, 1]: 0 for equal distributions, 1 for two without a word in common. `variant` "released": the sum over V of
-    (sqrt(p) - sqrt(q))^2 / sqrt(2), as their released code has it, in [0, sqrt(2)]; it is sqrt(2) H^2.
+    H(p, q) = || sqrt(p) - sqrt(q) ||_2 / sqrt(2), the distance in ReAGent's Soft-NS and Soft-NC (Zhao & Shan 2024,
+    Section 4.3).
 
+    Parameters
+    ----------
+    p, q : Tensor
+        Distributions over V words, [..., V].
+    variant : {"paper", "released"}, default "paper"
+        "paper": H. "released": the sum over V of (sqrt(p) - sqrt(q))^2 / sqrt(2), as their released code has it; it is
+        sqrt(2) H^2.
+
+    Returns
+    -------
+    Tensor
+        [...], in [0, 1]: 0 for equal distributions, 1 for two without a word in common. In [0, sqrt(2)] where `variant`
+        is "released".
+
+    Raises
+    ------
+    UnknownNameError
+        For another `variant`.
+
+    Examples
+    --------
     >>> p, q = torch.tensor([0.25, 0.75]), torch.tensor([1.0, 0.0])
     >>> round(hellinger(p, q).item(), 4), round(hellinger(p, q, variant="released").item(), 4)
     (0.7071, 0.7071)
@@ -44,12 +64,25 @@ def hellinger(p: Tensor, q: Tensor, *, variant: str = "paper") -> Tensor:
 
 
 def sufficiency_distance(kept: Tensor, empty: Tensor) -> Tensor:
-    """Soft-NS over distances: max(0, d_empty - d_kept) / d_empty (Zhao & Shan 2024; S = 1 - d in Zhao & Aletras' Eq.
-    4).
+    """Soft-NS over distances: how near the output stays where each feature is kept in proportion to its score.
 
-    Distances from the prompt's own distribution of the copy that retains in proportion to the scores, and of the copy
-    with everything erased; shapes broadcast. In [0, 1], higher is better. NaN where erasing everything changes nothing.
+    max(0, d_empty - d_kept) / d_empty (Zhao & Shan 2024; S = 1 - d in Zhao & Aletras' Eq. 4).
 
+    Parameters
+    ----------
+    kept : Tensor
+        Distance from the prompt's own distribution of the copy that retains in proportion to the scores; shapes
+        broadcast.
+    empty : Tensor
+        Distance of the copy with everything erased.
+
+    Returns
+    -------
+    Tensor
+        In [0, 1], higher is better. NaN where erasing everything changes nothing.
+
+    Examples
+    --------
     >>> round(sufficiency_distance(torch.tensor(0.2), torch.tensor(0.8)).item(), 4)
     0.75
     """
@@ -57,11 +90,26 @@ def sufficiency_distance(kept: Tensor, empty: Tensor) -> Tensor:
 
 
 def comprehensiveness_distance(removed: Tensor, empty: Tensor) -> Tensor:
-    """Soft-NC over distances: d_removed / d_empty (Zhao & Shan 2024; Zhao & Aletras' Eq. 5).
+    """Soft-NC over distances: how far the output moves where each feature is dropped in proportion to its score.
 
-    As `sufficiency_distance`, of the copy that loses in proportion to the scores. At least 0, higher is better; above 1
-    where that copy is farther away than the empty one.
+    d_removed / d_empty (Zhao & Shan 2024; Zhao & Aletras' Eq. 5).
 
+    Parameters
+    ----------
+    removed : Tensor
+        Distance from the prompt's own distribution of the copy that loses in proportion to the scores; shapes
+        broadcast.
+    empty : Tensor
+        Distance of the copy with everything erased.
+
+    Returns
+    -------
+    Tensor
+        At least 0, higher is better; above 1 where that copy is farther away than the empty one. NaN where erasing
+        everything changes nothing.
+
+    Examples
+    --------
     >>> round(comprehensiveness_distance(torch.tensor(0.2), torch.tensor(0.8)).item(), 4)
     0.25
     """
@@ -70,13 +118,39 @@ def comprehensiveness_distance(removed: Tensor, empty: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------ equal retention
 def equal_retention(importance: Tensor, share: float, feature_mask: Tensor | None = None) -> Tensor:
-    """Keep-probabilities q_i = min(1, max(0, a_i + b)), [B, F], whose mean over an input's features is `share`.
+    """Keep-probabilities of which every input keeps the same share on average.
 
-    The b of each input is found by bisection. pi-Soft-NC and pi-Soft-NS (Huang & Chan 2026, arXiv 2601.03089) compare
-    attributions at the same expected retaining probability. How a score becomes a probability of that mean is our
-    choice: a shift keeps the order, and the differences of whatever is not clipped. Importance a in [0, 1]
-    (`masks.normalise`). Raises InputError for a share that is not in [0, 1].
+    q_i = min(1, max(0, a_i + b)), whose mean over an input's features is `share`; the b of each input is found by
+    bisection.
 
+    Parameters
+    ----------
+    importance : Tensor
+        Importance a of each feature, in [0, 1] (`masks.normalise`), [B, F].
+    share : float
+        The mean of the probabilities, in [0, 1].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B, F], in [0, 1]; 0 beyond an input's features.
+
+    Raises
+    ------
+    InputError
+        For a share that is not in [0, 1], where shapes disagree, or where the importance of a real feature is not
+        finite.
+
+    Notes
+    -----
+    pi-Soft-NC and pi-Soft-NS (Huang & Chan 2026, arXiv 2601.03089) compare attributions at the same expected retaining
+    probability. How a score becomes a probability of that mean is our choice: a shift keeps the order, and the
+    differences of whatever is not clipped.
+
+    Examples
+    --------
     >>> equal_retention(torch.tensor([[0.0, 0.5, 1.0]]), 0.75).round(decimals=4)
     tensor([[0.3750, 0.8750, 1.0000]])
     """
@@ -93,8 +167,22 @@ def equal_retention(importance: Tensor, share: float, feature_mask: Tensor | Non
 
 
 def area(values: Tensor, shares: Tensor) -> Tensor:
-    """Area under values [..., K] over ascending shares [K] by the trapezium rule, divided by their range: a mean.
+    """Area under values over ascending shares by the trapezium rule, divided by their range: a mean.
 
+    Parameters
+    ----------
+    values : Tensor
+        One value for each share, [..., K].
+    shares : Tensor
+        Ascending shares, [K].
+
+    Returns
+    -------
+    Tensor
+        [...], in the range of the values.
+
+    Examples
+    --------
     >>> area(torch.tensor([[0.0, 1.0, 1.0]]), torch.tensor([0.25, 0.5, 0.75])).item()
     0.75
     """
@@ -103,12 +191,35 @@ def area(values: Tensor, shares: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------ sources of an answer
 def lds(predicted: Tensor, actual: Tensor) -> Tensor:
-    """Linear datamodeling score, [B]: Spearman's rank correlation over M random ablations of an input between the sum
-    of the scores that stay and the model's output (Cohen-Wang et al. 2024, ContextCite, Section 3).
+    """Linear datamodeling score (LDS): whether sums of scores rank random ablations of an input as the output does.
 
-    predicted, actual [B, M]. Ties share their mean rank. In [-1, 1], higher is better: whether scores add up to what
-    sets of features do. NaN where either side is constant.
+    Spearman's rank correlation over M random ablations between the sum of the scores that stay and the model's output
+    (Cohen-Wang et al. 2024, ContextCite, Section 3).
 
+    Parameters
+    ----------
+    predicted : Tensor
+        Sums of the scores that stay, [B, M].
+    actual : Tensor
+        The model's output for the same ablations, [B, M].
+
+    Returns
+    -------
+    Tensor
+        [B], float64 in [-1, 1]; higher is better: whether scores add up to what sets of features do. NaN where either
+        side is constant.
+
+    Raises
+    ------
+    InputError
+        Where the two are not of one shape [B, M], M is below 2, or a sum of scores is not finite.
+
+    Notes
+    -----
+    Ties share their mean rank.
+
+    Examples
+    --------
     >>> lds(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[-9.0, -4.0, -5.0]])).item()
     0.5
     """
@@ -121,12 +232,28 @@ def lds(predicted: Tensor, actual: Tensor) -> Tensor:
 
 # ----------------------------------------------------------------------------------------------- deletion, as reported
 def rise(path: Tensor) -> Tensor:
-    """RISE's deletion area as FlashTrace reports it (Pan et al. 2026, arXiv 2602.01914), [B]: the area under the
-    monotone response of `monotone_response`.
+    """RISE's deletion area as FlashTrace reports it (Pan et al. 2026, arXiv 2602.01914).
 
-    path [B, K + 1]: the summed log-probability of the answer after 0 .. K steps, most relevant first. In [0, 1], lower
-    is better. NaN where both ends are equal. 0, the best value, also for every path whose end is above its beginning.
+    The area under the monotone response of `monotone_response`.
 
+    Parameters
+    ----------
+    path : Tensor
+        The summed log-probability of the answer after 0 .. K steps, most relevant first, [B, K + 1].
+
+    Returns
+    -------
+    Tensor
+        [B], in [0, 1]; lower is better. NaN where both ends are equal. 0, the best value, also for every path whose end
+        is above its beginning.
+
+    Raises
+    ------
+    InputError
+        Where `path` is not [B, K + 1] with at least two columns.
+
+    Examples
+    --------
     >>> rise(torch.tensor([[-1.0, -3.0, -2.0, -5.0]])).item()  # heights 1, .5, .5, 0
     0.5
     """
@@ -134,13 +261,31 @@ def rise(path: Tensor) -> Tensor:
 
 
 def mas(path: Tensor, left: Tensor) -> Tensor:
-    """Magnitude-aligned score as FlashTrace reports it (Pan et al. 2026), [B]: the area under `n + |n - d|`, clipped to
-    [0, 1] and stretched to it, n the monotone response.
+    """Magnitude-aligned score (MAS) as FlashTrace reports it (Pan et al. 2026).
 
-    path [B, K + 1] as for `rise`; left [B, K + 1]: d, the share of the attribution that is still there (1 .. 0). In [0,
-    1], lower is better: a fall of the output in step with the attribution. 1/2 where the corrected curve is flat, as
-    the released code has it; NaN where the ends of the path are equal.
+    The area under `n + |n - d|`, clipped to [0, 1] and stretched to it, n the response of `monotone_response` and d the
+    share of the attribution that is left.
 
+    Parameters
+    ----------
+    path : Tensor
+        The summed log-probability of the answer after 0 .. K steps, most relevant first, [B, K + 1], as for `rise`.
+    left : Tensor
+        The share d of the attribution that is left after each step (1 .. 0), [B, K + 1].
+
+    Returns
+    -------
+    Tensor
+        [B], in [0, 1]; lower is better: a fall of the output in step with the attribution. 1/2 where the corrected
+        curve is flat, as the released code has it; NaN where the ends of the path are equal.
+
+    Raises
+    ------
+    InputError
+        Where `path` is not [B, K + 1] with at least two columns.
+
+    Examples
+    --------
     >>> mas(torch.tensor([[-1.0, -3.0, -5.0]]), torch.tensor([[1.0, 0.5, 0.0]])).item()
     0.5
     """
@@ -153,9 +298,27 @@ def mas(path: Tensor, left: Tensor) -> Tensor:
 
 
 def monotone_response(path: Tensor) -> Tensor:
-    """`n_k = min over j <= k of clip((f_j - f_K) / |f_0 - f_K|, 0, 1)`, [B, K + 1]: a path measured by its own ends and
-    never rising. NaN where these are equal.
+    """A path measured by its own ends and never rising.
 
+    `n_k = min over j <= k of clip((f_j - f_K) / |f_0 - f_K|, 0, 1)`.
+
+    Parameters
+    ----------
+    path : Tensor
+        Outputs f after 0 .. K steps, [B, K + 1].
+
+    Returns
+    -------
+    Tensor
+        [B, K + 1], in [0, 1]; NaN where both ends of the path are equal.
+
+    Raises
+    ------
+    InputError
+        Where `path` is not [B, K + 1] with at least two columns.
+
+    Examples
+    --------
     >>> monotone_response(torch.tensor([[-1.0, -3.0, -2.0, -5.0]])).tolist()
     [[1.0, 0.5, 0.5, 0.0]]
     """
@@ -168,12 +331,24 @@ def monotone_response(path: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------- random matches
 def win_rate(value: Tensor, random: Tensor) -> Tensor:
-    """The share of random rationales of the same size that a rationale beats, ties by halves, [B] (Basu & Chakraborty
-    2026, ICE, arXiv 2603.18579).
+    """Share of random rationales of the same size that a rationale beats, ties by halves.
 
-    value [B], random [B, M], higher is better in both. In [0, 1]: 1/2 by chance, below for a rationale that is worse
-    than random ones.
+    Basu & Chakraborty 2026, ICE, arXiv 2603.18579.
 
+    Parameters
+    ----------
+    value : Tensor
+        The value of the rationale, [B]; higher is better.
+    random : Tensor
+        The values of M random rationales, [B, M]; higher is better.
+
+    Returns
+    -------
+    Tensor
+        [B], float64 in [0, 1]; higher is better: 1/2 by chance, below for a rationale that is worse than random ones.
+
+    Examples
+    --------
     >>> win_rate(torch.tensor([0.5]), torch.tensor([[0.1, 0.5, 0.2, 0.9]])).item()
     0.625
     """
@@ -182,9 +357,24 @@ def win_rate(value: Tensor, random: Tensor) -> Tensor:
 
 
 def randomisation_p(value: Tensor, random: Tensor) -> Tensor:
-    """p = (1 + number of random values >= the value) / (M + 1), [B]: the one-sided randomisation test of `win_rate`
-    (Basu & Chakraborty 2026). In (0, 1], lower is stronger evidence.
+    """p value of the one-sided randomisation test of `win_rate` (Basu & Chakraborty 2026).
 
+    p = (1 + number of random values >= the value) / (M + 1).
+
+    Parameters
+    ----------
+    value : Tensor
+        The value of the rationale, [B]; higher is better.
+    random : Tensor
+        The values of M random rationales, [B, M]; higher is better.
+
+    Returns
+    -------
+    Tensor
+        [B], float64 in (0, 1]; lower is stronger evidence.
+
+    Examples
+    --------
     >>> randomisation_p(torch.tensor([0.5]), torch.tensor([[0.1, 0.5, 0.2, 0.9]])).item()
     0.6
     """
@@ -253,7 +443,24 @@ distances = Measure(_distance_copies, _distances)
     kind="language",
 )
 def hellinger_soft(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
-    """Soft-NS and Soft-NC over distributions, [B, draws]; of a `Continuation` with reading "similarity"."""
+    """Soft-NS and Soft-NC over distances of next-token distributions.
+
+    Parameters
+    ----------
+    answers : dict[str, Tensor]
+        Similarities (1 - distance) of soft copies, [B, 1, draws] for "sufficiency" and "comprehensiveness", [B, 1] for
+        "nothing"; of a `Continuation` with reading "similarity".
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "hellinger_soft_ns" and "hellinger_soft_nc", [B, draws] each; higher is better, NaN where erasing everything
+        changes nothing.
+    """
     return {f"hellinger_{name}": value for name, value in _distances(answers, scores, about).items()}
 
 
@@ -294,7 +501,24 @@ equal_shares = Measure(_equal_copies, _equal)
     kind="language",
 )
 def pi_soft(answers: dict[str, Tensor], scores: Tensor, about: About) -> Values:
-    """Areas over the shares, [B]."""
+    """Areas of Soft-NS and Soft-NC over the shares of an input that all methods keep (Huang & Chan 2026).
+
+    Parameters
+    ----------
+    answers : dict[str, Tensor]
+        The output of soft copies at each share, [B, K, draws] for "pi_soft_ns" and "pi_soft_nc", [B, 1, 1] for
+        "nothing".
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "pi_soft_ns" and "pi_soft_nc", [B] each; higher is better, NaN where the output does not fall when all features
+        go.
+    """
     values = _equal(answers, scores, about)
     return {"pi_soft_ns": values["pi_soft_ns_area"], "pi_soft_nc": values["pi_soft_nc_area"]}
 
@@ -325,7 +549,22 @@ top_k_drops = Measure(_top_copies, _top_drop)
     kind="language",
 )
 def top_k(answers: Tensor, scores: Tensor, about: About) -> Values:
-    """Each drop, [B]."""
+    """Falls of the output without the one, three and five most relevant features (Cohen-Wang et al. 2024).
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output without the top 1, 3 and 5 features, [B, 3].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "top_1_drop", "top_3_drop" and "top_5_drop", [B] each, in the units of the output; higher is better.
+    """
     drops = _top_drop(answers, scores, about)
     return {f"top_{k}_drop": drops[:, place] for place, k in enumerate(TOP_SIZES)}
 
@@ -355,7 +594,31 @@ def _ablation_copies(scores: Tensor, about: About, *, ablations: int = 64, keep:
 def linear_datamodel(
     answers: Tensor, scores: Tensor, about: About, *, ablations: int = 64, keep: float = 0.5
 ) -> Tensor:
-    """LDS, [B]."""
+    """Linear datamodeling score (LDS) over random ablations of each input.
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output for each ablation, [B, M].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+    ablations : int, default 64
+        Number M of random ablations, at least 2.
+    keep : float, default 0.5
+        Probability with which each feature stays, between 0 and 1.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better, NaN where all scores or all answers are equal.
+
+    Raises
+    ------
+    InputError
+        For a `keep` that is not between 0 and 1, and for fewer than 2 ablations.
+    """
     kept = _ablations(about, ablations, keep)
     return lds((kept * scores[:, None]).sum(dim=2), answers)
 
@@ -396,7 +659,24 @@ def _deletion_copies(scores: Tensor, about: About, *, steps: int = 20) -> dict[i
     kind="language",
 )
 def deletion(answers: dict[int, Tensor], scores: Tensor, about: About, *, steps: int = 20) -> Values:
-    """RISE's deletion area and MAS, [B]."""
+    """RISE's deletion area and MAS, in as many steps as an input has features, and no more than `steps`.
+
+    Parameters
+    ----------
+    answers : dict[int, Tensor]
+        By number of steps k, the output of the inputs that take k after 0 .. k steps, [., k + 1].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+    steps : int, default 20
+        The most steps that an input takes.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "rise" and "mas", float64 [B] each, in [0, 1]; lower is better, NaN where both ends of the path are equal.
+    """
     areas = torch.full((2, len(scores)), torch.nan, dtype=torch.double)
     for k, index in _step_counts(about, steps).items():
         some = about.subset(index.tolist())
@@ -455,6 +735,21 @@ win_rates = Measure(_contest_copies, _contest_values)
     kind="language",
 )
 def contest(answers: Tensor, scores: Tensor, about: About) -> Values:
-    """Win rates, [B]."""
+    """Win rates of the top 20 % of the features over random ones of the same number (Basu & Chakraborty 2026).
+
+    Parameters
+    ----------
+    answers : Tensor
+        The output without, then with the rationale alone and M random ones, [B, 2 (1 + M)].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        "win_rate_comprehensiveness" and "win_rate_sufficiency", [B] each, in [0, 1]; higher is better, 1/2 by chance.
+    """
     values = _contest_values(answers, scores, about)
     return {f"win_rate_{name}": values[name] for name in ("comprehensiveness", "sufficiency")}

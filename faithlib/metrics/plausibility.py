@@ -16,15 +16,37 @@ from faithlib.metrics.registry import HIGHER, About, Values, metric, register
 
 # ------------------------------------------------------------------------------------------------------- whole orders
 def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """AP = sum over thresholds of (recall - previous recall) * precision, [B]; its mean over inputs is MAP (Eq. 7).
+    """Average precision (AP) of an attribution's order against what people marked.
 
+    AP = sum over thresholds of (recall - previous recall) * precision; its mean over inputs is MAP (Eq. 7).
+
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], in (0, 1]; higher is better. The share of marked features where all scores are equal, close to it by
+        chance. NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, `gold` is not bool or marks an absent feature, or the score of a real feature is not
+        finite.
+
+    Notes
+    -----
     Thresholds are the distinct scores: equal scores are taken together, so that their order in the text gains nothing.
-    In (0, 1], higher is better; the share of marked features where all scores are equal, close to it by chance. NaN
-    where nothing is marked.
 
-    Raises InputError where shapes disagree, `gold` is not bool or marks an absent feature, or the score of a real
-    feature is not finite.
-
+    Examples
+    --------
     >>> round(average_precision(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.8333
     """
@@ -34,13 +56,38 @@ def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None 
 
 
 def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """Area under the precision-recall curve by the trapezium rule, from (recall 0, precision 1) on, [B] (EvalxNLP;
-    ERASER's AUPRC).
+    """Area under the precision-recall curve by the trapezium rule, from (recall 0, precision 1) on.
 
+    EvalxNLP's and ERASER's AUPRC.
+
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], in (0, 1]; higher is better. Where all scores are equal it is halfway between 1 and the share of marked
+        features. NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, `gold` is not bool or marks an absent feature, or the score of a real feature is not
+        finite.
+
+    Notes
+    -----
     `average_precision` sums the same points as steps. Lines between them promise precisions that no threshold gives,
-    and the first one starts at precision 1, so the two differ either way. Where all scores are equal this one is
-    halfway between 1 and the share of marked features. In (0, 1], higher is better; NaN and errors as there.
+    and the first one starts at precision 1, so the two differ either way.
 
+    Examples
+    --------
     >>> round(auprc(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.7917
     """
@@ -67,14 +114,39 @@ def _precision_recall(scores: Tensor, gold: Tensor, feature_mask: Tensor | None)
 
 # --------------------------------------------------------------------------------------------------------- rationales
 def token_f1(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *, k: int | Tensor) -> Tensor:
-    """F1 of the k features with the highest scores, as far as these are positive, against the marked ones, [B]
-    (EvalxNLP).
+    """F1 of the k features with the highest scores, as far as these are positive, against the marked ones (EvalxNLP).
 
-    `2 |P & G| / (|P| + |G|)`. `k`: one number, or one an input [B]; the page's choice is the average number of marked
-    features in the data set. Of equal scores the feature that comes first is taken, the rule of `masks.rank`. In
-    [0, 1], higher is better; 0 where no score is positive. NaN where nothing is marked. Errors as `average_precision`,
-    and for k below 1.
+    `2 |P & G| / (|P| + |G|)` with P the features that are taken and G the marked ones.
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+    k : int | Tensor
+        How many features are taken at most, at least 1: one number, or one an input [B]. The page's choice is the
+        average number of marked features in the data set.
+
+    Returns
+    -------
+    Tensor
+        [B], in [0, 1]; higher is better. 0 where no score is positive, NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, `gold` is not bool or marks an absent feature, the score of a real feature is not finite,
+        or k is below 1.
+
+    Notes
+    -----
+    Of equal scores the feature that comes first is taken, the rule of `masks.rank`.
+
+    Examples
+    --------
     >>> token_f1(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]]), k=2).item()
     0.5
     """
@@ -86,13 +158,40 @@ def token_f1(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *
 def iou_f1(
     scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *, k: int | Tensor, threshold: float = 0.5
 ) -> Tensor:
-    """1 where the k highest positive scores match what was marked, `|P & G| / |P or G|` >= threshold, else 0, [B]
-    (EvalxNLP).
+    """Whether the k highest positive scores match what was marked (EvalxNLP's IOU-F1 of one input).
 
+    1 where `|P & G| / |P or G|` >= threshold, else 0, with P the features that are taken and G the marked ones.
+
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+    k : int | Tensor
+        How many features are taken at most, at least 1: one number, or one an input [B], as in `token_f1`.
+    threshold : float, default 0.5
+        The least overlap that counts as a match, in [0, 1].
+
+    Returns
+    -------
+    Tensor
+        [B], 1 or 0; higher is better. NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        As `token_f1`.
+
+    Notes
+    -----
     Its mean over inputs is the page's IOU-F1: a share of matches, not the mean overlap that the page's code returns,
-    and not ERASER's F1 over spans. `k` and ties as in `token_f1`. Higher is better; NaN where nothing is marked. Errors
-    as `token_f1`.
+    and not ERASER's F1 over spans. Ties as in `token_f1`.
 
+    Examples
+    --------
     >>> iou_f1(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]]), k=1).item()
     1.0
     """
@@ -114,8 +213,30 @@ def _where_marked(value: Tensor, gold: Tensor) -> Tensor:
 
 
 def checked_gold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Which features are there, and the checked rationale, bool [B, F] each; errors as `average_precision`.
+    """Which features there are, and the checked rationale.
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor
+        Which features each input has, bool [B, F]; None: all.
+
+    Returns
+    -------
+    tuple of Tensor
+        bool [B, F] each, on the device of the scores.
+
+    Raises
+    ------
+    InputError
+        Where shapes disagree, `gold` is not bool or marks an absent feature, or the score of a real feature is not
+        finite.
+
+    Examples
+    --------
     >>> present, gold = checked_gold(torch.tensor([[0.5, 0.1]]), torch.tensor([[True, False]]), None)
     >>> present.tolist()
     [[True, True]]
@@ -132,11 +253,35 @@ def checked_gold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> t
 
 # ---------------------------------------------------------------------------------------------------- as many as marked
 def iou(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """`|P & G| / |P or G|` of the marked features G and as many with the highest scores P, whatever their sign, [B].
+    """Overlap of the marked features and as many with the highest scores, whatever their sign.
 
-    Unlike `iou_f1` it needs no k, the same for all inputs, and no threshold. In [0, 1], higher is better. Ties as in
-    `token_f1`; NaN where nothing is marked. Errors as `average_precision`.
+    `|P & G| / |P or G|` with G the marked features and P as many with the highest scores.
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], in [0, 1]; higher is better. NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        As `average_precision`.
+
+    Notes
+    -----
+    Unlike `iou_f1` it needs no k, the same for all inputs, and no threshold. Ties as in `token_f1`.
+
+    Examples
+    --------
     >>> round(iou(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.3333
     """
@@ -146,12 +291,35 @@ def iou(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Ten
 
 
 def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
-    """1 where the feature with the highest score is marked, else 0, [B] (the pointing game of Zhang et al. 2018,
-    "Top-down neural attention by excitation backprop").
+    """Whether the feature with the highest score is marked.
 
-    Higher is better; by chance the share of marked features. Ties as in `token_f1`; NaN where nothing is marked. Errors
-    as `average_precision`.
+    The pointing game of Zhang et al. 2018, "Top-down neural attention by excitation backprop".
 
+    Parameters
+    ----------
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    gold : Tensor
+        What people marked, bool [B, F].
+    feature_mask : Tensor, optional
+        Which features each input has, bool [B, F]; default: all.
+
+    Returns
+    -------
+    Tensor
+        [B], 1 or 0; higher is better, by chance the share of marked features. NaN where nothing is marked.
+
+    Raises
+    ------
+    InputError
+        As `average_precision`.
+
+    Notes
+    -----
+    Ties as in `token_f1`.
+
+    Examples
+    --------
     >>> gold = torch.tensor([[True, False, True], [False, True, False]])
     >>> pointing_game(torch.tensor([[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]]), gold).tolist()
     [1.0, 0.0]
@@ -183,7 +351,22 @@ def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = No
     kind="common",
 )
 def agreement(answers: None, scores: Tensor, about: About) -> Values:
-    """All of them, [B]."""
+    """All metrics of plausibility.
+
+    Parameters
+    ----------
+    answers : None
+        None: no model is asked.
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs; `gold` and `gold_size` are used.
+
+    Returns
+    -------
+    dict of str to Tensor
+        [B] each; higher is better, NaN where nothing is marked.
+    """
     assert about.gold is not None, "a metric that needs gold says so"
     given = (scores, about.gold, about.feature_mask)
     return {

@@ -33,10 +33,19 @@ Values = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Chance:
-    """The mean of AOPC over all orders of removal, and the two ends that it lies between, [B] each.
+    """What random orders of removal get, and the two ends that AOPC lies between.
 
-    `standard_error` is 0 where all sets of features were answered, so that the mean is exact.
+    Parameters
+    ----------
+    random : Tensor
+        The mean of AOPC over all orders, [B].
+    standard_error : Tensor
+        Of that mean, [B]; 0 where all sets of features were answered, so that the mean is exact.
+    lower, upper : Tensor
+        The ends, [B].
 
+    Examples
+    --------
     >>> Chance(*torch.tensor([[0.3], [0.0], [0.2], [0.4]])).subset([0, 0]).random
     tensor([0.3000, 0.3000])
     """
@@ -55,19 +64,32 @@ class Chance:
 class About:
     """What a metric knows beside the scores.
 
-    Of the inputs:
+    Parameters
+    ----------
+    feature_mask : Tensor
+        Which features each input has, bool [B, F].
+    keys : Sequence[int]
+        A number for each input's content, [B].
+    draws : int, default 1
+        Random copies of each input.
+    seed : int, default 0
+        Of what is random.
+    groups : int, default 10
+        Into how many parts features are put.
+    gold : Tensor, optional
+        What people marked, bool [B, F].
+    gold_size : int, default 1
+        How many features that is on average.
+    bounds : tuple[Tensor, Tensor], optional
+        The smallest and the largest AOPC of all orders, [B] each; for metrics that say they need them, once the model
+        has been asked (not while rows are made or counted).
+    chance : Chance, optional
+        What random orders get, likewise.
+    perturber : optional
+        What answers, likewise; `full` [B] is its output for the whole inputs, say the probability of the target.
 
-    - `feature_mask` [B, F]: which features each input has. `keys`: a number for each input's content.
-    - `gold` [B, F]: what people marked; `gold_size`: how many features that is on average.
-    - `draws`, `seed`: of what is random. `groups`: into how many parts features are put.
-
-    Of the model, once it has been asked (not while rows are made or counted):
-
-    - `full` [B]: the output for the whole inputs, say the probability of the target.
-    - `bounds`: the smallest and the largest AOPC of all orders, [B] each; `chance`: what random orders get. Both are
-      there for metrics that say they need them.
-    - `perturber`: what answers.
-
+    Examples
+    --------
     >>> context = About(torch.tensor([[True, True], [True, False]]), keys=(7, 8))
     >>> context.subset([1]).feature_mask, context.subset([1]).keys
     (tensor([[ True, False]]), (8,))
@@ -107,8 +129,22 @@ class About:
 
 
 def about(perturber: Any, **known: Any) -> About:
-    """What there is to know about a perturber's inputs; `known`: other fields of `About`.
+    """What there is to know about a perturber's inputs.
 
+    Parameters
+    ----------
+    perturber
+        What answers.
+    known
+        Other fields of `About`.
+
+    Returns
+    -------
+    About
+        With the perturber, its features and its keys.
+
+    Examples
+    --------
     >>> from faithlib.perturb import SetFunction
     >>> about(SetFunction(lambda keep: keep.double().sum(dim=1), 2), seed=3).full
     tensor([2.], dtype=torch.float64)
@@ -120,14 +156,24 @@ def about(perturber: Any, **known: Any) -> About:
 class Measure:
     """The two halves of some metrics, which share their rows.
 
-    - `rows(scores [B, F], about, **options)`: the copies to ask about, bool masks [B, S, F] of what is kept, `Copies`,
-      or several of them by name. None: no model is asked.
-    - `value(answers, scores, about, **options)`: values by name, [B] or [B, n]; the answers [B, S] come as the copies
-      were asked, several by the same names.
+    Called with a perturber and scores, a measure asks and answers at once; `later` asks now, and what it returns
+    answers when it is called, so that several measures share forwards.
 
-    Each half gets the options that it names. Called with a perturber and scores, a measure asks and answers at once;
-    `later` asks now, and what it returns answers when it is called, so that several measures share forwards.
+    Parameters
+    ----------
+    rows : Callable[..., Any]
+        `rows(scores [B, F], about, **options)`: the copies to ask about, bool masks [B, S, F] of what is kept,
+        `Copies`, or several of them by name. None: no model is asked.
+    value : Callable[..., Any]
+        `value(answers, scores, about, **options)`: values by name, [B] or [B, n]; the answers [B, S] come as the copies
+        were asked, several by the same names.
 
+    Notes
+    -----
+    Each half gets the options that it names.
+
+    Examples
+    --------
     >>> from faithlib.perturb import SetFunction
     >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     >>> def rows(scores, about):
@@ -178,8 +224,24 @@ class Family(Facts, Measure):
     """
 
     def values(self, answered: Any, count: int) -> Values:
-        """What the second half returned, by metric, as one number for each of `count` attributions: the mean over
-        lengths or draws where there are several. InputError where it is nothing of the kind.
+        """What the second half returned, by metric, as one number for each attribution.
+
+        Parameters
+        ----------
+        answered
+            What the second half returned.
+        count : int
+            How many attributions there are, B.
+
+        Returns
+        -------
+        dict of str to Tensor
+            [B] each: the mean over lengths or draws where there are several.
+
+        Raises
+        ------
+        InputError
+            Where it is nothing of the kind.
         """
         by_name = answered if isinstance(answered, Mapping) else {next(iter(self.directions)): answered}
         values = {}
@@ -215,16 +277,20 @@ def metric(
 
     Parameters
     ----------
-    name
+    name : str
         Of the metric; of the family, where several `metrics` share their rows.
-    rows
+    rows : Callable[..., Any]
         The first half, `rows(scores, about) -> masks`; None where no model is asked.
-    direction, meaning
-        Whether "higher" or "lower" values are better, and what a value says, in a line.
-    metrics
+    direction : {"higher", "lower"}, optional
+        Which values are better.
+    meaning : str, default ""
+        What a value says, in a line.
+    metrics : Mapping[str, tuple[Direction, str]], optional
         Direction and meaning of each, where there are several; the function then returns values by these names.
-    cost, source
-        Rows for each attribution of an input with n features, in words; the paper.
+    cost : str, default ""
+        Rows for each attribution of an input with n features, in words.
+    source : str, default ""
+        The paper.
     known
         Other fields of `catalogue.Facts`.
 
@@ -237,7 +303,9 @@ def metric(
     Raises
     ------
     UnknownNameError
-        For a direction that is none. InputError where there is no direction.
+        For a direction that is none.
+    InputError
+        Where there is no direction.
 
     Examples
     --------
@@ -273,8 +341,25 @@ def metric(
 
 
 def register(family: Family) -> Family:
-    """Enter a family of this package, in which the name of each metric stands once.
+    """Enter a family of this package, in which the name of each metric is there once.
 
+    Parameters
+    ----------
+    family : Family
+        Made by `metric`.
+
+    Returns
+    -------
+    Family
+        The same.
+
+    Raises
+    ------
+    ModelError
+        Where one of the names is taken.
+
+    Examples
+    --------
     >>> register(BUILT_IN["aopc"])
     Traceback (most recent call last):
     faithlib.errors.ModelError: aopc is registered twice

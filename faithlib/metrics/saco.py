@@ -23,28 +23,47 @@ from faithlib.outputs import log_probability, predicted, stays
 
 
 def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
-    """`F = sum_{i<j} +-(s_i - s_j) / sum_{i<j} |s_i - s_j|`, [B], with + where drop_i >= drop_j and - elsewhere (Eq.
-    1-3, Algorithm 1).
+    """Salience-guided faithfulness coefficient (SaCo): whether groups with higher scores cost more when erased.
 
-    salience [B, K]: s(G_i), what the attribution gives to each group, most salient group first; drop [B, K]: p(y|x) -
-    p(y|x without G_i), each group erased alone (Eq. 2). In [-1, 1], higher is better: 1 where every pair obeys, -1
-    where none does, 0 expected of a random attribution. Unchanged when all saliences of an input are shifted or
-    multiplied by a positive number. Where the saliences are equally spaced it is Spearman's rank correlation of
-    salience and drop. So a random attribution has a standard deviation of 1 / sqrt(K - 1) an input: .50, .33, .23 for K
-    = 5, 10, 20. NaN where all saliences are equal (the weights sum to 0): callers count these inputs.
+    `F = sum_{i<j} +-(s_i - s_j) / sum_{i<j} |s_i - s_j|`, with + where drop_i >= drop_j and - elsewhere (Wu et al.
+    2024, Eq. 1-3, Algorithm 1).
 
-    `ties` says what two equal drops are worth: "satisfied" counts the pair as obeying (Algorithm 1, and the only line
-    of it that was released), "half" counts it 0, halfway between the two answers. Under "satisfied" a model that
-    ignores its input gives 1 to every attribution.
+    Parameters
+    ----------
+    salience : Tensor
+        s(G_i), what the attribution gives to each group, most salient group first, [B, K].
+    drop : Tensor
+        p(y|x) - p(y|x without G_i), each group erased alone (Eq. 2), [B, K].
+    ties : {"satisfied", "half"}, default "satisfied"
+        What two equal drops are worth: "satisfied" counts the pair as obeying (Algorithm 1, and the only line of it
+        that was released), "half" counts it 0, halfway between the two answers. Under "satisfied" a model that ignores
+        its input gives 1 to every attribution.
 
-    The published sum is taken as it stands for rows that are not in descending order, which unequal group sizes can
-    bring about. The weight s_i - s_j is then negative, so that a pair of unequal drops still counts by which group is
-    more salient. A pair of tied drops counts as a violation, because the algorithm looks at places and not at
-    saliences.
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better: 1 where every pair obeys, -1 where none does, 0 expected of a random
+        attribution. NaN where all saliences are equal (the weights sum to 0): callers count these inputs.
 
-    Raises InputError for shapes that are not one [B, K] and for values that are not finite, and UnknownNameError for
-    another `ties`.
+    Raises
+    ------
+    InputError
+        For shapes that are not one [B, K] and for values that are not finite.
+    UnknownNameError
+        For another `ties`.
 
+    Notes
+    -----
+    Unchanged when all saliences of an input are shifted or multiplied by a positive number. Where the saliences are
+    equally spaced it is Spearman's rank correlation of salience and drop. So a random attribution has a standard
+    deviation of 1 / sqrt(K - 1) an input: .50, .33, .23 for K = 5, 10, 20.
+
+    The published sum is taken as it is for rows that are not in descending order, which unequal group sizes can bring
+    about. The weight s_i - s_j is then negative, so that a pair of unequal drops still counts by which group is more
+    salient. A pair of tied drops counts as a violation, because the algorithm looks at places and not at saliences.
+
+    Examples
+    --------
     >>> saco(torch.tensor([[3.0, 2.0, 0.0]]), torch.tensor([[0.5, 0.1, 0.2]])).item()
     0.3333333432674408
     """
@@ -275,7 +294,24 @@ def _in_order(parts: list[Tensor], about: About) -> Tensor:
     kind="common",
 )
 def group_metrics(answers: dict[int, Tensor], scores: Tensor, about: About) -> Values:
-    """SaCo (with sums of scores, Eq. 1), AUC and log-odds, [B]."""
+    """SaCo (with sums of scores, Eq. 1), AUC and log-odds of as many groups as an input can have.
+
+    Parameters
+    ----------
+    answers : dict[int, Tensor]
+        By number of groups K, all logits of the inputs that have K: each group erased alone, then one after the other,
+        most and least relevant first, [., 3 K, C].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    dict of str to Tensor
+        [B] each: "saco", higher is better, NaN where all scores are equal; "auc" and "log_odds", lower is better, which
+        a model that predicts a value does not have.
+    """
     parts = _values_by_size(grouped_five, answers, scores, about)
     names = [name for name in ("saco", "auc", "log_odds") if name in parts[0]]
     return {name: _in_order([part[name] for part in parts], about) for name in names}
@@ -292,5 +328,20 @@ def group_metrics(answers: dict[int, Tensor], scores: Tensor, about: About) -> V
     undefined="all scores are equal",
 )
 def saco_of_means(answers: dict[int, Tensor], scores: Tensor, about: About) -> Tensor:
-    """SaCo with means of scores, [B]."""
+    """SaCo where a group has the mean of its features' scores instead of their sum.
+
+    Parameters
+    ----------
+    answers : dict[int, Tensor]
+        By number of groups K, the output of the inputs that have K with each group erased alone, [., K].
+    scores : Tensor
+        What an attribution gives to each feature, [B, F].
+    about : About
+        What is known about the inputs and the model.
+
+    Returns
+    -------
+    Tensor
+        [B], in [-1, 1]; higher is better, NaN where all scores are equal.
+    """
     return _in_order(_values_by_size(grouped_alone, answers, scores, about, reduce="mean"), about)
