@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import notebook_parameters
 from faithbook.engine.run import Run, point_of
+from faithbook.engine.study import PARTS
 from faithbook.engine.units import UNITS, parameters_of, read_units
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError
@@ -46,8 +48,11 @@ def beside_book(
 
     Raises DataError where the run saved no such values, InputError where none is left or a column is missing.
     """
-    from IPython.display import display
+    from IPython.display import Markdown, display
 
+    if run.job.parameters.get(PARTS, 1) > 1 and not _values_of(run, part).is_file():
+        display(Markdown("*No input falls to this share.*"))  # there are more shares than inputs
+        return
     table = means_beside_book(run, part=part, by=by, metrics=metrics, where=where)
     display(_shown(table, by))
     _drawn(table, by)
@@ -65,7 +70,7 @@ def means_beside_book(
     import numpy as np
     import scipy.stats
 
-    path = run.folder / (f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet")
+    path = _values_of(run, part)
     if not path.is_file():
         raise DataError(f"{run.job.label} has saved no {path.name}: call run.finish() first")
     ours = means_of(_chosen(read_units(path), by, metrics, where), by).reset_index()
@@ -114,6 +119,10 @@ def _chosen(
     if kept["value"].notna().sum() == 0 and not empty:
         raise InputError("none of the values that were asked for is there")
     return kept
+
+
+def _values_of(run: Run, part: str) -> Path:
+    return run.folder / (f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet")
 
 
 def _values_of_book(run: Run, part: str) -> pd.DataFrame | None:
