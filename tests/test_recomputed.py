@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-HERE = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parents[1]
 UNITS = HERE / "data/reference/full/units"
 BOARD = pd.read_csv(HERE / "data/reference/full/scoreboard.csv", dtype=str, keep_default_na=False).set_index("id")
 PAGE = HERE / "book/how-verdicts-are-made.md"
