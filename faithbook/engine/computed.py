@@ -50,8 +50,8 @@ def beside_book(
     """
     from IPython.display import Markdown, display
 
-    if run.job.parameters.get(PARTS, 1) > 1 and not _values_of(run, part).is_file():
-        display(Markdown("*No input falls to this share.*"))  # there are more shares than inputs
+    if run.job.parameters.get(PARTS, 1) > 1 and not _has_values(run, part, by, metrics, where):
+        display(Markdown("*No such input falls to this share.*"))  # there are more shares than inputs
         return
     table = means_beside_book(run, part=part, by=by, metrics=metrics, where=where)
     display(_shown(table, by))
@@ -119,6 +119,13 @@ def _chosen(
     if kept["value"].notna().sum() == 0 and not empty:
         raise InputError("none of the values that were asked for is there")
     return kept
+
+
+def _has_values(
+    run: Run, part: str, by: Sequence[str], metrics: Sequence[str], where: Mapping[str, Any] | None
+) -> bool:
+    path = _values_of(run, part)
+    return path.is_file() and bool(_chosen(read_units(path), by, metrics, where, empty=True)["value"].notna().any())
 
 
 def _values_of(run: Run, part: str) -> Path:
