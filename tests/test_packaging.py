@@ -124,6 +124,14 @@ def test_every_requirement_is_pinned_with_digests() -> None:
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
 
 
+def test_the_tests_that_run_with_plain_instructions_are_there() -> None:
+    """The second step of continuous integration names its files."""
+    named = re.findall(r"tests/test_\{([\w,]+)\}\.py", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    names = [name for group in named for name in group.split(",")]
+    assert len(names) >= 30
+    assert [name for name in names if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []
+
+
 def test_the_running_environment_is_the_locked_one() -> None:
     installed = {canonical(found.metadata["Name"]): found.version for found in distributions()}
     both = pins().keys() & installed.keys()

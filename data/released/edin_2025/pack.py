@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 
-from faithbook.papers.edin_released import LONG, METHODS, MODELS, SHORT, files_of, packed_folder, read_packed
+from faithbook.studies.naopc.edin_released import LONG, METHODS, MODELS, SHORT, files_of, packed_folder, read_packed
 from faithlib.errors import DataError
 
 COMMIT = "0976aa3"
