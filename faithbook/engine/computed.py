@@ -176,13 +176,14 @@ def _shown(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def _drawn(table: pd.DataFrame, by: Sequence[str]) -> None:
     import matplotlib.pyplot as plt
     import numpy as np
+    from IPython.display import display
 
     table = table.assign(panel=table[by[0]].astype(str) if len(by) > 1 else "")
     panels = list(dict.fromkeys(table["panel"]))
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     most = int(table.groupby("panel").size().max())
-    _, axes = plt.subplots(
+    fig, axes = plt.subplots(
         lines, columns, figsize=(3.4 * columns, (0.28 * most + 1) * lines), squeeze=False, layout="constrained"
     )
     for ax in axes.flat[len(panels) :]:
@@ -197,4 +198,5 @@ def _drawn(table: pd.DataFrame, by: Sequence[str]) -> None:
         ax.set_yticks(places, names)
         ax.set_title(panel, fontsize="medium")
     axes.flat[0].legend(fontsize="small")
-    plt.show()
+    display(fig)
+    plt.close(fig)  # it has been shown, and many of them would stay in memory
