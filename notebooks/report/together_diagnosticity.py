@@ -23,11 +23,13 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 import numpy as np
+import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
@@ -77,6 +79,27 @@ page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are of " \
     "the same run as the answers"  # fmt: skip
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
+
+# %% [markdown]
+# **SRG**, AOPC with the most relevant features first minus AOPC with the least relevant first ({doc}`safe_map`), follows from these two
+# on each input. No question of this page is about it.
+
+
+# %%
+def srg_preferred():
+    """How often SRG prefers a real attribution, by modality."""
+    asked = {"over": over, "prepare": questions.srg_preferred_to_chance, "bounds": (0, 1)}
+    srg = Scores.read(page.run, "together_matrix", paper=published.OUR_OWN, **asked)  # no claim rests on it
+    return listed(by_cell(srg, BOTH, against=CHANCE), BOTH)
+
+
+page.listing(
+    srg_preferred() if {"aopc_morf", "aopc_lerf"} <= set(measured.levels("metric")) else pd.DataFrame(),
+    "together_srg_diagnosticity",
+    digits=2,
+    caption="Diagnosticity of SRG, mean over methods and data sets, with 95 % interval over n inputs; a tie counts half",
+    empty="The two AOPC are not here.",
+)
 
 # %%
 order = table.groupby("metric").estimate.mean().sort_values(ascending=False).index

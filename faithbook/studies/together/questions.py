@@ -292,17 +292,26 @@ def srg_followed_truth(units: pd.DataFrame) -> pd.DataFrame:
     return followed_truth(srg_of(units), replace(BOOK, directions=directions, asking=("srg",)))
 
 
+WITH_SRG = replace(
+    BOOK,
+    directions={**BOOK.directions, "srg": "higher"},
+    family_of={**BOOK.family_of, "srg": "srg"},
+    asking=(*BOOK.asking, "srg"),
+)
+"""The metrics of the catalogue and SRG."""
+
+
 def srg_agreements(units: pd.DataFrame) -> pd.DataFrame:
     """`agreements` of SRG alone: with every other metric, and with all others of faithfulness (`second`: `REST`)."""
     derived = srg_of(units)
-    known = replace(
-        BOOK,
-        directions={**BOOK.directions, "srg": "higher"},
-        family_of={**BOOK.family_of, "srg": "srg"},
-        asking=(*BOOK.asking, "srg"),
-    )
-    agreed = agreements(pd.concat([units, derived[derived.metric == "srg"]], ignore_index=True), known)
+    agreed = agreements(pd.concat([units, derived[derived.metric == "srg"]], ignore_index=True), WITH_SRG)
     return agreed[agreed["first"] == "srg"]
+
+
+def srg_preferred_to_chance(units: pd.DataFrame) -> pd.DataFrame:
+    """`preferred_to_chance` of SRG."""
+    derived = srg_of(units)
+    return preferred_to_chance(derived[derived.metric == "srg"], WITH_SRG)
 
 
 def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
