@@ -161,10 +161,13 @@ def printed(name: str) -> pd.DataFrame:
 
 
 def can_be_computed(study: str) -> set[str]:
-    """The published tables of a study's paper that can be computed again."""
-    listed = pd.read_csv(REPOSITORY / "data" / "claims.csv", keep_default_na=False)
-    of_study = listed["id"].str.startswith(f"{study}_") & (listed["kind"] == "table")
-    return set(listed["id"][of_study & listed["recomputable"].str.startswith("yes")])
+    """The published tables of a study's paper that can be computed again: the plan has no fixed verdict for them."""
+    claims, plan = (
+        pd.read_csv(REPOSITORY / "data" / f"{name}.csv", keep_default_na=False, index_col="id")
+        for name in ("claims", "analysis_plan")
+    )
+    of_study = claims.index[claims.index.str.startswith(f"{study}_") & (claims["kind"] == "table")]
+    return {name for name in of_study if not plan.loc[name, "fixed_verdict"]}
 
 
 def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
