@@ -422,7 +422,14 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
 
 
 def note_sorted() -> None:
-    """A note on a function whose every answer goes down from the first class to the last."""
+    """A note on a function whose every answer goes down from the first class to the last.
+
+    >>> from faithlib.warnings_log import collect_warnings
+    >>> with collect_warnings() as notes:
+    ...     note_sorted()
+    >>> [*notes]
+    ['function']
+    """
     note(
         "function",
         "in each of its answers the numbers go down from the first class to the last, as where they are sorted by "
