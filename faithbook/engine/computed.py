@@ -46,12 +46,15 @@ def beside_book(
     *book*: the full run's mean of the same data set, model and seed, where it has one; *apart*: the difference in
     standard errors, as if the inputs were different ones, where both have ten clusters.
 
-    Raises DataError where the run saved no such values, InputError where none is left or a column is missing.
+    Says so where a share of the inputs, or a choice of them, has none of these values. Raises DataError where a whole
+    run saved no table of values, InputError where a column is missing.
     """
     from IPython.display import Markdown, display
 
-    if run.job.parameters.get(PARTS, 1) > 1 and not _has_values(run, part, by, metrics, where):
-        display(Markdown("*No such input falls to this share.*"))  # there are more shares than inputs
+    # There may be more shares than inputs, and a run of further inputs alone has none of the main setting.
+    is_saved, is_share = _values_of(run, part).is_file(), run.job.parameters.get(PARTS, 1) > 1
+    if (is_share and not is_saved) or (is_saved and not _has_values(run, part, by, metrics, where)):
+        display(Markdown("*This run has no such values.*"))
         return
     table = means_beside_book(run, part=part, by=by, metrics=metrics, where=where)
     display(_shown(table, by))
