@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faithbook.engine.inputs import UNITS_DIR
@@ -20,7 +19,7 @@ from faithbook.engine.run import Run, point_of
 from faithbook.engine.study import PARTS
 from faithbook.engine.units import UNITS, parameters_of, read_units
 from faithbook.paths import root
-from faithlib.errors import DataError, InputError
+from faithlib.errors import DataError, InputError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd  # a second to import, which the many short processes of a build do not need
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 _FEWEST = 2  # clusters of a standard error
 _ENOUGH = 10  # clusters on either side of a difference
 _COLUMNS = 3  # panels beside one another
+_STATISTICS = ("mean", "low", "high", "n", "book", "book_n", "apart")
 
 
 def beside_book(
@@ -47,16 +47,14 @@ def beside_book(
     standard errors, as if the inputs were different ones, where both have ten clusters.
 
     Says so where a share of the inputs, or a choice of them, has none of these values. Raises DataError where a whole
-    run saved no table of values, InputError where a column is missing.
+    run saved no table of values, UnknownNameError for a metric that it has not, InputError where a column is missing.
     """
     from IPython.display import Markdown, display
 
-    # There may be more shares than inputs, and a run of further inputs alone has none of the main setting.
-    is_saved, is_share = _values_of(run, part).is_file(), run.job.parameters.get(PARTS, 1) > 1
-    if (is_share and not is_saved) or (is_saved and not _has_values(run, part, by, metrics, where)):
+    table = means_beside_book(run, part=part, by=by, metrics=metrics, where=where)
+    if table.empty:  # there may be more shares than inputs, and a choice of inputs may leave these out
         display(Markdown("*This run has no such values.*"))
         return
-    table = means_beside_book(run, part=part, by=by, metrics=metrics, where=where)
     display(_shown(table, by))
     _drawn(table, by)
 
@@ -69,20 +67,27 @@ def means_beside_book(
     metrics: Sequence[str] = (),
     where: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """The table of `beside_book` as numbers: the columns `by`, mean, low, high, n, book, book_n, apart."""
+    """The table of `beside_book` as numbers (`by`, mean, low, high, n, book, book_n, apart); it may have no row."""
     import numpy as np
+    import pandas as pd
     import scipy.stats
 
-    path = _values_of(run, part)
+    path = run.folder / (f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet")
+    is_share = run.job.parameters.get(PARTS, 1) > 1
     if not path.is_file():
+        if is_share:  # no input falls to it
+            return pd.DataFrame(columns=[*by, *_STATISTICS])
         raise DataError(f"{run.job.label} has saved no {path.name}: call run.finish() first")
-    ours = means_of(_chosen(read_units(path), by, metrics, where), by).reset_index()
+    units = read_units(path)
+    if not is_share and (absent := sorted(set(metrics) - set(units["metric"]))):
+        raise unknown("metric", absent[0], units["metric"].unique())
+    ours = means_of(_chosen(units, by, metrics, where), by).reset_index()
     half = scipy.stats.t.ppf(0.975, (ours["clusters"] - 1).clip(lower=1)) * ours["standard_error"]
     table = ours[[*by, "mean"]].assign(low=ours["mean"] - half, high=ours["mean"] + half, n=ours["n"])
     book = _values_of_book(run, part)
     if book is None:
         return table.assign(book=np.nan, book_n=0, apart=np.nan)
-    theirs = means_of(_chosen(book, by, metrics, where, empty=True), by).reset_index()
+    theirs = means_of(_chosen(book, by, metrics, where), by).reset_index()
     both = ours.merge(theirs, on=list(by), how="left", suffixes=("", "_book"))
     error = (both["standard_error"] ** 2 + both["standard_error_book"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_book"]].min(axis=1, skipna=False) >= _ENOUGH
@@ -111,28 +116,14 @@ def _chosen(
     by: Sequence[str],
     metrics: Sequence[str],
     where: Mapping[str, Any] | None,
-    *,
-    empty: bool = False,
 ) -> pd.DataFrame:
+    """The values with these metrics and levels; maybe none."""
     if missing := [name for name in (*by, *(where or {})) if name not in units.columns]:
         raise InputError(f"the values have no column {', '.join(missing)}: they have {', '.join(units.columns)}")
     kept = units[units["metric"].isin(list(metrics))] if metrics else units
     for name, level in (where or {}).items():
         kept = kept[kept[name].isin(level if isinstance(level, list | tuple) else [level])]
-    if kept["value"].notna().sum() == 0 and not empty:
-        raise InputError("none of the values that were asked for is there")
     return kept
-
-
-def _has_values(
-    run: Run, part: str, by: Sequence[str], metrics: Sequence[str], where: Mapping[str, Any] | None
-) -> bool:
-    path = _values_of(run, part)
-    return path.is_file() and bool(_chosen(read_units(path), by, metrics, where, empty=True)["value"].notna().any())
-
-
-def _values_of(run: Run, part: str) -> Path:
-    return run.folder / (f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet")
 
 
 def _values_of_book(run: Run, part: str) -> pd.DataFrame | None:
