@@ -370,6 +370,22 @@ def test_after_a_rate_limit_nothing_is_paid_for_again(on_error: str) -> None:
     assert calls < 8 and paid >= 3
 
 
+def test_a_refusal_in_a_later_block_keeps_what_earlier_blocks_paid_for() -> None:
+    texts = [f"{text} {number}" for number in range(4) for text in TEXTS]
+    run = RunSettings(block=len(TEXTS))
+    whole = Service(most=10**6, times=0)
+    expected = evaluate(Remembering(whole), texts, methods=["occlusion"], metrics=["saco"], run=run)
+    service = Service(most=whole.paid * 3 // 4, times=10)
+    with pytest.MonkeyPatch.context() as patch, refused("the function was refused", UnavailableError) as found:
+        patch.setattr("faithlib.backends.functions.time.sleep", lambda seconds: None)
+        evaluate(service, texts, methods=["occlusion"], metrics=["saco"], run=run)
+    service.times = 0
+    assert found.value.answered.n_answers == service.paid - 2  # two rows of the self-check were asked beside it
+    table = evaluate(found.value.answered, texts, methods=["occlusion"], metrics=["saco"], run=run)
+    assert table.value.tolist() == expected.value.tolist()
+    assert service.paid <= whole.paid + 2  # two rows of the self-check
+
+
 def test_a_function_that_depends_on_company_is_refused() -> None:
     def function(texts: list[str]) -> list[list[float]]:
         longest = max(map(len, texts))

@@ -35,9 +35,9 @@ METRICS = ["soft_ns", "comprehensiveness_eraser", "aopc_morf", "adjusted_srg", "
 
 
 def film(texts: list[str]) -> list[list[float]]:
-    """A function whose answer to a text depends on nothing else."""
+    """A function whose answer to a text depends on nothing else; never sorted from the largest to the smallest."""
     found = [0.1 + 0.4 * ("good" in text) + 0.3 * ("fine" in text) + 0.01 * len(text.split()) for text in texts]
-    return [[1 - one, one] for one in found]
+    return [[0.1, 0.9 * (1 - one), 0.9 * one] for one in found]
 
 
 def some_texts(n: int) -> list[str]:
@@ -181,7 +181,7 @@ def test_shares_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_inputs() -> None:
-    """What a function answered is forgotten with its block."""
+    """What a function answered is forgotten where it is too much."""
     kept: list[int] = []
 
     class Watched(functions.Remembering):
@@ -194,6 +194,7 @@ def test_memory_does_not_grow_with_the_inputs() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("faithlib.evaluation.table.Remembering", Watched)
         patch.setattr("faithlib.evaluation.prepare.Remembering", Watched)
+        patch.setattr("faithlib.evaluation.table._MOST_ANSWERS", 10)
         evaluate(film, texts, methods=["occlusion"], metrics=["saco"])
         whole, kept[:] = max(kept), []
         evaluate(film, texts, methods=["occlusion"], metrics=["saco"], run=RunSettings(block=6))

@@ -102,8 +102,14 @@ class Remembering:
         raise AssertionError("not reached")
 
     @property
-    def descends(self) -> bool:
-        """Whether every answer so far goes down from the first number to the last, as sorted ones do.
+    def n_answers(self) -> int:
+        """Texts whose answers are kept."""
+        return len(self._known)
+
+    @property
+    def descends(self) -> bool | None:
+        """Whether every answer so far goes down from the first number to the last, as sorted ones do; None where there
+        are too few to say.
 
         >>> model = Remembering(lambda texts: [[0.7, 0.2, 0.1] for _ in texts])
         >>> _ = model(["a", "b", "c", "d", "e", "f", "g", "h"])
@@ -111,7 +117,7 @@ class Remembering:
         True
         """
         if len(self._known) < _ENOUGH:
-            return False
+            return None
         answers = torch.stack([*self._known.values()])
         steps = answers.diff(dim=1)
         moving = bool((steps < 0).any(dim=1).float().mean() > 0.5)

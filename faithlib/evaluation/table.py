@@ -53,6 +53,9 @@ from faithlib.segmentation import format_rows
 from faithlib.warnings_log import collect_warnings
 
 _MOST_MASK_PLACES = 1 << 27
+_MOST_ANSWERS = (
+    1_000_000  # of a function: more are forgotten between two blocks, so that memory does not grow without end
+)
 
 
 def evaluate(
@@ -191,14 +194,16 @@ def evaluate(
         raise InputError(f"seed {settings.seed!r}: expected a whole number")
 
     work = _Work(whole, named, classes, gold, gold_size, output, families, wanted, settings, run)
-    # Answers of a function are kept for a block of inputs, unless the caller lets it remember more.
-    forgets = isinstance(whole.model, Remembering) and not isinstance(model, Remembering)
+    asked = whole.model
+    forgets = isinstance(asked, Remembering) and not isinstance(model, Remembering)  # not what the caller wrapped
     failure: BlockFailedError | None = None
     parts: list[Table] = []
-    descends: list[bool] = []  # of each block, whether all answers of the function go down from class to class
+    descends: list[bool | None] = []  # whether all answers of a function go down from class to class
     with collect_warnings(notes):
         for start in range(0, len(whole.rows), run.block):
-            asked = Remembering(whole.model.fn, waits=whole.model.waits) if forgets else whole.model
+            if forgets and asked.n_answers > _MOST_ANSWERS:
+                descends.append(asked.descends)
+                asked = Remembering(asked.fn, waits=asked.waits)
             measure = partial(work.measure, model=asked, is_first=not start)
             try:
                 measured = keep_valid(measure, whole.rows[start : start + run.block], whole.skipped)
@@ -206,8 +211,10 @@ def evaluate(
                 failure = error
                 continue
             parts.append(table_of(measured, whole, families.values()))
-            descends.append(isinstance(asked, Remembering) and asked.descends)
-        if descends and all(descends):
+        if isinstance(asked, Remembering):
+            descends.append(asked.descends)
+        known = [goes_down for goes_down in descends if goes_down is not None]
+        if known and all(known):
             note_sorted()
     if failure is not None and not parts:
         raise failure.__cause__ or failure

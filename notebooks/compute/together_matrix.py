@@ -300,4 +300,4 @@ run.finish()
 # `together_diagnosticity.py` with `values = "run"` compare all metrics on what was computed here.
 
 # %%
-beside_book(run, metrics=["aopc_morf", "comprehensiveness", "soft_nc", "saco"])
+beside_book(run, metrics=["aopc_morf", "comprehensiveness_eraser", "soft_nc", "saco"])
