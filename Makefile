@@ -51,7 +51,7 @@ course: SEED ?= 1
 course: $(ENVIRONMENT) ## the course's assignments into TO=folder: source/ for the teacher, release/ for students (SEED=2: other numbers)
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
 	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
-	@JUPYTER_PATH=.venv-course/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
+	@JUPYTER_PATH=$(CURDIR)/.venv-course/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
 	@$(BIN)/python -m faithbook.course $(TO) --seed $(SEED)
 	@for name in $$(ls $(TO)/source); do \
 	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done
@@ -61,7 +61,7 @@ course: $(ENVIRONMENT) ## the course's assignments into TO=folder: source/ for t
 lab: $(ENVIRONMENT) fetch ## JupyterLab with all notebooks, to change something and see what happens (LAB="--no-browser --port 9000")
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-lab
 	@VIRTUAL_ENV=.venv-lab $(BIN)/uv pip install --quiet --group lab
-	@JUPYTER_PATH=.venv-lab/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-lab --name python3 >/dev/null
+	@JUPYTER_PATH=$(CURDIR)/.venv-lab/share/jupyter $(BIN)/python -m ipykernel install --prefix .venv-lab --name python3 --display-name "Python 3" >/dev/null
 	@mkdir -p .venv-lab/share/jupyter/lab/settings
 	@cp notebooks/lab.json .venv-lab/share/jupyter/lab/settings/overrides.json
 	@.venv-lab/bin/jupyter lab notebooks $(LAB)

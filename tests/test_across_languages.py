@@ -12,9 +12,9 @@ from faithbook.sources.datasets import Dataset
 from faithbook.studies.crosslingual.across_languages import (
     SETTINGS,
     Messages,
-    correlations,
-    correlations_by_choice,
     links_shown,
+    rho_by_choice,
+    rho_by_setting,
     rho_of_pair,
     words_shown,
 )
@@ -59,7 +59,7 @@ def messages(explainer: Explainer) -> Messages:
 
 def test_a_text_beside_itself_is_explained_the_same_way(messages: Messages) -> None:
     """Its words are all linked to themselves, so every score but a random one correlates perfectly."""
-    rho = correlations(messages, {"main": {}}, seed=0).query("language == 'de' and method != 'random'")
+    rho = rho_by_setting(messages, {"main": {}}, seed=0).query("language == 'de' and method != 'random'")
     assert len(rho) == 3 * (len({name[:3] for name in ROWS}) - 1)
     defined = rho["rho"].dropna()
     assert len(defined) > 50
@@ -84,7 +84,7 @@ def test_a_setting_has_links_of_its_own_or_the_main_ones(messages: Messages) -> 
     keys = ["language", "input", "method", "aggregation", "output"]
 
     def of(setting: str) -> torch.Tensor:
-        table = correlations(messages, {setting: SETTINGS[setting]}, seed=0)
+        table = rho_by_setting(messages, {setting: SETTINGS[setting]}, seed=0)
         return torch.tensor(table.sort_values(keys)["rho"].to_numpy())
 
     assert torch.equal(of("main").nan_to_num(), of("other links").nan_to_num())
@@ -96,7 +96,7 @@ def test_a_setting_has_links_of_its_own_or_the_main_ones(messages: Messages) -> 
 
 
 def test_choices_are_measured_in_the_languages_of_the_paper(messages: Messages) -> None:
-    by_choice = correlations_by_choice(messages, lime_samples=6)
+    by_choice = rho_by_choice(messages, lime_samples=6)
     assert set(by_choice["language"]) == {"de"}
     counts = by_choice.groupby("choice").size() / 3
     assert counts.to_dict() == {
@@ -105,7 +105,7 @@ def test_choices_are_measured_in_the_languages_of_the_paper(messages: Messages) 
     }  # fmt: skip
     keys = ["language", "input", "method", "aggregation"]
     main = by_choice.query("choice == 'main'").set_index(keys)["rho"].sort_index()
-    whole = correlations(messages, {"main": {}}, seed=0).query("output == 'top_prediction'").set_index(keys)["rho"]
+    whole = rho_by_setting(messages, {"main": {}}, seed=0).query("output == 'top_prediction'").set_index(keys)["rho"]
     assert main.to_numpy() == pytest.approx(whole.loc[main.index].to_numpy(), nan_ok=True)
 
 

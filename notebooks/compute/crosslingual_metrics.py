@@ -42,9 +42,9 @@ from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.studies.crosslingual.across_languages import (
     SETTINGS,
     Messages,
-    correlations,
-    correlations_by_choice,
     links_shown,
+    rho_by_choice,
+    rho_by_setting,
     words_shown,
 )
 from faithbook.studies.crosslingual.links import LINK_RULES
@@ -138,10 +138,11 @@ for places in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predi
 # %% [markdown]
 # ## Across languages
 #
-# The measure is Spearman's rank correlation over the English words $i$ between their own scores $s_i$ and those that
-# links $A$ carry over from the scores $t_j$ of the translation (Eq. 3 and 4 of the paper):
+# The measure is Spearman's rank correlation over the English words $k$ between their own scores $a_k$ and those that
+# links $A$ carry over from the scores $b_j$ of the translation (Eq. 3 and 4 of the paper):
 #
-# $$\rho = \mathrm{corr}\Bigl(\mathrm{rank}(s_i),\ \mathrm{rank}\bigl(\textstyle\sum_{j:(i,j) \in A} t_j\bigr)\Bigr).$$
+# $$\rho = \mathrm{corr}\bigl(\mathrm{rank}(a_k),\ \mathrm{rank}(\tilde a_k)\bigr), \qquad
+# \tilde a_k = \textstyle\sum_{(k,j) \in A} b_j.$$
 #
 # Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by
 # people (`crosslingual_alignment` measures it), and are the same for every model. Links are made by the rule that the
@@ -187,12 +188,12 @@ for places in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="m
         if way in measured:
             messages.link(way, aligner, aligner_tokenizer, layer=settings["align_layer"], rule=rule)
 
-    rho = correlations(messages, measured, seed=seed)
+    rho = rho_by_setting(messages, measured, seed=seed)
     run.add(rho.assign(**named), "crosslingual_rho")
     run.add_units(as_units(rho, metrics=["rho"], keys=keys, **about))
     if only:
         continue
-    by_choice = correlations_by_choice(messages, lime_samples=settings["lime_samples"])
+    by_choice = rho_by_choice(messages, lime_samples=settings["lime_samples"])
     run.add_units(as_units(by_choice, metrics=["rho"], keys=["language", "aggregation", "choice"], **about), "choices")
     if places.start < EXAMPLES:
         wanted = EXAMPLES - places.start

@@ -97,6 +97,21 @@ def language_models(verb, wrong):
     }
 
 
+# %% [markdown]
+# ## The two numbers that are explained, and what is counted
+#
+# After the beginning $x$, with $v$ the right verb and $w$ the wrong one, the contrast and the verb alone are
+#
+# $$f_\text{contrast}(x) = \log p(v \mid x) - \log p(w \mid x), \qquad f_\text{alone}(x) = \log p(v \mid x).$$
+#
+# With $a_i$ the scores of the words and $s$ the subject, counted is the share of sentences with
+#
+# $$a_s > \max_{i \neq s} a_i .$$
+#
+# The rule is about the difference of the two shares, on the same sentences.
+
+
+# %%
 def first(scores):
     """1 where the subject's score is the only largest, [B]."""
     others = scores.clone()

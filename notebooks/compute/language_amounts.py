@@ -75,7 +75,18 @@ PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 # %% [markdown]
 # ## Amounts
 #
-# *Amount*: the mean importance of a text's words, scores stretched to [0, 1]. Two controls have the order of
+# *Amount*: the mean importance $\tfrac1n \sum_i a_i$ of a text's $n$ words, scores stretched to [0, 1]. With $p$ the
+# output for the text, $p_\varnothing$ that without any word and $p'$ that of embeddings whose elements stay with probability
+# $q_i$,
+#
+# $$\text{Soft-NS} = 1 - \frac{\max(0,\, p - p')}{p - p_\varnothing} \ (q_i = a_i), \qquad
+# \text{Soft-NC} = \frac{\max(0,\, p - p')}{p - p_\varnothing} \ (q_i = 1 - a_i).$$
+#
+# At equal retention all methods keep the same share $\pi$, by a shift $b$ of their scores,
+#
+# $$q_i = \min(1, \max(0, a_i + b)), \qquad b \text{ such that } \tfrac1n \textstyle\sum_i q_i = \pi,$$
+#
+# and pi-Soft-NS and pi-Soft-NC are the areas over the shares. Two controls have the order of
 # occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
 # has one draw.
 
@@ -107,7 +118,8 @@ def at_equal_retention(asked, scores):
 # %% [markdown]
 # ## Sinks
 #
-# *Share*: what part of a prompt's absolute scores falls on its first token, the words of the template being features too.
+# *Share*: what part of a prompt's absolute scores falls on its first token, $|a_1| / \sum_i |a_i|$, the words of the template
+# being features too.
 # *Protected*: the text comes first, and its first word is no feature; *open*: it is one.
 
 

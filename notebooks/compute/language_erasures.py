@@ -61,7 +61,13 @@ task = prompts(dataset, settings["inputs"], words=tuple(settings["words"]))
 # %% [markdown]
 # ## Rationales and their rivals
 #
-# A rationale is the fifth of a text's words with the highest scores. Attributions are the same for all erasures;
+# A rationale $r$ is the fifth of a text's words with the highest scores. Of its size $M$ random ones $r_1, \dots, r_M$ are drawn.
+# With $v(r) = -f(x \setminus r)$, the output without it (comprehensiveness), or $v(r) = f(r)$, the output when it alone stays
+# (sufficiency), the win rate is the share of them that it beats, ties by halves:
+#
+# $$\text{win rate} = \frac{1}{M} \sum_{m=1}^{M} \bigl( [v(r) > v(r_m)] + \tfrac12 [v(r) = v(r_m)] \bigr).$$
+#
+# One half is chance. Attributions are the same for all erasures;
 # occlusion, which erases itself, sets words to zero.
 
 # %%

@@ -83,7 +83,22 @@ METHODS = {
 }
 asked = Continuation(model, tokenizer, TEMPLATES[dataset], max_new_tokens=settings["answer"])
 
+# %% [markdown]
+# ## The measures
+#
+# With $f(S)$ the output when the sentences $S$ stay, and $r$ an order of removal, the most relevant of $N$ sentences first,
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ f(\text{all}) - f(\text{all without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC}(r) = \frac{\text{AOPC}(r) - \text{lower}}{\text{upper} - \text{lower}},$$
+#
+# where the limits are AOPC's smallest and largest values over all orders. LDS asks whether scores add up over random sets
+# $S_1, \dots, S_M$, and the top-k drop how much the output falls without the $k$ sentences of the highest scores:
+#
+# $$\text{LDS} = \mathrm{Spearman}_{m}\Bigl(\textstyle\sum_{i \in S_m} a_i,\ f(S_m)\Bigr), \qquad
+# \text{top-}k\text{ drop} = f(\text{all}) - f(\text{all} \setminus \text{top } k).$$
 
+
+# %%
 def measures(perturber, bounds, scores, decides):
     """All metrics of one method, [B] each; `decides`: which sentence has the answer, -1 where nobody knows."""
     aopc = aopc_scores(perturber, scores)["aopc_morf"].double()

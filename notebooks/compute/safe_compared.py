@@ -30,10 +30,28 @@ from faithbook.studies.safe import across_models, comparing
 run = start_run("safe_compared", profile=profile, inputs=inputs, texts=texts)
 settings = run.settings
 
+# %% [markdown]
+# ## Five scores that are to be compared
+#
+# With $r$ an explanation's order of removal, AOPC is the mean drop along the way, *upper* and *lower* are its largest and
+# smallest values over all orders, and $E$ is its mean over all orders:
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC} = \frac{\text{AOPC} - \text{lower}}{\text{upper} - \text{lower}},$$
+#
+# $$\text{chance-adjusted} = \frac{\text{AOPC} - E}{\text{upper} - E}, \qquad
+# \text{SRG} = \text{AOPC}_\text{MoRF} - \text{AOPC}_\text{LeRF}, \qquad
+# \text{SRG over the range} = \frac{\text{SRG}}{\text{upper} - \text{lower}}.$$
+#
+# First on models whose truth is known in closed form:
+
 # %%
 found = comparing.closed_form(settings["inputs"])
 scores = [*across_models.SCORES, "quality"]
 run.save_units(as_units(found, seed=0, metrics=scores, keys=["family", "model"], name="id"), "closed")
+
+# %% [markdown]
+# Then on the answers of the six released models:
 
 # %%
 tables = [comparing.released(model, dataset, most=settings["texts"]) for model in MODELS for dataset in SHORT]

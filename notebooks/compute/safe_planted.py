@@ -42,6 +42,11 @@ for one in models.values():
     one.model.to(device)
 ERASE = reasons.ERASURES[modality][0]
 
+# %% [markdown]
+# ## Inputs about which every model is right
+#
+# As many of either class, so that errors toward the class and away from it weigh the same.
+
 # %%
 wanted, looked_at = settings["inputs"], 12 * settings["inputs"]
 prepared, right = {}, []
@@ -49,11 +54,20 @@ for name, classifier in models.items():
     inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, looked_at)
     prepared[name] = (inputs.to(device), marks, labels, ids)
     right.append(Perturber(classifier.model, prepared[name][0]).predicted.cpu() == labels)
-# As many of either class, so that errors toward the class and away from it weigh the same.
 rows = []
 for label in (1, 2):
     known = torch.stack(right).all(dim=0) & (labels == label)
     rows += known.nonzero()[: wanted // 2, 0].tolist()
+
+# %% [markdown]
+# ## Does a metric order explanations as they are?
+#
+# Of ten graded explanations $e$ of an input the quality $q_e$ is known, since the planted features are. A metric gives them the
+# values $m_e$, and follows the truth as far as
+#
+# $$\rho = \mathrm{corr}\bigl(\mathrm{rank}(m_e),\ \mathrm{rank}(q_e)\bigr)$$
+#
+# is near 1. Beside it the check: how often a model says the taught class when so much is erased.
 
 # %%
 tables, checks = [], []

@@ -186,6 +186,20 @@ METRICS = [
 shared = MetricSettings(draws=settings["draws"], groups=settings["groups"], beam=settings["beam"][kind])
 
 # %% [markdown]
+# ## Metrics
+#
+# All that `faithlib.evaluate` has; *The metrics* defines each. The four that this notebook shows at its end: with $r$ an order
+# of removal, the most relevant of $N$ features first; $r_1, \dots, r_5$ the top 1, 5, 10, 20 and 50 % of the features; $p'$ the
+# probability when elements of the embeddings are dropped in proportion to the scores, $p_\varnothing$ that of nothing; $s_i$ the
+# sum of the scores of the features in group $i$ and $d_i$ the drop when it is erased,
+#
+# $$\text{AOPC} = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{comprehensiveness} = \tfrac15 \sum_j \bigl[ p(x) - p(x \setminus r_j) \bigr],$$
+#
+# $$\text{Soft-NC} = \frac{\max(0,\, p(x) - p')}{p(x) - p_\varnothing}, \qquad
+# \text{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|}, \text{ with } +
+# \text{ where } d_i \geq d_j .$$
+#
 # Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
 
 # %%

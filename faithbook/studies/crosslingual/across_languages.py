@@ -3,7 +3,7 @@ measures it, with one part of the measure at a time done otherwise, and with one
 
     messages = Messages(explainer, {"en": ..., "de": ...}, rows)
     messages.link("main", aligner, tokenizer, layer=7, rule=softmax_links)
-    correlations(messages, SETTINGS, seed=0)
+    rho_by_setting(messages, SETTINGS, seed=0)
 
 Shape letters: R rows of a table, F features of one text.
 """
@@ -22,7 +22,7 @@ from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import Pair
 from faithbook.studies.crosslingual.gold import Links
 from faithbook.studies.crosslingual.links import between_features, copied_features, encoder_links
-from faithbook.studies.crosslingual.readings import Explainer, Reading, inputs_in
+from faithbook.studies.crosslingual.readings import ExplainedText, Explainer, inputs_in
 from faithbook.studies.crosslingual.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.studies.crosslingual.zaman_belinkov_rows import Name
 from faithlib.attribution import Row, attribute_rows
@@ -85,7 +85,7 @@ class Messages:
             language: Perturber(explainer.network, explainer.inputs_of(data), erase="pad")
             for language, data in texts.items()
         }
-        self.readings: dict[str, list[Reading]] = {}
+        self.readings: dict[str, list[ExplainedText]] = {}
         self.costs: list[pd.DataFrame] = []
         for language, data in texts.items():
             self.readings[language], cost = explainer.readings(data, self.erasers[language], rows)
@@ -114,8 +114,8 @@ class Messages:
 
 # -------------------------------------------------------------------------------------------------- the paper's measure
 def rho_of_pair(
-    english: Reading,
-    other: Reading,
+    english: ExplainedText,
+    other: ExplainedText,
     links: Sequence[tuple[int, int]],
     *,
     copied: Tensor,
@@ -130,7 +130,7 @@ def rho_of_pair(
 
     `copied` [F]: the English features that stand in the translation as they are, left out on demand; `drawn`: random
     links instead ("number": as many, "degrees": as many at each word), by `draw_seed`; the other options are those of
-    `Reading.stacked` and `faithlib.metrics.aligned_scores`.
+    `ExplainedText.stacked` and `faithlib.metrics.aligned_scores`.
     """
     n_english = int(english.inputs.n_features[0])
     n_other = int(other.inputs.n_features[0])
@@ -144,7 +144,7 @@ def rho_of_pair(
     return dict(zip(rows, rho.tolist(), strict=True))
 
 
-def correlations(messages: Messages, settings: Mapping[str, Mapping[str, Any]], *, seed: int) -> pd.DataFrame:
+def rho_by_setting(messages: Messages, settings: Mapping[str, Mapping[str, Any]], *, seed: int) -> pd.DataFrame:
     """rho of every message, language, setting and row. A setting has links of its own where `messages` has some of its
     name, otherwise the main ones; random links depend on `seed` and on the name of a message."""
     rows = []
@@ -171,7 +171,7 @@ def correlations(messages: Messages, settings: Mapping[str, Mapping[str, Any]], 
 
 
 # ----------------------------------------------------------------------------------------- choices of the released code
-def row_of(
+def changed_row(
     method: str, aggregation: str | None, *, lime_samples: int, output: str = "top_logit", **options: Any
 ) -> Row:
     """A row of the top prediction, with one thing done otherwise."""
@@ -188,7 +188,7 @@ def _rows_otherwise(lime_samples: int) -> dict[tuple[str, str, str], Row]:
     for choice, change in CHOICES.items():
         for method, aggregation in LOOKED_AT:
             if method in METHODS_OF_CHOICE.get(choice, (method,)):
-                rows[choice, method, aggregation or "none"] = row_of(
+                rows[choice, method, aggregation or "none"] = changed_row(
                     method, aggregation, lime_samples=lime_samples, **change
                 )
     return rows
@@ -202,7 +202,7 @@ def _scores_by_text(function: nn.Module, rows: Sequence[Row], perturber: Perturb
     return [torch.stack([scores[row.name][b, :size].cpu() for row in rows]) for b, size in enumerate(sizes)]
 
 
-def correlations_by_choice(messages: Messages, *, lime_samples: int) -> pd.DataFrame:
+def rho_by_choice(messages: Messages, *, lime_samples: int) -> pd.DataFrame:
     """rho of a few rows with one choice of the released code at a time ("main": none), in the languages that the paper
     averages over, by the main links."""
     languages = [language for language in messages.texts if language in ("en", *PAPER_LANGUAGES)]
@@ -216,7 +216,7 @@ def correlations_by_choice(messages: Messages, *, lime_samples: int) -> pd.DataF
 
     explainer = messages.explainer
     twice = {
-        (EMBEDDED_TWICE, method, aggregation or "none"): row_of(method, aggregation, lime_samples=lime_samples)
+        (EMBEDDED_TWICE, method, aggregation or "none"): changed_row(method, aggregation, lime_samples=lime_samples)
         for method, aggregation in LOOKED_AT
     }
     for function, rows in ((explainer.network, _rows_otherwise(lime_samples)), (explainer.embedded_twice, twice)):

@@ -27,7 +27,7 @@ ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop_released", "guided_
 
 
 @dataclass(frozen=True)
-class Reading:
+class ExplainedText:
     """One text as a model reads it: scores [F] of each row, and the text as inputs of one."""
 
     scores: dict[Name, Tensor]
@@ -77,7 +77,7 @@ class Explainer:
 
     def readings(
         self, data: Dataset, perturber: Perturber, rows: Mapping[Name, Row]
-    ) -> tuple[list[Reading], pd.DataFrame]:
+    ) -> tuple[list[ExplainedText], pd.DataFrame]:
         """Each text with its scores, and what each method has cost.
 
         `perturber` holds the inputs of `data` and erases as the rows do: what two of them ask is paid once.
@@ -90,7 +90,7 @@ class Explainer:
         readings = []
         for b, size in enumerate(inputs.n_features.tolist()):
             of_text = {key: scores[row.name][b, :size].cpu() for key, row in rows.items()}
-            readings.append(Reading(of_text, inputs[[b]].to("cpu")))
+            readings.append(ExplainedText(of_text, inputs[[b]].to("cpu")))
         costs = pd.DataFrame([{"method": method, **vars(cost)} for method, cost in spent.items()])
         return readings, costs
 

@@ -257,8 +257,8 @@ def together_toolkit(profile: Profile) -> Settings:
 
 @study.compute(loads=["local:text/pair-seed0", "pair"])
 def together_by_hand(profile: Profile) -> Settings:
-    """One text, every metric by hand."""
-    return sample(profile)
+    """One text, every metric by hand; `replay_draws`: of the released code's soft scores on the example."""
+    return sample(profile) | profile.layers(laptop=dict(excerpts=10, words=12, draws=4, replay_draws=8))
 
 
 @study.compute(loads=["local:text/movie-seed0", "local:vision/fashion-base-seed0", "edin", "fashion"])
