@@ -72,7 +72,7 @@ Place = tuple[str, int]
 class Messages:
     """Some messages, read and explained in English ("en") and in other languages.
 
-    `texts`: the same messages in each language; `rows`: what explains them. `costs` has a table a language.
+    `texts`: the same messages in each language; `rows`: what explains them. `costs` has one table per language.
     """
 
     def __init__(self, explainer: Explainer, texts: Mapping[str, Dataset], rows: Mapping[Name, Row]) -> None:
@@ -244,7 +244,7 @@ def rho_by_choice(messages: Messages, *, lime_samples: int) -> pd.DataFrame:
 
 # ---------------------------------------------------------------------------------------------------------- to be shown
 def links_shown(messages: Messages, wanted: int) -> pd.DataFrame:
-    """The main links of the first `wanted` messages, a row each."""
+    """The main links of the first `wanted` messages, one per row."""
     rows = [
         {"language": language, "input": messages.ids[number], "word": i, "word_there": j}
         for (language, number), links in messages.links["main"].items()

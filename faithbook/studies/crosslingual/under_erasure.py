@@ -27,7 +27,7 @@ from faithlib.perturb import Perturber
 ANSWERED = 64
 """Rows of a batch of the released code."""
 WINDOW = 1 + len(ERASURE_BINS)
-"""Rows of a text in the released code's list: the whole text, and one a length."""
+"""Rows of a text in the released code's list: the whole text, and one for each length."""
 Windows = tuple[Tensor, Tensor]
 """Probabilities of all classes [B, 1 + S, C]: of the whole texts and without each rationale; of the whole texts and of
 each rationale alone."""
@@ -84,9 +84,9 @@ def both_metrics(windows: Windows) -> dict[str, Tensor]:
 class FirstBatch:
     """The answers that the released code gives to every batch: those of the first one.
 
-    The code goes through a list with `WINDOW` rows a text, 64 rows at a time, and reads the first batch's answers for
-    each. `texts`: all texts of the list, whatever share of them a run scores; the answers of as many as fill a batch
-    are computed, `batch` texts at a time. `rows` explain them, and words are deleted by those of `deleting`.
+    The code goes through a list, in which each text has `WINDOW` rows, by 64 rows, and reads the first batch's answers
+    for each. `texts`: all texts of the list, whatever share of them a run scores; the answers of as many as fill a
+    batch are computed, `batch` texts at a time. `rows` explain them, and words are deleted by those of `deleting`.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Nine metrics on one short text, by a model that is called as it is: what `together_metrics` shows step by step.
 
 "By hand" means that rows of token ids, or of embeddings, go through the plain model: nothing of `faithlib` erases or
-answers here. What `faithlib` computes on the same texts stands beside it.
+answers here. What `faithlib` computes on the same texts is kept too, to compare.
 
 Shape letters: B texts, F features, K steps of a curve, L tokens, D embedding size, R rows.
 """
@@ -184,8 +184,8 @@ def softly_erased(
 
 # ---------------------------------------------------------------------------------------------------------- by faithlib
 def accuracy_curves(perturber: Perturber, scores: Mapping[str, Tensor]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """While the words of the highest scores go: whether each text has its class still (1) or not (0), a row a share;
-    and the metrics that read these curves, a row a text."""
+    """While the words of the highest scores go: whether each text has its class still (1) or not (0), one row per
+    share; and the metrics that read these curves, one row per text."""
     present = perturber.inputs.feature_mask
     points, areas = [], []
     for method, values in scores.items():
