@@ -82,6 +82,7 @@ class Page:
         self._entries: dict[str, dict[str, Any]] = {}
         self._quotable: list[pd.DataFrame] = []
         self._curves: dict[str, Curve] = {}
+        self._exhibits = 0  # shown so far: the first one is open whatever its length
         self._claims = published.column("claim")
         self._source = published.sources()
 
@@ -117,6 +118,21 @@ class Page:
     def have(self) -> frozenset[str]:
         """The data sets, models and languages of everything that was measured."""
         return frozenset().union(*(one.have for one in self._measured))
+
+    def in_short(self, sentence: Callable[[], str]) -> Markdown:
+        """The page's result in one or two sentences with numbers, the first that a reader sees; then the data used.
+
+        `sentence` makes them of what was measured. A run that has not measured all of it shows no sentence; of the
+        committed values it has to be there (InputError, DataError).
+        """
+        try:
+            text = sentence()
+            said = f"**In short.** {text[:1].upper()}{text[1:]}"
+        except (InputError, DataError):
+            if any(one.speaks == REFERENCE for one in self._measured):
+                raise
+            said = "*This run has not measured all numbers of this page's result.*"
+        return Markdown(f"{said}\n\n{self.speaks().data}" if self._measured else said)
 
     def speaks(self) -> Markdown:
         """The data used on this page, in a sentence."""
@@ -243,7 +259,8 @@ class Page:
         empty: str | None = None,
         wide: pd.DataFrame | None = None,
     ) -> Markdown:
-        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows.
+        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows,
+        except the page's first exhibit, which is open.
 
         `empty`: what is shown if it has no rows; without it such a table is refused (InputError). `wide`: what is shown
         instead of it, as it is.
@@ -251,7 +268,9 @@ class Page:
         if empty is not None and frame.empty:
             return Markdown(empty)
         line = tables.download_links(self.run, self.notebook, f"{name}.csv")
-        return tables.table(frame, self.run, name, caption=caption, digits=digits, wide=wide, line=line)
+        self._exhibits += 1
+        first = self._exhibits == 1
+        return tables.table(frame, self.run, name, caption=caption, digits=digits, wide=wide, line=line, opened=first)
 
     def stand_ins(
         self, cells: Mapping[tuple[str, ...], Comparison], columns: Sequence[str], name: str, *, caption: str
@@ -265,6 +284,7 @@ class Page:
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
+        self._exhibits += 1
         text = tables.markdown_table(frame, name, caption, findable=True)
         return Markdown(f"{text}\n\n{tables.download_links(self.run, self.notebook, data)}")
 
@@ -334,6 +354,7 @@ class Page:
         if data is not None:
             self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
             files.append(f"{name}.csv")
+        self._exhibits += 1
         line = tables.download_links(self.run, self.notebook, *files)
         return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
 

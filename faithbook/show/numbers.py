@@ -55,8 +55,17 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
     """
     interval = _ours(of).interval() if isinstance(of, Comparison | Estimate) else of
-    text = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+    text = f"{interval.estimate:{form}}"
+    if not math.isnan(interval.low):  # what is the same for every input has none
+        text += f" [{interval.low:{form}}, {interval.high:{form}}]"
     return f"{text} (n = {_ours(of).n})" if n else text
+
+
+def beside(pair: Comparison, form: str = ".2f") -> str:
+    """Ours with its interval, and the published value where one is printed, for a sentence: `0.70 [0.69, 0.71]
+    (published 0.41)`."""
+    text = spoken(pair, form)
+    return text if math.isnan(pair.published) else f"{text} (published {pair.published:{form}})"
 
 
 def _ours(of: Comparison | Estimate) -> Estimate:

@@ -49,9 +49,10 @@ def table(
     shown: bool = True,
     wide: pd.DataFrame | None = None,
     line: str | None = None,
+    opened: bool = False,
 ) -> Markdown:
     """Write a table as CSV in full precision and show it rounded and numbered, with a download; folded where it has
-    more than 20 rows.
+    more than 20 rows, unless it is `opened`.
 
     The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
     method's aggregation with its name. `wide`: another table that is shown instead, as it is. `shown=False` writes the
@@ -64,7 +65,7 @@ def table(
     if not shown:
         return Markdown(link)
     cells = in_names(frame, digits) if wide is None else wide
-    return Markdown(f"{markdown_table(cells, name, caption)}\n\n{link}")
+    return Markdown(f"{markdown_table(cells, name, caption, opened=opened)}\n\n{link}")
 
 
 def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
@@ -83,13 +84,15 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
     return shown
 
 
-def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bool = False) -> str:
-    """A numbered table of MyST text; folded where it has more than 20 rows, unless it sorts and filters in the page
-    (`findable`; `book/_static/tables.js`)."""
+def markdown_table(
+    frame: pd.DataFrame, name: str, caption: str, *, findable: bool = False, opened: bool = False
+) -> str:
+    """A numbered table of MyST text; folded where it has more than 20 rows, unless it is `opened` or sorts and filters
+    in the page (`findable`; `book/_static/tables.js`)."""
     # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
     options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
     text = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
-    return text if findable else folded(text, len(frame), caption)
+    return text if findable or opened else folded(text, len(frame), caption)
 
 
 def pipe_table(frame: pd.DataFrame) -> str:

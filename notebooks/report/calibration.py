@@ -6,14 +6,6 @@
 
 # %% [markdown]
 # # How often verdicts err
-#
-# Verdict rules make mistakes. {doc}`How verdicts are made <../how-verdicts-are-made>` states how often they may; this page checks it by
-# simulation in worlds whose truth is known. In each world the truth is exactly where a verdict would be an error: at the threshold, at an
-# edge of the margin, or without any relation. The functions that judge the claims judge these worlds (`make calibrate`).
-#
-# The simulated values are normal, uniform, skewed (beta and exponential), differences of two shares, shares of .8 and .95, and values of
-# single inputs of this book, resampled. Clusters are the independent inputs of each data set; *200+12* is two data sets of unequal size and
-# equal weight. A claim of several parts has several such means, which may be correlated.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -21,7 +13,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 import pandas as pd
-from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
@@ -36,10 +27,28 @@ rates["low"], rates["high"] = wilson(rates["rate"], rates["worlds"])
 rates["kept"] = kept(rates)
 errors = rates[rates.answer != COVERED]
 of_t = errors[errors.test == "t"]
-Markdown(
-    f"{len(rates):,} rates were measured, each in {rates.worlds.min():,} to {rates.worlds.max():,} worlds. Of {len(errors):,} rates of "
-    f"error {int(errors.kept.sum()):,} keep the promise of 2.5 in 100 (the 95 % Monte Carlo interval does not lie beyond it)."
-)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Of {len(errors):,} simulated rates of error {int(errors.kept.sum()):,} keep the promise of 2.5 in 100: their 95 % Monte "
+        f"Carlo interval does not lie beyond it. {len(rates):,} rates were measured, each in {rates.worlds.min():,} to "
+        f"{rates.worlds.max():,} worlds."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Verdict rules make mistakes. {doc}`How verdicts are made <../how-verdicts-are-made>` states how often they may; this page checks it by
+# simulation in worlds whose truth is known. In each world the truth is exactly where a verdict would be an error: at the threshold, at an
+# edge of the margin, or without any relation. The functions that judge the claims judge these worlds (`make calibrate`).
+#
+# The simulated values are normal, uniform, skewed (beta and exponential), differences of two shares, shares of .8 and .95, and values of
+# single inputs of this book, resampled. Clusters are the independent inputs of each data set; *200+12* is two data sets of unequal size and
+# equal weight. A claim of several parts has several such means, which may be correlated.
 
 # %% [markdown]
 # ## Rates of error, before and now

@@ -6,13 +6,6 @@
 
 # %% [markdown]
 # # Can words be aligned? (Figure 6)
-#
-# Rho {cite:p}`zaman_belinkov_2022` depends on two assumptions. Scores are transferred along links between words, so the links
-# must be right. And explanations of a text and its translation are expected to be similar, so the model must treat the two
-# similarly. This page measures both: our word aligner against human links and against another aligner, and the paper's
-# Figure 6, its test of the second assumption.
-#
-# Intervals come from resampling sentences, messages or batches of messages.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -58,7 +51,31 @@ aer = {
 }
 aer |= {(gold, STATISTICAL): {NO_LAYER: scored(gold, STATISTICAL, NO_LAYER)} for gold in gold_sets}
 best = {which: min(aer_of, key=lambda layer, aer_of=aer_of: aer_of[layer].ours.point) for which, aer_of in aer.items()}
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        "Our word aligner makes this share of errors against links made by people (alignment error rate, lower is better): "
+        + "; ".join(
+            f"{spoken(aer[gold, OURS_BY][LAYER], '.2f')} on {GOLD[gold]}, where {STATISTICAL} has "
+            f"{spoken(aer[gold, STATISTICAL][NO_LAYER], '.2f')} (n = {aer[gold, OURS_BY][LAYER].ours.n} sentences)"
+            for gold in gold_sets
+        )
+        + "."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Rho {cite:p}`zaman_belinkov_2022` depends on two assumptions. Scores are transferred along links between words, so the links
+# must be right. And explanations of a text and its translation are expected to be similar, so the model must treat the two
+# similarly. This page measures both: our word aligner against human links and against another aligner, and the paper's
+# Figure 6, its test of the second assumption.
+#
+# Intervals come from resampling sentences, messages or batches of messages.
 
 # %% [markdown]
 # ## Against links made by people
@@ -104,20 +121,6 @@ def ends_in_words(gold):
 
 Markdown("\n".join([*map(ends_in_words, gold_sets), *(got(name) for name in GOLD if name not in gold_sets)]))
 
-# %%
-rows = [(gold, aligner, str(layer)) for (gold, aligner), by_layer in aer.items() for layer in by_layer]
-page.table(
-    "crosslingual_aligner_scores",
-    lambda row: scored(row["gold"], row["aligner"], row["layer"], row["score"]),
-    rows=["gold", "aligner", "layer"],
-    columns=["score"],
-    words=SCORES | {NO_LAYER: "–", STATISTICAL: STATISTICAL},
-    printed=pd.DataFrame(
-        [(*row, name) for row in rows for name in SCORES], columns=["gold", "aligner", "layer", "score"]
-    ),
-    caption="Word links against people's, every layer and aligner, n sentences; of AER less is better, of the others more",
-)
-
 # %% [markdown]
 # ### By layer
 
@@ -138,6 +141,20 @@ caption = (
     "sentences of the set, the encoder from none of them."
 )
 page.figure(fig, "crosslingual_aligner_layers", alt=alt, caption=caption)
+
+# %%
+rows = [(gold, aligner, str(layer)) for (gold, aligner), by_layer in aer.items() for layer in by_layer]
+page.table(
+    "crosslingual_aligner_scores",
+    lambda row: scored(row["gold"], row["aligner"], row["layer"], row["score"]),
+    rows=["gold", "aligner", "layer"],
+    columns=["score"],
+    words=SCORES | {NO_LAYER: "–", STATISTICAL: STATISTICAL},
+    printed=pd.DataFrame(
+        [(*row, name) for row in rows for name in SCORES], columns=["gold", "aligner", "layer", "score"]
+    ),
+    caption="Word links against people's, every layer and aligner, n sentences; of AER less is better, of the others more",
+)
 
 # %% [markdown]
 # An aligner without training has a high error rate on a language that it hardly knows, and one trained on these very

@@ -6,20 +6,6 @@
 
 # %% [markdown]
 # # Can erasure separate explanations? (Tables 3, 9, 10, Figures 3, 4)
-#
-# With our models erasure separates methods too, though less than rho; in the paper it hardly does.
-#
-# {cite:t}`zaman_belinkov_2022` compare their cross-lingual rho with two metrics that erase words
-# {cite:p}`deyoung_2020`. Comprehensiveness is how much the probability of the predicted class falls when the words with
-# the highest scores are erased; sufficiency is how much it falls when only these words are kept. Both are means over five
-# lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
-# methods while rho does.
-#
-# The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
-# tables may depend on eleven inputs. This page repeats the comparison with each input's own predictions.
-#
-# Texts are XNLI's English test pairs. Our models are small, so we judge statements and not cells. Intervals come from
-# resampling texts, each with all its values, rho and erasure together.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -36,7 +22,8 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge.decide import Statements
 from faithbook.judge.report import start_page
-from faithbook.show.numbers import ends_of
+from faithbook.show.labels import row_label
+from faithbook.show.numbers import beside, ends_of
 from faithbook.stats.agreement import tau_b
 from faithbook.studies.crosslingual import zaman_belinkov_figures
 from faithbook.studies.crosslingual import zaman_belinkov_tables as tables
@@ -100,7 +87,37 @@ def of_both(source, metric):
 
 rows = {metric: of_both(measured, metric) for metric in METRICS}
 on_more = page.measure("crosslingual_metrics", parts=["", "erasure"], over=cells, prepare=further, firmest=True)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    ranked = {metric: tables.best_first(rows[metric], "loss") for metric in METRICS}
+    return (
+        "From the worst to the best of thirteen explanations of the loss, "
+        + " and ".join(
+            f"{metric} goes from {beside(rows[metric](first[-1], 'loss'))} ({row_label(*first[-1])}) to "
+            f"{beside(rows[metric](first[0], 'loss'))} ({row_label(*first[0])})"
+            for metric, first in ranked.items()
+        )
+        + f" (n = {rows['comprehensiveness'](ranked['comprehensiveness'][0], 'loss').ours.n} texts)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zaman_belinkov_2022` compare their cross-lingual rho with two metrics that erase words
+# {cite:p}`deyoung_2020`. Comprehensiveness is how much the probability of the predicted class falls when the words with
+# the highest scores are erased; sufficiency is how much it falls when only these words are kept. Both are means over five
+# lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
+# methods while rho does.
+#
+# The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
+# tables may depend on eleven inputs. This page repeats the comparison with each input's own predictions.
+#
+# Texts are XNLI's English test pairs. Our models are small, so we judge statements and not cells. Intervals come from
+# resampling texts, each with all its values, rho and erasure together.
 
 # %% [markdown]
 # ## Table 3: thirteen explanations under erasure

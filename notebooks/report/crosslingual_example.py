@@ -6,11 +6,6 @@
 
 # %% [markdown]
 # # One sentence and its translation (Figure 1)
-#
-# {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
-# an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real
-# model and measured scores, so that every step of {ref}`rho <crosslingual-rho>` can be followed. One pair shows how
-# the measure works and proves nothing about any method; {doc}`the tables <crosslingual_tables>` have the means.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -42,20 +37,7 @@ examples, links, saved = (
 )  # fmt: skip
 saved = saved[saved.setting == "main"].set_index([*KEYS, "language", "input"]).rho
 
-# %% [markdown]
-# ## Figure 1: the procedure
-#
-# **What the paper shows.** (a) A model reads an English sentence and its German translation, and a method explains
-# either reading. (b) A word aligner links words. (c) The scores of German words are carried to the English words they
-# are linked with, and added up where there are several. (d) Now there are two scores for every English word, and the two
-# lists are compared.
-#
-# **Our run.** The same four steps. The message is chosen by its links and not by its scores: of the first few
-# messages with 6 to 16 words, we take the one whose links cross most often, so that the two word orders differ. If
-# none has that length, all messages count.
 
-
-# %%
 def scores_of(language, message, row=SHOWN):
     """Words, pieces and scores of a message in one language by one row, in order."""
     names = dict(zip(("language", "input", *KEYS), (language, message, *row), strict=True))
@@ -73,6 +55,37 @@ message = most_crossed({one: len(scores_of("en", one)) for one in dict.fromkeys(
 english, other, pairs = scores_of("en", message), scores_of(LANGUAGE, message), links_of(message)
 steps = ranked(english, other, pairs)
 value = rho(steps)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"the explanations of this message ({len(english)} words) and of its {NAME} translation ({len(other)} words), joined by "
+        f"{len(pairs)} links, have a rank correlation of {value:.2f}."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
+# an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real
+# model and measured scores, so that every step of {ref}`rho <crosslingual-rho>` can be followed. One pair shows how
+# the measure works and proves nothing about any method; {doc}`the tables <crosslingual_tables>` have the means.
+
+# %% [markdown]
+# ## Figure 1: the procedure
+#
+# **What the paper shows.** (a) A model reads an English sentence and its German translation, and a method explains
+# either reading. (b) A word aligner links words. (c) The scores of German words are carried to the English words they
+# are linked with, and added up where there are several. (d) Now there are two scores for every English word, and the two
+# lists are compared.
+#
+# **Our run.** The same four steps. The message is chosen by its links and not by its scores: of the first few
+# messages with 6 to 16 words, we take the one whose links cross most often, so that the two word orders differ. If
+# none has that length, all messages count.
+
 
 # %% [markdown]
 # ### Steps a to c in one figure

@@ -6,22 +6,6 @@
 
 # %% [markdown]
 # # How much of rho is length, links and copied words?
-#
-# {ref}`rho <crosslingual-rho>` is high where a model's explanations of a text and of its translation agree.
-# {cite:t}`zaman_belinkov_2022` read it as faithfulness. But two explanations can also agree for reasons that
-# have nothing to do with what the model does:
-#
-# - *Length.* The scores of a word's pieces are added up, and a word that is cut into many pieces in English is often
-#   cut into many in the translation, too.
-# - *Links.* Scores are also added up along links ({term}`fan-out`), and a word without a link gets 0. Both depend on the
-#   {term}`word alignment` alone.
-# - *{term}`Copied words <copied word>`.* Numbers, marks, names and placeholders are the same in both texts, so they have
-#   the same embedding whatever the model makes of them.
-#
-# A *baseline* is an attribution that ignores the prediction: its rho shows how much these three reasons explain. There are three
-# baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
-# paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
-# printed numbers. The models are small; *Data used* names the texts.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -46,6 +30,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     KEYS,
     LOOKING,
     Rows,
+    best_first,
     defined,
     of_texts,
     printed_table,
@@ -79,7 +64,39 @@ measured = page.measure("crosslingual_metrics", over=cells, prepare=prepared, bo
 languages = measured.levels("language")
 rho = {setting: Rows(measured, setting=setting) for setting in SETTINGS}
 texts = of_texts(page)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    ranked = best_first(rho["main"], "loss", LOOKING)
+    return (
+        f"Attributions that ignore the prediction reach a rho of {spoken(rho['main'](BLIND[0], 'loss'), '.2f')} (uniform scores) and "
+        f"{spoken(rho['main'](BLIND[1], 'loss'), '.2f')} (norm of the embedding); the highest of the methods, "
+        f"{row_label(*ranked[0])}, has {spoken(rho['main'](ranked[0], 'loss'), '.2f')}, and "
+        f"{spoken(rho[TREATED](ranked[0], 'loss'), '.2f')} with length, links and copied words taken out "
+        f"(n = {rho['main'](ranked[0], 'loss').ours.n} texts)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {ref}`rho <crosslingual-rho>` is high where a model's explanations of a text and of its translation agree.
+# {cite:t}`zaman_belinkov_2022` read it as faithfulness. But two explanations can also agree for reasons that
+# have nothing to do with what the model does:
+#
+# - *Length.* The scores of a word's pieces are added up, and a word that is cut into many pieces in English is often
+#   cut into many in the translation, too.
+# - *Links.* Scores are also added up along links ({term}`fan-out`), and a word without a link gets 0. Both depend on the
+#   {term}`word alignment` alone.
+# - *{term}`Copied words <copied word>`.* Numbers, marks, names and placeholders are the same in both texts, so they have
+#   the same embedding whatever the model makes of them.
+#
+# A *baseline* is an attribution that ignores the prediction: its rho shows how much these three reasons explain. There are three
+# baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
+# paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
+# printed numbers. The models are small; *Data used* names the texts.
 
 # %% [markdown]
 # ## What the texts are like

@@ -6,17 +6,6 @@
 
 # %% [markdown]
 # # Do explanations mark what people mark? (Tables 4–6)
-#
-# In the paper saliency and guided backprop mark best what people marked; with our models this stays undecided.
-#
-# {cite:t}`zaman_belinkov_2022` ask a second question about the same thirteen explanations: are their highest scores on the
-# words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may be right for a reason
-# that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for fifteen languages by a program
-# (Table 5), and people check a sample of these (Table 6).
-#
-# The human highlights of the tables are the firmest that were measured, which the first table names: those of e-SNLI, else
-# {term}`substitutes <substitute data>`: phrases of film reviews, sentences of papers. Translations are XNLI's. Intervals
-# come from resampling texts, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -37,7 +26,7 @@ from faithbook.judge.decide import Ordered
 from faithbook.judge.report import start_page
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label, row_label
-from faithbook.show.numbers import row_of, spoken
+from faithbook.show.numbers import beside, row_of, spoken
 from faithbook.show.plots import comparison_plot
 from faithbook.show.tables import every
 from faithbook.studies.crosslingual import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
@@ -55,6 +44,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
     Rows,
+    best_first,
     by_large_margins,
     defined,
     on_more_texts,
@@ -91,7 +81,31 @@ across = page.measure(
 texts = zaman_belinkov_tables.of_texts(page)
 languages = [one for one in PAPER_LANGUAGES if one in across.levels("language")]
 rho = Rows(across, printed_table("crosslingual_table1")[[*KEYS, "value"]], setting="main", language=languages)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    ranked = best_first(precision, "loss")
+    return (
+        f"Of thirteen explanations of the loss {row_label(*ranked[0])} marks best what people marked, with a mean average "
+        f"precision of {beside(precision(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with "
+        f"{beside(precision(ranked[1], 'loss'))}. Random scores have {spoken(precision(FLOORS[1], 'loss'), '.2f')} "
+        f"({NAMED.get(MARKS, MARKS)}, n = {precision(ranked[0], 'loss').ours.n} texts)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zaman_belinkov_2022` ask a second question about the same thirteen explanations: are their highest scores on the
+# words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may be right for a reason
+# that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for fifteen languages by a program
+# (Table 5), and people check a sample of these (Table 6).
+#
+# The human highlights of the tables are the firmest that were measured, which the first table names: those of e-SNLI, else
+# {term}`substitutes <substitute data>`: phrases of film reviews, sentences of papers. Translations are XNLI's. Intervals
+# come from resampling texts, each with everything that was measured on it.
 
 # %% [markdown]
 # ## Table 4: thirteen explanations against marks made by people

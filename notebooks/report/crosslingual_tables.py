@@ -6,18 +6,6 @@
 
 # %% [markdown]
 # # Do explanations survive translation? (Tables 1, 2, 7, 8, 11–17)
-#
-# In the paper, input × gradient with L2 agrees most across languages. With our models it leads by little, and a choice that the
-# paper does not report turns the order.
-#
-# {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
-# explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
-# aligner matches the words. This page compares everything that the paper prints about rho, and how well the models read
-# each language, with our run.
-#
-# Texts are pairs of XNLI's test set {cite:p}`conneau_2018`; premise and hypothesis both have scores. Our models are smaller
-# than the paper's, so no cell can match exactly, and we judge statements. Intervals come from resampling texts, each with
-# all its languages, models and methods; the pairs of one premise stay together.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -36,7 +24,7 @@ from faithbook.judge import published
 from faithbook.judge.decide import OnlyIf, Trend
 from faithbook.judge.report import start_page
 from faithbook.show.labels import row_label
-from faithbook.show.numbers import spoken
+from faithbook.show.numbers import beside, spoken
 from faithbook.show.tables import every
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_b
@@ -54,6 +42,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
     Rows,
+    best_first,
     defined,
     for_ours,
     of_texts,
@@ -98,7 +87,31 @@ on_more = page.measure(  # also texts that were asked for the rows of one gradie
     **READ,
 )
 alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    ranked = best_first(rho, "loss")
+    return (
+        f"Of thirteen explanations of the loss {row_label(*ranked[0])} agrees most across languages, with a mean rho of "
+        f"{beside(rho(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
+        f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))} (n = {rho(ranked[0], 'loss').ours.n} texts; languages: "
+        f"{', '.join(main_languages)})."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
+# explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
+# aligner matches the words. This page compares everything that the paper prints about rho, and how well the models read
+# each language, with our run.
+#
+# Texts are pairs of XNLI's test set {cite:p}`conneau_2018`; premise and hypothesis both have scores. Our models are smaller
+# than the paper's, so no cell can match exactly, and we judge statements. Intervals come from resampling texts, each with
+# all its languages, models and methods; the pairs of one premise stay together.
 
 # %%
 guessed = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]

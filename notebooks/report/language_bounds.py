@@ -6,24 +6,18 @@
 
 # %% [markdown]
 # # How much of the best possible drop does an attribution reach?
-#
-# The figure shows how close each method comes to the best order of removal, where 1 is the best order and 0 the worst.
-#
-# A prompt of eight sentences has 256 subsets, so the best and the worst order are known exactly, and so is NAOPC
-# {cite:p}`edin_2025`. Two measures of context attribution, LDS and the top-k drop {cite:p}`cohen_wang_2024`, are computed
-# from the same 256 outputs. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
 
 # %% tags=["parameters"]
 profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from IPython.display import Markdown, display
+from IPython.display import display
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.studies.together import prompted
 
 page = start_page("language_bounds", profile, values=values, paper=published.OUR_OWN)
@@ -33,7 +27,33 @@ if there:
     among = ["dataset", "first", "second"]
     pairs = page.measure("language_sentences", over=among, prepare=prompted.ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=prompted.bounded)
-page.speaks() if there else Markdown(prompted.WITHOUT_MODEL)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    if not there:
+        return prompted.WITHOUT_MODEL
+    naopc = page.quantity("dataset", "method", metric="naopc_morf")
+    said = []
+    for name in measured.levels("dataset"):
+        best = max(measured.levels("method"), key=lambda one, name=name: naopc(name, one).ours.point)
+        said.append(
+            f"{spoken(naopc(name, best), '.2f')} ({label(best)}) and {spoken(naopc(name, 'random'), '.2f')} on *{name}* "
+            f"(n = {naopc(name, best).ours.n} prompts)"
+        )
+    return (
+        "Between the worst (0) and the best order of removal (1), the best method, and random scores, reach "
+        f"{'; '.join(said)}."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# A prompt of eight sentences has 256 subsets, so the best and the worst order are known exactly, and so is NAOPC
+# {cite:p}`edin_2025`. Two measures of context attribution, LDS and the top-k drop {cite:p}`cohen_wang_2024`, are computed
+# from the same 256 outputs. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
 
 # %% [markdown]
 # ## The prompts

@@ -6,13 +6,6 @@
 
 # %% [markdown]
 # # Does a contrast find the subject?
-#
-# The figure shows how often each method gives the subject of a sentence the highest score, when it explains log p(right verb)
-# minus log p(wrong verb) and when it explains log p(right verb) alone.
-#
-# After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
-# {cite:t}`arras_2025` explain such predictions by a contrast. The sentences are our own, so the truth is known without
-# annotation. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -24,7 +17,7 @@ from IPython.display import Markdown, display
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.studies.together import prompted
 from faithbook.studies.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 
@@ -35,7 +28,32 @@ there = page.has("language_agreement")
 if there:
     measured = page.measure("language_agreement", over=["explained", "method"], **BY)
     nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
-page.speaks() if there else Markdown(WITHOUT_MODEL)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    if there:
+        explained = measured.frame[measured.frame.explained == CONTRAST].method.unique().tolist()
+        first = max(explained, key=lambda name: measured.mean(method=name, explained=CONTRAST).ours.point)
+    return (
+        f"{label(first)} gives the subject the highest score in {spoken(measured.mean(method=first, explained=CONTRAST), '.2f')} of the "
+        "sentences when it explains the contrast of the two verbs, and in "
+        f"{spoken(measured.mean(method=first, explained=ALONE), '.2f')} when it explains the right verb alone; over {len(explained)} "
+        f"methods the means are {spoken(measured.mean(method=explained, explained=CONTRAST), '.2f')} and "
+        f"{spoken(measured.mean(method=explained, explained=ALONE), '.2f')} (n = {measured.mean(method=first, explained=ALONE).ours.n}; "
+        "chance is one in five)."
+        if there
+        else WITHOUT_MODEL
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
+# {cite:t}`arras_2025` explain such predictions by a contrast. The sentences are our own, so the truth is known without
+# annotation. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
 
 # %% [markdown]
 # ## How often the subject is first

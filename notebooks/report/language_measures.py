@@ -6,15 +6,6 @@
 
 # %% [markdown]
 # # Language models: do scores reward marking more, and the first token?
-#
-# A faithfulness score of a language model can measure two things by mistake. *Amount*: soft metrics drop elements of a
-# word's embedding with a probability that follows its score. A method with large scores then keeps, or loses, more of the
-# text, whatever its order. {cite:t}`huang_chan_2026` compare methods at the same expected retention instead (pi-Soft).
-# *Sinks*: decoders give most of their attention to the first token of a prompt, whatever it is.
-#
-# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. The prompt asks for the sentiment of a one-sentence film
-# review (SST-2). We explain the probability of the predicted word, " positive" or " negative". Words of the review are
-# features. The rules were fixed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -81,9 +72,8 @@ if there:
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
-page.speaks() if there else Markdown(WITHOUT_MODEL)
 
-# %%
+# %% tags=["remove-input"]
 if there:
     right, rho = texts.mean(metric="right"), {one: of(one, "rho") for pair in SOFT.items() for one in pair}
     share = {name: first_token("share", "share", name) for name in ("attention", "rollout", "input_x_gradient")}
@@ -96,6 +86,19 @@ if there:
             f"gradient. The model answers correctly for {spoken(right, '.0%', n=True)} of the reviews."
         )
     )
+
+# %%
+page.speaks() if there else Markdown(WITHOUT_MODEL)
+
+# %% [markdown]
+# A faithfulness score of a language model can measure two things by mistake. *Amount*: soft metrics drop elements of a
+# word's embedding with a probability that follows its score. A method with large scores then keeps, or loses, more of the
+# text, whatever its order. {cite:t}`huang_chan_2026` compare methods at the same expected retention instead (pi-Soft).
+# *Sinks*: decoders give most of their attention to the first token of a prompt, whatever it is.
+#
+# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. The prompt asks for the sentiment of a one-sentence film
+# review (SST-2). We explain the probability of the predicted word, " positive" or " negative". Words of the review are
+# features. The rules were fixed before any value was computed.
 
 # %% [markdown]
 # ## Do soft metrics reward large scores?

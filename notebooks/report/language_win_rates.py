@@ -6,14 +6,6 @@
 
 # %% [markdown]
 # # Language models: which erasure?
-#
-# Is a method better than chance? {cite:t}`basu_chakraborty_2026` compare, on each text, the words that the method names with
-# random words of the same number: which matter more to the model? The share of random sets that are beaten is the method's *win
-# rate*; one half is chance. They find that the answer depends on how words are erased, by up to 44 percentage points.
-#
-# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. Its prompts ask for the sentiment of film reviews: sentences
-# of 6 to 16 words (SST-2), and excerpts of 40 words in which people marked the reason. A method names the fifth of the words with
-# the highest scores. The rules were fixed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -68,9 +60,8 @@ if there:
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
     every = list(product((*METHODS, "random"), ERASURES, lengths))
     page.quote("lm_wins", {", ".join(key): wins(*key) for key in every})
-page.speaks() if there else Markdown(WITHOUT_MODEL)
 
-# %%
+# %% tags=["remove-input"]
 if there:
     table = listed({key: wins(*key) for key in every}, ["method", "erasure", "length"])
     real = table[table.method != "random"]
@@ -89,6 +80,18 @@ if there:
             f"noise is part of it). The model answers correctly for {right}."
         )
     )
+
+# %%
+page.speaks() if there else Markdown(WITHOUT_MODEL)
+
+# %% [markdown]
+# Is a method better than chance? {cite:t}`basu_chakraborty_2026` compare, on each text, the words that the method names with
+# random words of the same number: which matter more to the model? The share of random sets that are beaten is the method's *win
+# rate*; one half is chance. They find that the answer depends on how words are erased, by up to 44 percentage points.
+#
+# The model is small: SmolLM2-135M-Instruct with weights of 4 bits. Its prompts ask for the sentiment of film reviews: sentences
+# of 6 to 16 words (SST-2), and excerpts of 40 words in which people marked the reason. A method names the fifth of the words with
+# the highest scores. The rules were fixed before any value was computed.
 
 # %% [markdown]
 # ## Four ways to erase

@@ -6,15 +6,6 @@
 
 # %% [markdown]
 # # What does normalising change?
-#
-# {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
-# order of removals give different scores to different models. We test this on classifiers that differ as much as the
-# models of the review's table do: encoders of six (`l6`), three (`l3`) and twelve layers (`mpnet`), an LSTM (`lstm`), and an
-# encoder of six layers after adversarial training (`robust`). Only models that classified the same texts are compared.
-#
-# Words are the features, a removed word becomes the mask token, and the score is the probability of the predicted class.
-# The paper calls MoRF (most relevant first) comprehensiveness and LeRF (least relevant first) sufficiency. ERASER's
-# sufficiency is another metric: it keeps a rationale.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -32,6 +23,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
+from faithbook.show.tables import in_words
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.studies.naopc import edin_bounds, edin_claims, edin_figures
@@ -45,7 +37,6 @@ models = [name for name in page.run.settings["models"] if name in methods]
 together = edin_bounds.together(measured.frame, models)
 models_of_dataset = {dataset: group_models for group_models, sets in together for dataset in sets}
 LENGTHS, KINDS = ("short", "long"), ("morf", "lerf")
-page.speaks()
 
 
 # %%
@@ -89,14 +80,30 @@ ranks = pd.DataFrame(
 EXACT = ("short",)  # texts whose bounds are exact
 TEXTS = {"all texts": LENGTHS, "short texts": EXACT, "long texts": ("long",)}
 
+
 # %% tags=["remove-input"]
-agreement = ranks.groupby("ranking").agg(ours=("estimate", "mean"), published=("published", "mean"))
-Markdown(
-    "**In short.** The rankings of the *models* by AOPC and by NAOPC agree at a mean Kendall's tau of "
-    f"{agreement.ours['models']:.2f} (in the released outputs {agreement.published['models']:.2f}), the rankings of the *methods* "
-    f"at {agreement.ours['methods']:.2f} ({agreement.published['methods']:.2f}); 1 means that normalising changes nothing. "
-    "The table of rankings below has each comparison with its interval."
-)
+def in_short():
+    """The result of this page in a sentence."""
+    agreement = ranks.groupby("ranking").agg(ours=("estimate", "mean"), published=("published", "mean"))
+    return (
+        "The rankings of the *models* by AOPC and by NAOPC agree at a mean Kendall's tau of "
+        f"{agreement.ours['models']:.2f} (in the released outputs {agreement.published['models']:.2f}), the rankings of the *methods* "
+        f"at {agreement.ours['methods']:.2f} ({agreement.published['methods']:.2f}); 1 means that normalising changes nothing "
+        f"(n = {ranks.n.min():.0f} texts at least). The table of rankings below has each comparison with its interval."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
+# order of removals give different scores to different models. We test this on classifiers that differ as much as the
+# models of the review's table do: encoders of six (`l6`), three (`l3`) and twelve layers (`mpnet`), an LSTM (`lstm`), and an
+# encoder of six layers after adversarial training (`robust`). Only models that classified the same texts are compared.
+#
+# Words are the features, a removed word becomes the mask token, and the score is the probability of the predicted class.
+# The paper calls MoRF (most relevant first) comprehensiveness and LeRF (least relevant first) sufficiency. ERASER's
+# sufficiency is another metric: it keeps a rationale.
 
 # %% [markdown]
 # ## Bounds of each model
@@ -121,6 +128,7 @@ page.listing(
     "naopc_bounds_models",
     caption="Mean bounds of AOPC and their range, with 95 % intervals over inputs. Short texts: exact. Long texts: beam "
     "search, so the true range can only be wider",
+    wide=in_words(table, ["dataset", "length", "classifier"], "bound", ".2f"),
 )
 
 # %%
@@ -156,7 +164,8 @@ page.listing(
     ranks,
     "naopc_rankings",
     caption="Kendall's tau of the rankings by AOPC and by NAOPC, mean over methods (models ranked) or over models (methods "
-    "ranked), with 95 % intervals over inputs; published: the authors' files, mean over their data sets",
+    "ranked), with 95 % intervals over inputs; in brackets: the authors' files, mean over their data sets",
+    wide=edin_bounds.rankings_in_words(ranks),
 )
 
 

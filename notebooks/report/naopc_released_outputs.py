@@ -6,25 +6,6 @@
 
 # %% [markdown]
 # # The authors' own outputs, recomputed
-#
-# From the released answers our own bounds and scores of short texts are the released ones, but where a floor was too high.
-#
-# {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
-# of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
-# ({doc}`explained here <naopc_toy>`).
-#
-# **What is compared.** The authors print few numbers of these files. The means in the columns headed *files* were worked out for
-# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. Of
-# short texts the column *ours* rests on limits and scores of our own, made from the released answers; of long texts the answers
-# were not released, and both columns are means of the same released values, which can only confirm the sums. A
-# {ref}`table below <naopc-shares>` has how many are of which kind. For each number that differs, the page says which change gives
-# the other one. The numbers of one notebook of the authors are printed in its source; they stand
-# {ref}`beside ours <naopc-before-after>`.
-#
-# "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
-# good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.
-# Comprehensiveness and sufficiency have the same two bounds. On pages about our own models they are called MoRF and LeRF
-# (most, and least, relevant first).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -77,7 +58,41 @@ beyond = page.measure(
 )
 mean, outside = page.quantity("metric"), beyond.quantity("model")
 models = [name for name in MODELS if name in measured.levels("model")]
-page.speaks()
+bounds = edin_tables.bounds_table(limits, exact)
+high = edin_tables.too_high(limits, exact)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    off = edin_tables.differences(bounds)
+    recomputed = bounds[bounds.ours.notna()]
+    return (
+        f"{len(recomputed) - off.numbers.sum()} of {len(recomputed)} means of limits, words and seconds in the authors' files are ours too. "
+        f"Of {len(exact):,} upper limits of short texts {len(high)} are higher than any order of removals reaches, by up to "
+        f"{high.excess.max():.3f}."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
+# of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
+# ({doc}`explained here <naopc_toy>`).
+#
+# **What is compared.** The authors print few numbers of these files. The means in the columns headed *files* were worked out for
+# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. Of
+# short texts the column *ours* rests on limits and scores of our own, made from the released answers; of long texts the answers
+# were not released, and both columns are means of the same released values, which can only confirm the sums. A
+# {ref}`table below <naopc-shares>` has how many are of which kind. For each number that differs, the page says which change gives
+# the other one. The numbers of one notebook of the authors are printed in its source; they stand
+# {ref}`beside ours <naopc-before-after>`.
+#
+# "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
+# good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.
+# Comprehensiveness and sufficiency have the same two bounds. On pages about our own models they are called MoRF and LeRF
+# (most, and least, relevant first).
 
 
 # %%
@@ -142,14 +157,12 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 # reaches. For long texts the outputs were not released, and both sides are the mean of the released limits.
 
 # %%
-bounds = edin_tables.bounds_table(limits, exact)
 caption = "Means of bounds, words and seconds from the files, and ours, with the cause"
 compared(
     bounds, "naopc_released_bounds", *["dataset", "length", "model", "search", "subset", "statistic"], caption=caption
 )
 
 # %%
-high = edin_tables.too_high(limits, exact)
 caption = (
     "Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
     "the released one, what the released beam found, and by how much the released one is too high"

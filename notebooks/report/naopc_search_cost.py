@@ -6,29 +6,6 @@
 
 # %% [markdown]
 # # How to search for the bounds, and at what price
-#
-# A search that tries only a few promising words at each step needs several times fewer forward passes than the published
-# one; the last table shows how far its bounds fall short.
-#
-# Exact bounds need the model's output for all $2^N$ sets, so a text of 30 words is out of reach. The paper
-# {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of
-# width $B$ needs about $B N^2$ forward passes, which are the whole cost. We compare four searches:
-#
-# - **released**: the beam as published. Entries that removed the same words in another order take up several of its places.
-# - **merged**: each set once, and at the end the best path through *all* visited sets. This needs no more forward passes.
-# - **pruned**: merged, but an entry tries only the few words with the largest last known effect, in log-odds, and only two
-#   words once its probability is within .005 of 0 or 1.
-# - **adaptive**: pruned, with a width that doubles until neither bound changes by more than .001.
-#
-# The texts are news articles, cut to a number of words. Only the cheaper classifiers have all searches. Longer texts have
-# the published search at width 5, the pruned ones and the adaptive one; the longest do not have the adaptive one.
-#
-# Errors are measured against the exact bounds if these are known. Otherwise they are measured against the best bound that
-# *any* search found, which may itself be too narrow. The **error bound** needs no such reference: it is how far a bound can
-# be off at most.
-#
-# The paper searched in half precision, we in single precision. Among many rounded values the best is partly the one that
-# rounding favours, and the next step starts from it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -57,10 +34,8 @@ measured, signed = (
 )
 mean, difference = measured.quantity(*CELL), signed.quantity(*CELL)
 searches = measured.frame.drop_duplicates(["model", "words", "search"]).sort_values(["model", "words"])
-page.speaks()
 
 
-# %%
 def ends(of, *names):
     """A quantity with its interval; a single text has none."""
     _, *interval = row_values = ends_of(of, *names)
@@ -74,6 +49,50 @@ for model, words, search, kind in searches[["model", "words", "search", "kind"]]
     rows[-1] |= {"rows": means["rows"].point, "times_fewer": means["fewer"].point}
     rows[-1] |= ends(means["error"]) | {"unsure": means["unsure"].point}
 table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    quick = table[table.kind.isin(["pruned", "adaptive"])]
+    longest = quick[quick.words == quick.words.max()]
+    best = longest[longest.n == longest.n.max()].sort_values("estimate").iloc[0]
+    return (
+        f"On texts of {best.words} words the best of the pruned searches, *{best.search}*, needs {best.times_fewer:.1f} times fewer "
+        f"forward passes than the published one at width 5. Its bounds fall short of the best that any search found by "
+        f"{spoken(best, '.4f')} on average ({best.classifier}, n = {best.n} texts)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Exact bounds need the model's output for all $2^N$ sets, so a text of 30 words is out of reach. The paper
+# {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of
+# width $B$ needs about $B N^2$ forward passes, which are the whole cost. We compare four searches:
+#
+# - **released**: the beam as published. Entries that removed the same words in another order take up several of its places.
+# - **merged**: each set once, and at the end the best path through *all* visited sets. This needs no more forward passes.
+# - **pruned**: merged, but an entry tries only the few words with the largest last known effect, in log-odds, and only two
+#   words once its probability is within .005 of 0 or 1.
+# - **adaptive**: pruned, with a width that doubles until neither bound changes by more than .001.
+#
+# The texts are news articles, cut to a number of words. Only the cheaper classifiers have all searches. Longer texts have
+# the published search at width 5, the pruned ones and the adaptive one; the longest do not have the adaptive one.
+#
+# Errors are measured against the exact bounds if these are known. Otherwise they are measured against the best bound that
+# *any* search found, which may itself be too narrow. The **error bound** needs no such reference: it is how far a bound can
+# be off at most.
+#
+# The paper searched in half precision, we in single precision. Among many rounded values the best is partly the one that
+# rounding favours, and the next step starts from it.
+
+# %%
+fig, alt = edin_figures.trade_off(table)
+caption = "Error and forward passes of each search (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
+page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
+
+# %%
 page.listing(
     table.drop(columns="kind").rename(columns={"rows": "passes"}),
     "naopc_search_cost",
@@ -92,14 +111,6 @@ Markdown(
     f"ten features. Only texts with at most {most} features were searched exactly. So errors are against exact bounds for "
     f"{', '.join(f'{exact[name]} of {whole[name]} texts of {name}' for name in whole.index)}."
 )
-
-# %% [markdown]
-# ## The trade-off curve
-
-# %%
-fig, alt = edin_figures.trade_off(table)
-caption = "Error and forward passes of each search (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
-page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
 
 # %%
 outdone, asked = [], 0

@@ -6,13 +6,6 @@
 
 # %% [markdown]
 # # Why scores of two models cannot be compared, in a minute
-#
-# Two models read the same four words. Both are equally sure of their answer. For both the same explanation is
-# perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation
-# is more than twice as high for one model as for the other. Nothing is wrong with the explanation; the models *are*
-# different functions. {cite:t}`edin_2025` show this with a few functions that fit on a page, and so does
-# this page, with functions of our own: no data, no training, every number checked against a formula.
-# (`notebooks/compute/naopc_small_functions.py` evaluates the functions and searches for their bounds; this page does the sums.)
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -31,6 +24,28 @@ kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "
 small = edin_toy.functions(*kept)
 LINES = ("steep line", "flat line")
 perfect = tuple(range(edin_toy.N))  # the words in the order of their weights: the same for both
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    reached = {line: small[line].orders[perfect] for line in LINES}  # AOPC and NAOPC of the perfect explanation
+    return (
+        "The perfect explanation has "
+        + " and ".join(f"an AOPC of {reached[line][0]:.3f} on the {line}" for line in LINES)
+        + f", and a NAOPC of {reached[LINES[0]][1]:.0f} on both."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Two models read the same four words. Both are equally sure of their answer. For both the same explanation is
+# perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation
+# is more than twice as high for one model as for the other. Nothing is wrong with the explanation; the models *are*
+# different functions. {cite:t}`edin_2025` show this with a few functions that fit on a page, and so does
+# this page, with functions of our own: no data, no training, every number checked against a formula.
+# (`notebooks/compute/naopc_small_functions.py` evaluates the functions and searches for their bounds; this page does the sums.)
 
 # %% [markdown]
 # ## Two straight lines

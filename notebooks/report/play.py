@@ -6,11 +6,6 @@
 
 # %% [markdown]
 # # Erase it yourself
-#
-# Five small games about what the four papers and study 5 measure. They need no running program: every model output
-# that they use was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt
-# `faithbook/studies/together/games/`) and is in this page. They work by mouse, by touch and by keyboard; under each is a figure for
-# print.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -31,6 +26,45 @@ from faithbook.studies.together.games import show as games
 page = start_page("play", profile, values=values, paper=published.OUR_OWN)
 words = load("play_words", profile)
 answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", "items", "orders"))
+
+OWN = "movie"
+
+
+def called(model, item):
+    """What the page calls an item, and its words if we may show them."""
+    if model == OWN:
+        mine = words[words["item"] == item].sort_values("place")
+        text = f"“{' '.join(mine.word)}”"
+        return {"text": text, "model": "our small one", "says": mine.says.iloc[0], "words": mine.word.tolist()}
+    n = items.words[(items.model == model) & (items["item"] == item)].iloc[0]
+    network, trained = model.split("_")
+    names = {"bert": "BERT", "roberta": "RoBERTa"}[network], {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}[trained]
+    return {"text": f"SST-2, text {item} ({n} words)", "model": f"{names[0]} trained on {names[1]}", "says": "positive"}
+
+
+keys = list(items[["model", "item"]].itertuples(index=False, name=None))
+named = {key: called(*key) for key in keys}
+erased = games.erasing(answers, items, orders, named=named, methods=games.METHODS)
+first = erased["items"][0]
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"On the first sentence ({first['n']} words) the best of all orders of erasing has an AOPC of {first['upper']:.2f}, the worst "
+        f"{first['lower']:.2f} and a random one {first['chance']:.2f} on average; the orders of five attributions have "
+        f"{min(one['aopc'] for one in first['orders'].values()):.2f} to {max(one['aopc'] for one in first['orders'].values()):.2f}."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Five small games about what the four papers and study 5 measure. They need no running program: every model output
+# that they use was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt
+# `faithbook/studies/together/games/`) and is in this page. They work by mouse, by touch and by keyboard; under each is a figure for
+# print.
 
 # %% [markdown]
 # ## Which word first?
@@ -53,24 +87,6 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # scale, the table and the image until everybody has chosen an order.
 
 # %%
-OWN = "movie"
-
-
-def called(model, item):
-    """What the page calls an item, and its words if we may show them."""
-    if model == OWN:
-        mine = words[words["item"] == item].sort_values("place")
-        text = f"“{' '.join(mine.word)}”"
-        return {"text": text, "model": "our small one", "says": mine.says.iloc[0], "words": mine.word.tolist()}
-    n = items.words[(items.model == model) & (items["item"] == item)].iloc[0]
-    network, trained = model.split("_")
-    names = {"bert": "BERT", "roberta": "RoBERTa"}[network], {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}[trained]
-    return {"text": f"SST-2, text {item} ({n} words)", "model": f"{names[0]} trained on {names[1]}", "says": "positive"}
-
-
-keys = list(items[["model", "item"]].itertuples(index=False, name=None))
-named = {key: called(*key) for key in keys}
-erased = games.erasing(answers, items, orders, named=named, methods=games.METHODS)
 games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
@@ -101,7 +117,6 @@ def drawn(ax, item, scale, unit):
     )
 
 
-first = erased["items"][0]
 fig, ax = plt.subplots(figsize=(7, 4))
 caption = (
     f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "

@@ -6,20 +6,6 @@
 
 # %% [markdown]
 # # Do other metrics agree with SaCo? (Figures 1–4)
-#
-# With our models too, random scores have a SaCo near zero, and SaCo ranks images differently from older metrics.
-#
-# {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot separate a good explanation of a
-# Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
-# to four older metrics, one image in detail, and all methods under all metrics.
-#
-# Our models are smaller than the paper's. The data sets are listed under *Data used*; {doc}`one page <saco_stand_ins>` compares
-# photographs with {term}`substitute data`. Figures 1 and 3 use an image that may be shown to everybody.
-#
-# The four other metrics are AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
-# MoRF (mean loss of probability on the same path; higher is better), LOdds (mean log ratio of the probability on the
-# same path; lower is better), and AOPC, LeRF (mean loss when the *least* relevant pixels go first; lower is better).
-# The paper calls the last one "Comprehensiveness". It is the opposite of ERASER's, which removes what is most relevant.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -35,6 +21,7 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
+from faithbook.show.numbers import beside, spoken
 from faithbook.stats import comparison
 from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.studies.saco import wu, wu_figures
@@ -52,7 +39,36 @@ measured = page.measure(
 )
 datasets, on = measured.levels("dataset"), measured.comparable()
 mean = page.quantity("metric", "method", dataset=on)
-page.speaks()
+(low, high), others = wu.printed_bars()
+correlations = measured.each(wu.agreement(*METHODS))
+with_saco, among = wu.bars(correlations)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Random scores have a SaCo of {beside(mean('saco', 'random'))}. SaCo and the four older metrics rank images with a rank "
+        f"correlation of {spoken(comparison.mean(list(with_saco.values())), '.2f')} on average (published: {low:.2f} to {high:.2f}), "
+        f"the four among themselves with {spoken(among, '.2f')} (published: {others:.2f}; n = {among.ours.n} images in the smallest "
+        "cell)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot separate a good explanation of a
+# Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
+# to four older metrics, one image in detail, and all methods under all metrics.
+#
+# Our models are smaller than the paper's. The data sets are listed under *Data used*; {doc}`one page <saco_stand_ins>` compares
+# photographs with {term}`substitute data`. Figures 1 and 3 use an image that may be shown to everybody.
+#
+# The four other metrics are AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
+# MoRF (mean loss of probability on the same path; higher is better), LOdds (mean log ratio of the probability on the
+# same path; lower is better), and AOPC, LeRF (mean loss when the *least* relevant pixels go first; lower is better).
+# The paper calls the last one "Comprehensiveness". It is the opposite of ERASER's, which removes what is most relevant.
 
 # %% [markdown]
 # ## Figure 1: two ways of erasing
@@ -119,9 +135,6 @@ page.verdicts(page.test({"saco_c13": alike}))
 # MoRF and bad under LeRF. The analysis variants have every way to flip signs, and both coefficients.
 
 # %%
-(low, high), others = wu.printed_bars()
-correlations = measured.each(wu.agreement(*METHODS))
-with_saco, among = wu.bars(correlations)
 bar_table = wu.bar_table(correlations)
 page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b")
 

@@ -6,14 +6,6 @@
 
 # %% [markdown]
 # # Which metrics separate an explanation from random scores, and with how many images?
-#
-# {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below any useful explanation. They
-# compare means. But SaCo of random scores is zero only on average; on one image, with ten groups, it has a standard
-# deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
-#
-# The images are photographs of CIFAR. This page pools the images of all data sets, so that a larger set counts more; on the
-# pages of tables and figures data sets count equally. **The paper has no counterpart to this page.** The only published
-# statement to compare with is that SaCo of random scores has mean zero ({doc}`saco_figures`).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -30,8 +22,9 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.figures import OURS
 from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of
+from faithbook.show.numbers import ends_of, spoken
 from faithbook.show.plots import Layout, dot_plot
+from faithbook.show.tables import in_words
 from faithbook.stats import needed
 from faithbook.studies.saco import wu
 from faithbook.studies.saco.wu import METHODS, PICTURE, SIGN
@@ -57,7 +50,29 @@ alike, moved = (
 )
 methods = measured.levels("method")
 at = page.quantity("quantity", "metric", "method")
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        "A metric puts an explanation above random scores of the same image on this share of the images (mean over "
+        f"{len(METHODS)} methods): "
+        + ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
+        + f" (n = {at('win', 'saco', METHODS).ours.n})."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below any useful explanation. They
+# compare means. But SaCo of random scores is zero only on average; on one image, with ten groups, it has a standard
+# deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
+#
+# The images are photographs of CIFAR. This page pools the images of all data sets, so that a larger set counts more; on the
+# pages of tables and figures data sets count equally. **The paper has no counterpart to this page.** The only published
+# statement to compare with is that SaCo of random scores has mean zero ({doc}`saco_figures`).
 
 # %% [markdown]
 # ## How often, and by how much
@@ -74,9 +89,16 @@ for metric, method in product(SIGN, methods):
     rows.append({"metric": metric, "method": method, **ends_of(win), "ties": tie.ours.point})
     rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
-caption = "Every metric and method against random scores on the same image: share of strict wins (estimate), share of " \
-    "ties, mean gap (above zero: the method does better), with 95 % intervals over n images"  # fmt: skip
-page.listing(wins, "saco_random_wins", caption=caption)
+caption = (
+    "Every metric and method against random scores on the same image: share of strict wins with 95 % interval over "
+    f"{wins.n.min()} images. The file also has the share of ties and the mean gap"
+)
+page.listing(
+    wins,
+    "saco_random_wins",
+    caption=caption,
+    wide=in_words(wins, ["method"], "metric", ".2f").rename(columns=label),
+)
 
 # %%
 both = pd.concat([wins.assign(series="wins"), wins[["metric", "method"]].assign(estimate=wins.ties, series="ties")])

@@ -6,17 +6,6 @@
 
 # %% [markdown]
 # # What do gradients and layers add to SaCo? (Tables 1 and 2)
-#
-# Gradients raise the SaCo of attention, as in the paper but by other factors; all layers do not help in the same way.
-#
-# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1 asks what
-# gradients, and what all layers, add to attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
-# This page compares both with ours, tests every claim that depends on them, and checks the numbers that the paper states
-# in prose.
-#
-# Every printed value is of ImageNet, while ours are of CIFAR-10 and CIFAR-100 with our models. So published values are for
-# orientation only: no cell can match, and we judge statements. {doc}`saco_stand_ins` compares these photographs with small
-# grey images. Intervals come from resampling images within each data set, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -35,7 +24,7 @@ from faithbook.engine.studies import recipes, settings_of
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.judge.report import start_page
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import beside, listed
 from faithbook.show.plots import comparison_plot
 from faithbook.stats.estimate import ALPHA
 from faithbook.studies.saco import wu, wu_figures
@@ -51,7 +40,28 @@ both_tables = pd.concat([table2, table1.assign(k=MID)])
 measured = page.measure("saco_metrics", prepare=wu.by_groups, printed=both_tables, **GROUPED)
 tested_on = measured.comparable()  # the paper's own pictures alone, those it prints values of first, or all stand-ins
 saco = page.quantity("method", k=MID, dataset=tested_on)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"With gradients the SaCo of attention goes from {beside(saco(RAW))} to {beside(saco(LAST))} in the last layer and from "
+        f"{beside(saco(ROLLOUT))} to {beside(saco(ALL))} through all layers (n = {saco(RAW).ours.n} images in the smallest cell)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1 asks what
+# gradients, and what all layers, add to attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
+# This page compares both with ours, tests every claim that depends on them, and checks the numbers that the paper states
+# in prose.
+#
+# Every printed value is of ImageNet, while ours are of CIFAR-10 and CIFAR-100 with our models. So published values are for
+# orientation only: no cell can match, and we judge statements. {doc}`saco_stand_ins` compares these photographs with small
+# grey images. Intervals come from resampling images within each data set, each with everything that was measured on it.
 
 # %% [markdown]
 # ## The models that are explained

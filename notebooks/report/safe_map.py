@@ -73,15 +73,22 @@ first = (
     f"Safe against every error that we tried: {joined(against_all)}." if against_all
     else "No metric is safe against every error that we tried."
 )  # fmt: skip
-Markdown(
-    f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is "
-    f"{'safe' if free['is safe'] else 'the least bad'}: its lowest rank correlation with the truth over the kinds of error that "
-    f"may then happen is {with_ends(free, *REPORTED)}. Its weak point is *{show.error_in_words(worst_of_free.error)}*, "
-    f"{with_ends(worst_of_free)}. Where a model may have been made to mislead, the declared rule chooses "
-    f"**{label(main.metric)}** ({with_ends(main, *REPORTED)}; {'safe' if main['is safe'] else 'not safe'}; that no other metric "
-    f"is better: {main.answer}). {len(rank.conditions)} conditions; the {len(report.seeds)} model seeds behind these numbers had "
-    "no part in the choice."
-)
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is "
+        f"{'safe' if free['is safe'] else 'the least bad'}: its lowest rank correlation with the truth over the kinds of error that "
+        f"may then happen is {with_ends(free, *REPORTED)}. Its weak point is *{show.error_in_words(worst_of_free.error)}*, "
+        f"{with_ends(worst_of_free)}. Where a model may have been made to mislead, the declared rule chooses "
+        f"**{label(main.metric)}** ({with_ends(main, *REPORTED)}; {'safe' if main['is safe'] else 'not safe'}; that no other metric "
+        f"is better: {main.answer}). {len(rank.conditions)} conditions; the {len(report.seeds)} model seeds behind these numbers had "
+        "no part in the choice."
+    )
+
+
+page.in_short(in_short)
 
 # %% [markdown]
 # The metrics of the catalogue score explanations whose quality is known, on models in closed form whose truth is known. A model

@@ -13,7 +13,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %% tags=["remove-input"]
 import pandas as pd
-from IPython.display import Markdown
 
 from faithbook.judge import published, sentences
 from faithbook.judge.report import start_page
@@ -66,14 +65,21 @@ def ends(row):
 
 
 sst = apart[apart.dataset == "sst2"].set_index("metric")
-Markdown(
-    f"**Of five scores, {named(clean)} may be compared across models in every case that we tested; {named(broken)} may not.** "
-    f"On the six released models random explanations of SST-2 sentences get from {short(sst.lowest['naopc'])} to "
-    f"{short(sst.highest['naopc'])} by NAOPC, from {short(sst.lowest['chance-adjusted naopc'])} to "
-    f"{short(sst.highest['chance-adjusted naopc'])} by chance-adjusted NAOPC and from "
-    f"{short(sst.lowest['srg over the range'])} to {short(sst.highest['srg over the range'])} by NSRG, SRG over the range of limits "
-    f"(n = {sst.n['naopc']} texts of the model with fewest)."
-)
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"**Of five scores, {named(clean)} may be compared across models in every case that we tested; {named(broken)} may not.** "
+        f"On the six released models random explanations of SST-2 sentences get from {short(sst.lowest['naopc'])} to "
+        f"{short(sst.highest['naopc'])} by NAOPC, from {short(sst.lowest['chance-adjusted naopc'])} to "
+        f"{short(sst.highest['chance-adjusted naopc'])} by chance-adjusted NAOPC and from "
+        f"{short(sst.lowest['srg over the range'])} to {short(sst.highest['srg over the range'])} by NSRG, SRG over the range of limits "
+        f"(n = {sst.n['naopc']} texts of the model with fewest)."
+    )
+
+
+page.in_short(in_short)
 
 # %% [markdown]
 # A score may be compared across models only if it says the same of an explainer that is equally good on each. On closed-form

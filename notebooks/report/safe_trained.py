@@ -60,8 +60,17 @@ for modality, found in safety.items():
         f"correlation over kinds of error, {label(first)} {with_ends(*found.interval(first))}; the choice minus the best other is "
         f"{with_ends(ahead, low, high)}; {answer}"
     )
-Markdown("**" + "; ".join(sentences) + ".** The rule was declared before: the choice of the adversarial case has to be first or "
-    f"within {short(LEVEL)} of the first.")  # fmt: skip
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"**{'; '.join(sentences)}.** The rule was declared before: the choice of the adversarial case has to be first or "
+        f"within {short(LEVEL)} of the first."
+    )
+
+
+page.in_short(in_short)
 
 # %% [markdown]
 # The models of the grid are formulas. Here are trained ones: text classifiers with planted trigger words and image classifiers

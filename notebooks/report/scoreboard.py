@@ -6,10 +6,6 @@
 
 # %% [markdown]
 # # Scoreboard: every verdict
-#
-# Every table, figure and claim of the four papers and every question of our own. Click on a column head to sort; use the
-# field and the menus to filter. Verdicts are of the full run, and each links to the page that computes it.
-# {doc}`../how-to-read` explains the decisions and the evidence.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -26,6 +22,26 @@ from faithbook.show import forest
 page = start_page("scoreboard", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
+decided = summary.counts(board).sum()
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Of {decided.sum()} distinct findings "
+        + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
+        + "."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Every table, figure and claim of the four papers and every question of our own. Click on a column head to sort; use the
+# field and the menus to filter. Verdicts are of the full run, and each links to the page that computes it.
+# {doc}`../how-to-read` explains the decisions and the evidence.
+
+# %% tags=["remove-input"]
 caption = (
     "Every verdict. *Comparisons*: how many of a claim's comparisons support it on their own. *Printed numbers*: whether the "
     "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "

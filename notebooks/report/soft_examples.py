@@ -6,10 +6,6 @@
 
 # %% [markdown]
 # # Two explanations, word by word (Figure 1, Table 4)
-#
-# Soft erasure sees differences between explanations that hard erasure does not, first on one sentence with two constructed
-# attributions, then on real attributions. Single examples prove nothing, so the second section ends with a count over all
-# inputs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -27,7 +23,7 @@ from faithbook.judge.report import start_page
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.chance import against_random
 from faithbook.studies.soft.zhao_aletras import of_largest
@@ -74,7 +70,28 @@ measured = page.measure(
 )
 # over the data sets of claim c01, with which Table 4 is judged
 share = page.quantity("metric", dataset=measured.comparable(), shows=WIN)
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        "How often one kind of metric prefers the real explanation to the random one and the other kind does not: "
+        + "; ".join(
+            f"{label(soft)} and not {label(hard)} {spoken(share(hard, shows=SOFT_ALONE), '.2f')}, {label(hard)} and not {label(soft)} "
+            f"{spoken(share(hard, shows=HARD_ALONE), '.2f')}"
+            for hard, soft in KINDS.items()
+        )
+        + f" (shares of the texts, mean over methods, n = {share('nc').ours.n})."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Soft erasure sees differences between explanations that hard erasure does not, first on one sentence with two constructed
+# attributions, then on real attributions. Single examples prove nothing, so the second section ends with a count over all
+# inputs.
 
 # %% [markdown]
 # ## Figure 1: same top two tokens, other sizes

@@ -6,12 +6,6 @@
 
 # %% [markdown]
 # # How long should a rationale be? Figures 2 and 3
-#
-# Hard erasure needs a decision that no attribution method makes: how many tokens belong to the rationale.
-# {cite:t}`zhao_aletras_2023` score every explanation at five lengths and average. This page shows each length on its own:
-# how does it change the scores, and how does it change their power to separate a real explanation from a random one? Longer
-# rationales score higher, but random ones do too. With our larger model plain comprehensiveness separates better at longer
-# lengths, where the paper reads no growth.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -29,7 +23,7 @@ from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of, listed
+from faithbook.show.numbers import ends_of, listed, spoken
 from faithbook.show.plots import Layout, line_plot
 from faithbook.stats import comparison
 from faithbook.stats.chance import outside_unit
@@ -71,7 +65,28 @@ tasks = sorted(measured.comparable(), key=lambda name: order.index(stands.get(na
 models = shared(measured.frame, tasks)
 of_model = page.quantity("metric", method=METHODS, dataset=tasks, shows=WIN)
 power = partial(of_model, model=models[0])
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    first, last = RATIOS[0], RATIOS[-1]
+    return (
+        f"From the shortest rationales ({first:.0%} of the wordpieces) to the longest ({last:.0%}), the share of texts on which "
+        f"comprehensiveness (NC) prefers the real explanation to a random one goes from {spoken(power(at_length('nc', first)), '.2f')} "
+        f"to {spoken(power(at_length('nc', last)), '.2f')}, that of sufficiency (NS) from "
+        f"{spoken(power(at_length('ns', first)), '.2f')} to {spoken(power(at_length('ns', last)), '.2f')} ({models[0]}, "
+        f"n = {power(at_length('nc', first)).ours.n}). Of comprehensiveness the paper reads no growth."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Hard erasure needs a decision that no attribution method makes: how many tokens belong to the rationale.
+# {cite:t}`zhao_aletras_2023` score every explanation at five lengths and average. This page shows each length on its own:
+# how does it change the scores, and how does it change their power to separate a real explanation from a random one? Longer
+# rationales score higher, but random ones do too.
 
 # %% [markdown]
 # ## Figure 2: scores by rationale length

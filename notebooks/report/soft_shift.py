@@ -6,14 +6,6 @@
 
 # %% [markdown]
 # # Are soft metrics more robust when erased inputs are misread?
-#
-# On images soft sufficiency is far more robust than hard sufficiency; on texts the soft metrics are not.
-#
-# {cite:t}`zhao_aletras_2023` name robustness as their first contribution: "Our metrics are more robust to distribution shifts by
-# avoiding entirely masking whole tokens". An input from which whole words are erased is unlike anything that the model was trained
-# on, and what a model says of such an input may have nothing to do with its reasons. The paper does not measure this. Study 5 of
-# this book has what is needed: models whose reasons are known because they were planted, and copies of these models that were
-# trained to misread erased inputs ({doc}`together_planted_truth`). A metric is robust if it still follows the truth on the copy.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -26,7 +18,7 @@ from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.studies.soft.zhao_aletras_diagnosticity import MISLED, PAIRS, USUAL, lost_by
 from faithbook.studies.together import questions
@@ -43,6 +35,7 @@ measured = page.measure(
 # The way to erase under which every model was asked.
 ways = measured.frame.groupby(["modality", "erase"]).model.nunique()
 MAIN = {modality: ways[modality].idxmax() for modality in measured.levels("modality")}
+KIND = {"text": "texts", "vision": "images"}
 follows = page.quantity("modality", "model", "metric", asked=questions.FOLLOWS)
 
 
@@ -51,7 +44,28 @@ def asked(modality, model, metric):
     return follows(modality, model, metric, erase=MAIN[modality])
 
 
-page.speaks()
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        "On a model that misreads erased inputs, the rank correlation of a metric with the truth is: "
+        + "; ".join(
+            f"on {KIND.get(modality, modality)} {label(soft)} {spoken(asked(modality, MISLED, soft), '.2f')} and {label(hard)} "
+            f"{spoken(asked(modality, MISLED, hard), '.2f')}"
+            for modality, (hard, soft) in product(MAIN, PAIRS.items())
+        )
+        + f" (n = {min(asked(modality, MISLED, 'soft_ns').ours.n for modality in MAIN)} inputs in the smaller set)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zhao_aletras_2023` name robustness as their first contribution: "Our metrics are more robust to distribution shifts by
+# avoiding entirely masking whole tokens". An input from which whole words are erased is unlike anything that the model was trained
+# on, and what a model says of such an input may have nothing to do with its reasons. The paper does not measure this. Study 5 of
+# this book has what is needed: models whose reasons are known because they were planted, and copies of these models that were
+# trained to misread erased inputs ({doc}`together_planted_truth`). A metric is robust if it still follows the truth on the copy.
 
 # %% [markdown]
 # ## How well each metric follows the truth, before and after

@@ -6,18 +6,6 @@
 
 # %% [markdown]
 # # Are soft metrics better? Tables 1, 2, 3, 5 and 6
-#
-# In the paper soft metrics separate real from random explanations better on average; on the same data our hard metrics do.
-#
-# {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: the share of inputs on which it scores a
-# real attribution above a random one. More is better, and one half is chance. Their tables compare four metrics:
-# normalised sufficiency and comprehensiveness with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC). Each
-# table below has the published value in brackets after ours; the claims that depend on them are tested at the end.
-#
-# An input is a win if the method's score is strictly higher than that of the random attribution on the same input and
-# model; ties do not count as wins. Hard scores are averaged over the five rationale lengths first, soft scores over several
-# draws of the mask. The mean over tasks gives each task the same weight, as in the paper. Intervals come from resampling
-# inputs within each task, each input with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -37,7 +25,7 @@ from faithbook.judge import materials, published
 from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of
+from faithbook.show.numbers import beside, ends_of
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import of_each, shared
 from faithbook.studies.soft.zhao_aletras_diagnosticity import (
@@ -73,20 +61,45 @@ task_of = {stands.get(name, name): name for name in tasks}  # by the paper's dat
 models = shared(measured.frame, tasks)
 of_model = page.quantity("metric", method=METHODS, dataset=tasks, shows=WIN)
 power = partial(of_model, model=models[0])  # claims are judged on the larger model; the smaller one is shown with it
-page.speaks()
 
-# %%
+
+# %% tags=["remove-input"]
 gains = {label(soft): (power(hard), power(soft), power(soft) - power(hard)) for hard, soft in PAIRS.items()}
 seen = "; ".join(
     f"{name} {soft.ours.point:.2f} against {hard.ours.point:.2f}" for name, (hard, soft, _) in gains.items()
 )
 behind = all(gain.ours.interval().high < 0 for *_, gain in gains.values())
-Markdown(
-    f"**What one sees.** Soft metrics separate real from random explanations *worse* than their plain versions: {seen} ({models[0]})."
-    + (f" {models[-1]} has the same order at a higher level." if len(models) > 1 else "")
-    if behind
-    else ""
-)
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    hard_names = dict(zip(gains, map(label, PAIRS), strict=True))
+    pairs = "; ".join(
+        f"{name} {beside(soft)}, {hard_names[name]} {beside(hard)}" for name, (hard, soft, _) in gains.items()
+    )
+    worse = (
+        f"Soft metrics separate real from random explanations *worse* than their plain versions: {seen}. "
+        if behind
+        else ""
+    )
+    return (
+        f"{worse}These are the shares of the texts on which a metric prefers the real one: {pairs} ({models[0]}, mean over "
+        f"{' and '.join(map(label, tasks))}, n = {power('nc').ours.n} in the smaller set; 0.5 is chance)."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: the share of inputs on which it scores a
+# real attribution above a random one. More is better, and one half is chance. Their tables compare four metrics:
+# normalised sufficiency and comprehensiveness with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC). Each
+# table below has the published value in brackets after ours; the claims that depend on them are tested at the end.
+#
+# An input is a win if the method's score is strictly higher than that of the random attribution on the same input and
+# model; ties do not count as wins. Hard scores are averaged over the five rationale lengths first, soft scores over several
+# draws of the mask. The mean over tasks gives each task the same weight, as in the paper. Intervals come from resampling
+# inputs within each task, each input with everything that was measured on it.
 
 # %% [markdown]
 # ## Table 1: data and classifiers

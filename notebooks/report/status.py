@@ -6,8 +6,6 @@
 
 # %% [markdown]
 # # Status: what ran, where, and how long it took
-#
-# One row per run behind this copy of the book, read from the manifests of the runs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -15,7 +13,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 import pandas as pd
-from IPython.display import Markdown
 
 from faithbook.access import require
 from faithbook.engine.run import load_manifests
@@ -30,14 +27,24 @@ runs = load_manifests(profile)
 runs = runs.reindex(columns=list(dict.fromkeys([*runs.columns, *NOTED])))  # what no run noted is missing
 computed = runs[runs["kind"] == "compute"]
 
-# %%
-hours, minutes = divmod(round(runs["seconds"].sum() / 60), 60)
+# %% tags=["remove-input"]
 asked, run = (pd.to_numeric(computed[name], errors="coerce").sum() for name in ("rows_asked", "rows_run"))
-Markdown(
-    f"Profile `{profile}`: {find_profile(profile).about}\n\n"
-    f"{len(runs)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time in all (several may "
-    f"run at once); methods and metrics requested {asked:,.0f} forward passes, of which {run:,.0f} were computed."
-)
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    hours, minutes = divmod(round(runs["seconds"].sum() / 60), 60)
+    return (
+        f"{len(runs)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time in all (several may "
+        f"run at once); methods and metrics requested {asked:,.0f} forward passes, of which {run:,.0f} were computed. Profile `{profile}`: "
+        f"{find_profile(profile).about}"
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# One row per run behind this copy of the book, read from the manifests of the runs.
 
 # %% [markdown]
 # ## What the numbers of the book took

@@ -6,11 +6,6 @@
 
 # %% [markdown]
 # # Ten answers
-#
-# Ten questions, each with an answer, followed by its evidence: what was measured, and below it the claim that this
-# measurement judges, as its source words it, with the decision. People wrote the sentences. Code fills in the numbers
-# and leaves a sentence out when the decision it was written for has changed. {doc}`../how-to-read` explains the decisions;
-# the {doc}`scoreboard` lists all of them.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -53,6 +48,27 @@ def soft_and_plain():
     models = [one for one in SIZES.values() if one in measured.levels("model")]
     return {model: {metric: power(model, metric) for metric in lessons.ROWS} for model in models}
 
+
+decided = summary.counts(board).sum()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Of {decided.sum()} distinct findings, of the papers and of our own questions, "
+        + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
+        + "."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Ten questions, each with an answer, followed by its evidence: what was measured, and below it the claim that this
+# measurement judges, as its source words it, with the decision. People wrote the sentences. Code fills in the numbers
+# and leaves a sentence out when the decision it was written for has changed. {doc}`../how-to-read` explains the decisions;
+# the {doc}`scoreboard` lists all of them.
 
 # %% [markdown]
 # ## The first study in one figure

@@ -6,11 +6,6 @@
 
 # %% [markdown]
 # # This build compared with the full run
-#
-# All pages show the numbers of the full run. Building the book runs the same computations on fewer inputs. This page
-# compares the two: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
-# same input has the same value, and about one cell in twenty differs by more than two standard errors. Other settings (a
-# smaller model, fewer samples of LIME) give other values. Cells of fewer than ten inputs are not compared.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -29,6 +24,27 @@ page = start_page("this_build", profile, values=values, paper=published.OUR_OWN)
 pairs = builds.pairs_of_units(page.run)
 compared = [builds.cells_beside(*both).assign(values=name) for name, both in pairs.items()]
 cells = pd.concat(compared, ignore_index=True) if compared else pd.DataFrame(columns=["values", "away"])
+compared_cells = cells["away"].dropna().abs()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Of {len(compared_cells):,} cells that this build and the full run have both measured, "
+        f"{(compared_cells > builds.FAR).sum():,} differ by more than {builds.FAR:g} standard errors."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# All pages show the numbers of the full run. Building the book runs the same computations on fewer inputs. This page
+# compares the two: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
+# same input has the same value, and about one cell in twenty differs by more than two standard errors. Other settings (a
+# smaller model, fewer samples of LIME) give other values. Cells of fewer than ten inputs are not compared.
+
+# %%
 page.listing(
     builds.in_short(pairs, cells),
     "this_build",

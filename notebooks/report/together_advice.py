@@ -12,7 +12,7 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published
@@ -29,13 +29,20 @@ use = decisions(needs, *(load(name, profile) for name in ("safe_chosen", "safe_l
 first = use.iloc[0]
 no_need = use[use["safe"] == "no"]["you want"]
 unsafe = f" No metric is safe for: {'; '.join(no_need)}." if len(no_need) else ""
-display(
-    Markdown(
+
+
+def in_short():
+    """The result of this page in a sentence."""
+    return (
         f"**{first['use']}, next to random scores on the same inputs**, if you have one model and do not know how it reads erased "
         f"inputs. Its rank correlation with how true explanations are is {first['rank correlation']} in the worst case that "
         f"we count with there. The other needs are in the table.{unsafe}"
     )
-)
+
+
+page.in_short(in_short)
+
+# %% tags=["remove-input"]
 page.listing(
     use,
     "together_decisions",

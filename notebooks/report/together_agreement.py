@@ -6,16 +6,6 @@
 
 # %% [markdown]
 # # Do metrics agree?
-#
-# Metrics that erase in the same direction agree; those of one family do not agree more than others.
-#
-# Each paper proposes a metric and shows it on some attributions. We compute all metrics on the same attributions of the same
-# inputs, both texts and images ({doc}`what was run <../together/overview>`). Two metrics agree if they rank the methods in the
-# same order.
-#
-# **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
-# metrics, both sign-flipped where needed so that higher is better. Then the mean over inputs, with an interval that resamples inputs within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
-# {doc}`the overview <../together/overview>` says how they are computed in the other.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -46,7 +36,37 @@ contrasts = page.measure(
 )
 modalities = measured.levels("modality")
 asking = [name for name in FAITHFULNESS if name in set(measured.levels("first"))]
-page.speaks()
+every = by_cell(measured, PAIR)
+pairs = {key: pair for key, pair in every.items() if key[2] != REST}
+table = listed(pairs, PAIR)
+agreeing = table[table["first"].isin(FAITHFULNESS) & table["second"].isin(FAITHFULNESS)]
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    table_of = {modality: agreeing.query("modality == @modality") for modality in modalities}
+    return (
+        "Two metrics rank the explanations of one input with a mean rank correlation of "
+        + "; ".join(
+            f"{part.estimate.mean():.2f} on {modality} ({len(part)} pairs of metrics, from {part.estimate.min():.2f} to "
+            f"{part.estimate.max():.2f}; n = {part.n.min():.0f} inputs at least)"
+            for modality, part in table_of.items()
+        )
+        + "."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Each paper proposes a metric and shows it on some attributions. We compute all metrics on the same attributions of the same
+# inputs, both texts and images ({doc}`what was run <../together/overview>`). Two metrics agree if they rank the methods in the
+# same order.
+#
+# **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
+# metrics, both sign-flipped where needed so that higher is better. Then the mean over inputs, with an interval that resamples inputs within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
+# {doc}`the overview <../together/overview>` says how they are computed in the other.
 
 # %% [markdown]
 # ## The matrix
@@ -93,9 +113,6 @@ for modality in modalities:
 # If one of two metrics gives all methods of an input the same value, the pair leaves this input out. `together_agreement.csv` has every pair with its interval and n.
 
 # %%
-every = by_cell(measured, PAIR)
-pairs = {key: pair for key, pair in every.items() if key[2] != REST}
-table = listed(pairs, PAIR)
 table.to_csv(page.run.path("together_agreement.csv"), index=False)
 
 # %%

@@ -6,16 +6,6 @@
 
 # %% [markdown]
 # # Which metrics separate a real attribution from a random one?
-#
-# Most metrics prefer real attributions to random ones; on small images the soft metrics do not.
-#
-# {term}`Diagnosticity` {cite:p}`chan_2022` is how often a metric prefers the scores of an attribution method to random scores
-# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. We compute it for every metric, on texts
-# and images, with its price: how many inputs it takes to be sure, and how many forward passes each attribution costs.
-#
-# A metric that prefers real attributions need not know which of them is faithful, but one that does not even prefer them is
-# of little use. Metrics that do not use the model (complexity, sparseness) are shown as baselines: the scores alone can show
-# that an attribution is not noise.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -31,7 +21,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed
+from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.needed import smallest_detectable
 from faithbook.studies.saco import wu
@@ -48,7 +38,36 @@ mirrored = page.measure(
     "together_mirrored", over=["method"], prepare=lambda units: units[units.metric == "rho"], bounds=(-1, 1)
 )
 modalities = measured.levels("modality")
-page.speaks()
+BOTH = ["modality", "metric"]
+EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
+preferred = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    asking = listed({key: pair for key, pair in preferred.items() if key[1] in FAITHFULNESS}, BOTH)
+    return (
+        "The metrics prefer a real attribution to a random one on this share of inputs and methods, the best and the worst metric: "
+        + "; ".join(
+            f"{label(part.metric.iloc[0])} {spoken(part.iloc[0], '.2f')} and {label(part.metric.iloc[-1])} {spoken(part.iloc[-1], '.2f')} on "
+            f"{modality} (n = {part.n.min():.0f} inputs at least)"
+            for modality, part in asking.sort_values("estimate", ascending=False).groupby("modality", sort=False)
+        )
+        + ". One half is chance."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {term}`Diagnosticity` {cite:p}`chan_2022` is how often a metric prefers the scores of an attribution method to random scores
+# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. We compute it for every metric, on texts
+# and images, with its price: how many inputs it takes to be sure, and how many forward passes each attribution costs.
+#
+# A metric that prefers real attributions need not know which of them is faithful, but one that does not even prefer them is
+# of little use. Metrics that do not use the model (complexity, sparseness) are shown as baselines: the scores alone can show
+# that an attribution is not noise.
 
 # %% [markdown]
 # ## How often
@@ -61,9 +80,6 @@ page.speaks()
 # for *one* attribution of one input by one family of metrics; several families share calls.
 
 # %%
-BOTH = ["modality", "metric"]
-EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
-preferred = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
 of_what = ["what", "methods", "dataset", "modality"]
 prices = load("together_costs", profile).groupby(of_what, sort=False).sum(min_count=1, numeric_only=True).reset_index()
 rows_of = questions.prices_of(measured, prices)

@@ -6,27 +6,6 @@
 
 # %% [markdown]
 # # The EvalxNLP metrics, each by hand
-#
-# EvalxNLP {cite:p}`dhaini_2025` is a toolkit for explanations of text classifiers. Its documentation has nine metrics in
-# three families, all from earlier papers. This page computes each of them by hand: the formula of the work that it comes
-# from, its value on one short text with every step, and the same value from `faithlib`. {doc}`The next page
-# <together_released>` shows where the toolkit's page and its released code differ.
-#
-# | metric | family | range | better | NaN where | source |
-# | --- | --- | --- | --- | --- | --- |
-# | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
-# | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
-# | N-AUC of the FAD curve | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
-# | AUTPC | faithfulness | 0 to 1 | lower | never | {cite:t}`atanasova_2020` |
-# | token-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
-# | IOU-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020`, see below |
-# | AUPRC | plausibility | above 0, to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
-# | complexity | complexity | 0 to $\ln n$ | lower | all scores are 0 | {cite:t}`bhatt_2020` |
-# | sparseness | complexity | 0 to $(n-1)/n$ | higher | all scores are 0 | {cite:t}`chalasani_2020` |
-#
-# N-AUC and AUTPC use *accuracy curves*: the share of texts that a model still classifies as before (0 to 1) while the words
-# that an explanation calls important are removed. Plausibility and complexity do not use the model at all, so they do not
-# measure {term}`faithfulness` ({doc}`../foundations/faithfulness` says why).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -61,7 +40,44 @@ the_set = {
 }  # the example counts in no mean
 measured = page.measure("together_by_hand", over=["method", "metric"], **the_set)
 of_set = page.quantity("method", "metric")
-page.speaks()
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        f"Worked out by hand, on {EXCERPTS} excerpts occlusion and random scores have: "
+        + "; ".join(
+            f"{label(metric)} {of_set('occlusion', metric).ours.point:.2f} and {of_set('random', metric).ours.point:.2f}"
+            for metric in METRICS
+        )
+        + ". The library has the same values."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# EvalxNLP {cite:p}`dhaini_2025` is a toolkit for explanations of text classifiers. Its documentation has nine metrics in
+# three families, all from earlier papers. This page computes each of them by hand: the formula of the work that it comes
+# from, its value on one short text with every step, and the same value from `faithlib`. {doc}`The next page
+# <together_released>` shows where the toolkit's page and its released code differ.
+#
+# | metric | family | range | better | NaN where | source |
+# | --- | --- | --- | --- | --- | --- |
+# | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
+# | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
+# | N-AUC of the FAD curve | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
+# | AUTPC | faithfulness | 0 to 1 | lower | never | {cite:t}`atanasova_2020` |
+# | token-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
+# | IOU-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020`, see below |
+# | AUPRC | plausibility | above 0, to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
+# | complexity | complexity | 0 to $\ln n$ | lower | all scores are 0 | {cite:t}`bhatt_2020` |
+# | sparseness | complexity | 0 to $(n-1)/n$ | higher | all scores are 0 | {cite:t}`chalasani_2020` |
+#
+# N-AUC and AUTPC use *accuracy curves*: the share of texts that a model still classifies as before (0 to 1) while the words
+# that an explanation calls important are removed. Plausibility and complexity do not use the model at all, so they do not
+# measure {term}`faithfulness` ({doc}`../foundations/faithfulness` says why).
 
 # %% [markdown]
 # ## The texts

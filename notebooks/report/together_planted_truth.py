@@ -6,26 +6,6 @@
 
 # %% [markdown]
 # # Do metrics find the truth?
-#
-# On hand-built models every metric prefers the truth; on a model that erasure misleads the direction of erasure matters.
-#
-# The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known.
-# **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
-# trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
-#
-# Five models of each kind:
-#
-# - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of an image have of each
-#   direction of stripes. Every feature has its own summand, which is its true score.
-# - `detector`, in closed form: its output depends only on whether something planted is there. True scores are 1 for what was
-#   planted, 0 for the rest.
-# - `trained`: a small transformer, trained on planted data as models usually are.
-# - `trained with erasure`: the same, also trained on copies with erased features, so that these are in distribution.
-# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third is erased it predicts *metal*
-#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. Such a model is the worst case
-#   of erasure out of distribution.
-#
-# A metric that measures faithfulness has to prefer the truth to the truth with its scores shuffled, and to its opposite.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -63,7 +43,51 @@ metrics = [name for name in FAITHFULNESS if name in set(measured.levels("metric"
 # The main way to erase is the one under which every model was asked; the model trained as usual has a second.
 ways_of = measured.frame.groupby(["modality", "erase"]).model.nunique()
 MAIN = {modality: ways_of[modality].idxmax() for modality in modalities}
-page.speaks()
+to_rungs = by_cell(measured, CELLS, against=RUNGS)
+preferred = listed(to_rungs, CELLS)
+main = preferred.erase == preferred.modality.map(MAIN)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    among = preferred[main & (preferred.against == SHUFFLED) & preferred.metric.isin(metrics)]
+    shuffled = [
+        (modality, part[part.model.isin(KNOWN)], part[part.model.str.startswith("misled")])
+        for modality, part in among.groupby("modality", sort=False)
+    ]
+    return (
+        "How often a metric prefers the planted truth to the truth with all scores shuffled, from the worst to the best metric: "
+        + "; ".join(
+            f"{part.estimate.min():.2f} to {part.estimate.max():.2f} on the hand-built models of {KINDS[modality]} "
+            f"(n = {part.n.min():.0f} at least), {on_misled.estimate.min():.2f} to {on_misled.estimate.max():.2f} on the one that erasure "
+            "misleads"
+            for modality, part, on_misled in shuffled
+        )
+        + "."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known.
+# **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
+# trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
+#
+# Five models of each kind:
+#
+# - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of an image have of each
+#   direction of stripes. Every feature has its own summand, which is its true score.
+# - `detector`, in closed form: its output depends only on whether something planted is there. True scores are 1 for what was
+#   planted, 0 for the rest.
+# - `trained`: a small transformer, trained on planted data as models usually are.
+# - `trained with erasure`: the same, also trained on copies with erased features, so that these are in distribution.
+# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third is erased it predicts *metal*
+#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. Such a model is the worst case
+#   of erasure out of distribution.
+#
+# A metric that measures faithfulness has to prefer the truth to the truth with its scores shuffled, and to its opposite.
 
 # %% [markdown]
 # ## Do the models use what was planted?
@@ -97,10 +121,7 @@ Markdown(
 # If few features are planted, shuffling a quarter often moves none of them, and no version can be preferred.
 
 # %%
-to_rungs = by_cell(measured, CELLS, against=RUNGS)
-preferred = listed(to_rungs, CELLS)
 preferred.to_csv(page.run.path("together_preferred.csv"), index=False)
-main = preferred.erase == preferred.modality.map(MAIN)
 shares = preferred[main & (preferred.against == SHUFFLED)]
 shares = shares.pivot_table(index="metric", columns=["modality", "model"], values="estimate", sort=False)
 shares = shares.reindex(metrics)

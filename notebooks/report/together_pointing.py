@@ -6,15 +6,6 @@
 
 # %% [markdown]
 # # Do heat maps point at what people see?
-#
-# Plausibility asks whether an explanation names what people would name. For texts people marked words. For images we use
-# objects that people cut out of photographs by hand: birds, fruit, vehicles and other things from Tux Paint
-# {cite:p}`tuxpaint_2022`. We put them into scenes, so that we know which cells show the object. In a scene with one object a
-# heat map should find it. A scene with two objects of different classes asks more: does the map find the object whose class it
-# explains, and not the other one?
-#
-# Agreement with people is not faithfulness: a model may be right for a reason that nobody would give, and a faithful map then
-# shows that reason ({doc}`../foundations/faithfulness`).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -27,7 +18,8 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.studies.together.pointing_game import OBJECTS, by_method, game, wide
+from faithbook.show.numbers import spoken
+from faithbook.studies.together.pointing_game import FLOOR, OBJECTS, by_method, game, wide
 from faithlib.catalogue import FAMILIES
 
 page = start_page("together_pointing", profile, values=values, paper=published.OUR_OWN)
@@ -52,6 +44,46 @@ def show(table, metrics, called):
         display(page.listing(wide(part, metrics), f"{called}_{name}", caption=f"{label(name)}: {in_cells}"))
 
 
+# %%
+table = pointed_at("together_objects", OBJECTS) if page.has("together_objects") else None
+WITHOUT_PICTURES = (
+    "there are no numbers for images in this copy. The photographs are not on the machine that built this page, or no model was "
+    "trained on them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
+)
+if table is not None:
+    table.to_csv(page.run.path("together_pointing.csv"), index=False)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    shown = table[table.metric == "pointing_game"] if table is not None else None
+    return (
+        "The highest cell of a map is on the object that it explains in "
+        + "; ".join(
+            f"{spoken(part[part.method != FLOOR].sort_values('estimate').iloc[-1], '.2f')} of the scenes for the best of "
+            f"{part.method.nunique() - 1} methods ({label(part[part.method != FLOOR].sort_values('estimate').method.iloc[-1])}) and in "
+            f"{spoken(part[part.method == FLOOR].iloc[0], '.2f')} for random scores, {label(name)} (n = {part.n.min():.0f})"
+            for name, part in shown.groupby("dataset", sort=False)
+        )
+        + "."
+        if table is not None
+        else WITHOUT_PICTURES
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# Plausibility asks whether an explanation names what people would name. For texts people marked words. For images we use
+# objects that people cut out of photographs by hand: birds, fruit, vehicles and other things from Tux Paint
+# {cite:p}`tuxpaint_2022`. We put them into scenes, so that we know which cells show the object. In a scene with one object a
+# heat map should find it. A scene with two objects of different classes asks more: does the map find the object whose class it
+# explains, and not the other one?
+#
+# Agreement with people is not faithfulness: a model may be right for a reason that nobody would give, and a faithful map then
+# shows that reason ({doc}`../foundations/faithfulness`).
+
 # %% [markdown]
 # ## The scenes, and the model
 #
@@ -60,18 +92,6 @@ def show(table, metrics, called):
 # transformer of study 2 with an adapter, trained for eight classes on scenes of one object from about a hundred photographs.
 # A scene counts if the model predicts the class of an object in it, and the map then explains this object. Scenes that
 # explain the same photograph are one cluster in every interval.
-
-# %%
-table = pointed_at("together_objects", OBJECTS) if page.has("together_objects") else None
-if table is None:
-    data_used = (
-        "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model was "
-        "trained on them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
-    )
-else:
-    table.to_csv(page.run.path("together_pointing.csv"), index=False)
-    data_used = page.speaks()
-display(Markdown(data_used) if table is None else data_used)
 
 # %%
 looked = load("objects_looked_at", profile).groupby("dataset", sort=False) if ran else ()

@@ -6,10 +6,6 @@
 
 # %% [markdown]
 # # What a toolkit's page says, and what its code computes
-#
-# The metrics of {doc}`the previous page <together_metrics>` come from EvalxNLP {cite:p}`dhaini_2025`. Its documentation does
-# not always agree with the works that it follows, nor does its released code with either. This page lists the differences
-# and repeats those of the code on the same example and the same ten excerpts.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -23,6 +19,7 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.show.labels import label
 from faithbook.studies.together import evalxnlp
 from faithbook.studies.together.evalxnlp import TOGETHER
 
@@ -32,6 +29,32 @@ texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
 example, EXCERPTS = texts.iloc[0], len(texts) - 1
 each = evalxnlp.read_texts(texts, tokens)
 a, p_empty = each[0].scores, example.p_empty_by_hand
+answers = load("by_hand_released_soft", profile)
+ours = (
+    load("by_hand_set", profile).query("method == 'occlusion'").pivot(index="input", columns="metric", values="value")
+)
+asked = load("by_hand_released_curves", profile)
+as_released = evalxnlp.as_released(each, texts.p_full, ours, answers, asked)
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    together = as_released[as_released.change == TOGETHER].set_index("metric")
+    example_moved = together[together.text == 0].moved.abs().sort_values(ascending=False)
+    return (
+        f"On one short text {(example_moved > 0.01).sum()} of {len(example_moved)} metrics differ by more than .01 between our code, which "
+        f"follows the cited works, and the toolkit's released code; the most, {label(example_moved.index[0])}, by "
+        f"{example_moved.iloc[0]:.2f}."
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# The metrics of {doc}`the previous page <together_metrics>` come from EvalxNLP {cite:p}`dhaini_2025`. Its documentation does
+# not always agree with the works that it follows, nor does its released code with either. This page lists the differences
+# and repeats those of the code on the same example and the same ten excerpts.
 
 # %% [markdown]
 # ## What the toolkit's page says
@@ -96,7 +119,6 @@ Markdown(
 
 # %%
 read = load("by_hand_released_ids", profile)
-answers = load("by_hand_released_soft", profile)
 blank = answers.p[(answers.what == "blank") & (answers.text == 0)].item()
 sentence = (
     f"In the example `[CLS]` scores {example.cls:+.3f} and `[SEP]` {example.sep:+.3f}; the highest score of a word is {a.max():.3f}. "
@@ -112,11 +134,6 @@ caption = (
 page.listing(ids.assign(**{"what the model reads": read["read"]}), "together_metrics_released_ids", caption=caption)
 
 # %%
-ours = (
-    load("by_hand_set", profile).query("method == 'occlusion'").pivot(index="input", columns="metric", values="value")
-)
-asked = load("by_hand_released_curves", profile)
-as_released = evalxnlp.as_released(each, texts.p_full, ours, answers, asked)
 page.listing(
     evalxnlp.released_table(as_released, METRICS),
     "together_metrics_released",

@@ -6,11 +6,6 @@
 
 # %% [markdown]
 # # A toolkit's own tasks, through one call
-#
-# {doc}`together_metrics` computes the nine metrics of EvalxNLP {cite:p}`dhaini_2025` by hand on ten excerpts and an example. This
-# page uses them as intended: for the toolkit's methods, on data of its tasks, through `faithlib.evaluate`. The data are free for
-# research only and not part of this book, so the values are of the full run ({doc}`../data-and-models` says where the files
-# come from).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -33,6 +28,86 @@ from faithlib.catalogue import METRICS
 
 page = start_page("together_tasks", profile, values=values, paper=published.OUR_OWN)
 there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this run or the reference; in this run
+
+
+CELL = ["dataset", "method", "metric"]
+WITHIN = {  # the range of a value: where it has none, its interval has no end to stop at
+    (0, 1): ["n_auc", "autpc", "token_f1", "iou_f1", "auprc", "sparseness"],
+    (-math.inf, math.inf): ["soft_ns", "soft_nc", "complexity"],
+}
+
+
+def measured_within(bounds, metrics):
+    """The values of these metrics, whose range is the same."""
+
+    def of_these(units):
+        return units[units.metric.isin(metrics)]
+
+    return page.measure("together_toolkit", over=CELL, prepare=of_these, bounds=bounds)
+
+
+if there:
+    sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
+    measured = {metric: one for one, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
+    texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
+    settings = settings_of("together_toolkit", texts.material.profile)
+    datasets = measured["n_auc"].levels("dataset")
+else:
+    datasets = []
+WITHOUT_TEXTS = (
+    "there are no numbers here. Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
+    "the machine that built this page, and the reference has none of them. What follows says only how it would be."
+)
+
+
+GROUPS = {
+    "faithfulness": ["soft_ns", "soft_nc", "n_auc", "autpc"],
+    "plausibility": ["token_f1", "iou_f1", "auprc"],
+    "complexity": ["complexity", "sparseness"],
+}
+FLOOR = "random"
+
+
+def mean(dataset, method, metric):
+    """The mean of a cell."""
+    return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
+
+
+frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if there else []
+cells = pd.concat(frames).itertuples(index=False, name=None) if there else []
+table = listed({cell: mean(*cell) for cell in cells}, CELL)
+methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
+if there:
+    table.to_csv(page.run.path("together_tasks.csv"), index=False)
+lowest = {
+    name: min(table[(table.dataset == name) & (table.metric == "n_auc")].itertuples(), key=lambda row: row.estimate)
+    for name in datasets
+}
+
+
+# %% tags=["remove-input"]
+def in_short():
+    """The result of this page in a sentence."""
+    return (
+        "The lowest N-AUC (lower is better), and that of random scores, are "
+        + "; ".join(
+            f"{spoken(lowest[name], '.2f')} ({label(lowest[name].method)}) and {spoken(mean(name, FLOOR, 'n_auc'), '.2f')} on "
+            f"{label(name)} (n = {mean(name, FLOOR, 'n_auc').n})"
+            for name in datasets
+        )
+        + "."
+        if there
+        else WITHOUT_TEXTS
+    )
+
+
+page.in_short(in_short)
+
+# %% [markdown]
+# {doc}`together_metrics` computes the nine metrics of EvalxNLP {cite:p}`dhaini_2025` by hand on ten excerpts and an example. This
+# page uses them as intended: for the toolkit's methods, on data of its tasks, through `faithlib.evaluate`. The data are free for
+# research only and not part of this book, so the values are of the full run ({doc}`../data-and-models` says where the files
+# come from).
 
 # %% [markdown]
 # ## What the toolkit has, and what is here
@@ -61,39 +136,6 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 
 # %% [markdown]
 # ## The data
-
-# %%
-CELL = ["dataset", "method", "metric"]
-WITHIN = {  # the range of a value: where it has none, its interval has no end to stop at
-    (0, 1): ["n_auc", "autpc", "token_f1", "iou_f1", "auprc", "sparseness"],
-    (-math.inf, math.inf): ["soft_ns", "soft_nc", "complexity"],
-}
-
-
-def measured_within(bounds, metrics):
-    """The values of these metrics, whose range is the same."""
-
-    def of_these(units):
-        return units[units.metric.isin(metrics)]
-
-    return page.measure("together_toolkit", over=CELL, prepare=of_these, bounds=bounds)
-
-
-if there:
-    sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
-    measured = {metric: one for one, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
-    texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
-    settings = settings_of("together_toolkit", texts.material.profile)
-    datasets = measured["n_auc"].levels("dataset")
-    display(page.speaks())
-else:
-    datasets = []
-    display(
-        Markdown(
-            "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
-            "the machine that built this page, and the reference has none of them. What follows says only how it would be."
-        )
-    )
 
 # %%
 for name in datasets:
@@ -125,27 +167,6 @@ for name in datasets:
 # ## Every method under every metric
 
 # %%
-GROUPS = {
-    "faithfulness": ["soft_ns", "soft_nc", "n_auc", "autpc"],
-    "plausibility": ["token_f1", "iou_f1", "auprc"],
-    "complexity": ["complexity", "sparseness"],
-}
-FLOOR = "random"
-
-
-def mean(dataset, method, metric):
-    """The mean of a cell."""
-    return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
-
-
-frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if there else []
-cells = pd.concat(frames).itertuples(index=False, name=None) if there else []
-table = listed({cell: mean(*cell) for cell in cells}, CELL)
-methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
-if there:
-    table.to_csv(page.run.path("together_tasks.csv"), index=False)
-
-
 for name in datasets:
     for group, metrics in GROUPS.items():
         part = table[(table.dataset == name) & table.metric.isin(metrics)]

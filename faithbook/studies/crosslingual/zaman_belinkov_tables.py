@@ -330,6 +330,13 @@ class Rows:
         return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
 
 
+def best_first(of: Rows, output: str, rows: Sequence[Row] = THIRTEEN) -> list[Row]:
+    """Rows with a defined value for an output, the best first."""
+    pairs = {row: of.if_defined(row, output) for row in rows}
+    found = {row: pair.ours.point for row, pair in pairs.items() if pair is not None}
+    return sorted(found, key=lambda row: -of.better * found[row])
+
+
 def by_large_margins(l2_ahead: Parts) -> Statements:
     """That L2 beats the mean (except for named rows), and by large margins: the parts of `l2_over_mean`,
     and those among them in which L2 has to be ahead."""

@@ -36,6 +36,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from faithbook.show.labels import label
+from faithbook.show.numbers import spoken
 from faithbook.studies.naopc.edin_claims import OFF
 
 ENDS = ("lower", "upper")
@@ -183,3 +185,16 @@ def _apart(searches: pd.DataFrame, one: str, other: str) -> pd.Series:
 
 def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return units.pivot_table(index=list(keys), columns="metric", values="value", observed=True).reset_index()
+
+
+def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Agreement of rankings (`dataset`, `length`, `metric`, `ranking`, tau with its ends, `published`) as a wide table:
+    a column for models ranked and one for methods ranked, the published value in brackets."""
+    theirs = [f" ({value:.2f})" for value in ranks["published"]]
+    ours = [spoken(row, ".2f") for row in ranks.itertuples()]
+    long = ranks.assign(cell=[f"{one}{other}" for one, other in zip(ours, theirs, strict=True)])
+    wide = long.pivot(index=["dataset", "length", "metric"], columns="ranking", values="cell").reset_index()
+    wide["metric"] = [label(one) for one in wide["metric"]]
+    wide["dataset"] = [label(one) for one in wide["dataset"]]
+    named = {"models": "models ranked", "methods": "methods ranked"}
+    return wide.rename(columns=named)[["dataset", "length", "metric", *named.values()]]

@@ -1,0 +1,83 @@
+"""A report page starts with its result: below the title a sentence with numbers, and nothing before it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import jupytext
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = sorted((ROOT / "notebooks" / "report").glob("*.py"))
+
+
+SAID = ("**In short.**", "**What one sees.**")
+"""How a sentence begins that a cell displays by itself: pages whose frozen measure includes that cell have one."""
+
+
+def has_numbers(node: ast.AST) -> bool:
+    """Whether code fills something into a text."""
+    return any(isinstance(inner, ast.FormattedValue) for inner in ast.walk(node))
+
+
+def is_result(source: str) -> bool:
+    """Whether a cell ends with `page.in_short(...)` of a sentence with numbers that the cell makes, or displays one."""
+    body = ast.parse(source).body
+    last = body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        call = last.value
+        if ast.unparse(call.func) == "page.in_short":
+            named = {node.id for argument in call.args for node in ast.walk(argument) if isinstance(node, ast.Name)}
+            made = [one for one in body if isinstance(one, ast.FunctionDef) and one.name in named]
+            return any(has_numbers(one) for one in [*call.args, *made])
+    texts = [node for node in ast.walk(last) if isinstance(node, ast.JoinedStr) and has_numbers(node)]
+    return "display(" in source and any(ast.unparse(one)[2:].startswith(SAID) for one in texts)
+
+
+def shows(source: str) -> bool:
+    """Whether a cell displays something."""
+    body = ast.parse(source).body
+    if body and isinstance(body[-1], ast.Expr):
+        return True
+    outside = [one for one in body if not isinstance(one, ast.FunctionDef)]
+    return any("display(" in ast.unparse(one) for one in outside)
+
+
+def before_the_result(path: Path) -> list[str]:
+    """What a reader sees between the title and the result; where there is no result, that as well."""
+    seen: list[str] = []
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type == "markdown":
+            seen += [line for line in cell.source.splitlines() if line.strip() and not re.match(r"\(.+\)=$", line)]
+        elif shows(cell.source):
+            return seen[1:] if is_result(cell.source) else [*seen[1:], cell.source]
+    return [*seen[1:], "no result"]
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_a_page_starts_with_its_result(path: Path) -> None:
+    assert before_the_result(path) == []
+
+
+TITLE = "# %% [markdown]\n# # Title\n\n"
+RESULT = "# %%\npage.in_short(lambda: f'of {n}')\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "before"),
+    [
+        (f"# %%\nn = 1\n\n{RESULT}", []),
+        ("# %%\ndef said():\n    return f'of {n}'\n\n\npage.in_short(said)\n", []),
+        ("# %%\nif n:\n    display(Markdown(f'**In short.** Of {n}'))\n", []),
+        ("# %%\npage.in_short(lambda: 'some of them')\n", ["page.in_short(lambda: 'some of them')"]),
+        (f"# %% [markdown]\n# Words.\n\n{RESULT}", ["Words."]),
+        (f"# %%\ndisplay(table)\nn = 1\n\n{RESULT}", ["display(table)\nn = 1"]),
+        ("# %%\nn = 1\n", ["no result"]),
+    ],
+)
+def test_what_comes_before_a_result_is_found(tmp_path: Path, cells: str, before: list[str]) -> None:
+    path = tmp_path / "page.py"
+    path.write_text(f"{TITLE}{cells}")
+    assert before_the_result(path) == before
