@@ -99,5 +99,6 @@ def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
 def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
     found = store.report("scoreboard")
-    assert ":class: findable" in found.shown[0] and found.text.count("{doc}`see <page>`") == len(BOARD)
+    assert found.shown[0].startswith("**In short.**")
+    assert ":class: findable" in found.shown[1] and found.text.count("{doc}`see <page>`") == len(BOARD)
     assert found.table("scoreboard", "id").depends_on["saco_c03"] == "normaliser: rank"

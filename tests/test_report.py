@@ -22,11 +22,13 @@ from faithbook.judge.multiverse import multiverse
 from faithbook.judge.report import Page, start_page
 from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.show import tables
+from faithbook.show.numbers import beside, spoken
 from faithbook.show.page import badge
 from faithbook.sources.edin_texts import LENGTHS
 from faithbook.stats import agreement, comparison, grounds, needed
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
+from faithbook.stats.estimate import Interval95
 from faithlib.errors import DataError, InputError
 
 RESAMPLES = 1999
@@ -246,6 +248,38 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
     assert "from the reference" in page.speaks().data
+
+
+def test_the_result_is_of_what_was_measured_and_a_run_without_it_says_so(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    page = begin(store)
+    page.measure("saco_metrics", over=["dataset", "method"])
+    at = page.quantity("method")
+    said = page.in_short(lambda: f"rollout has {at('rollout').ours.point:.1f}.").data
+    assert said.startswith("**In short.** Rollout has 0.3.\n\n**Data used.**")
+    assert "has not measured" in page.in_short(lambda: f"lrp has {at('lrp').ours.point:.1f}.").data
+
+
+def test_of_committed_values_the_result_has_to_be_there(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion", reference=True)
+    page = begin(store)
+    page.measure("saco_metrics", over=["dataset", "method"])
+    with pytest.raises(InputError):
+        page.in_short(lambda: f"lrp has {page.quantity('method')('lrp').ours.point:.1f}.")
+
+
+def test_the_first_exhibit_of_a_page_is_open_and_later_long_ones_are_folded(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    page, long = begin(store), pd.DataFrame({"row": range(tables.MOST_ROWS + 1)})
+    first, second = (page.listing(long, name, caption="Rows").data for name in ("first", "second"))
+    assert "dropdown" not in first and "dropdown" in second
+
+
+def test_what_is_the_same_for_every_input_has_no_interval_in_a_sentence() -> None:
+    pair = pairs({"a": 0.6}, {"a": 0.5})["a"]
+    assert re.fullmatch(r"0\.60 \[0\.\d\d, 0\.\d\d\] \(published 0\.50\)", beside(pair))
+    still = Interval95(0.0, math.nan, math.nan)
+    assert spoken(still, "+.2f") == "+0.00"
 
 
 def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store) -> None:

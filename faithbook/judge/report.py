@@ -123,12 +123,12 @@ class Page:
         """The page's result in one or two sentences with numbers, the first that a reader sees; then the data used.
 
         `sentence` makes them of what was measured. A run that has not measured all of it shows no sentence; of the
-        committed values it has to be there (InputError, DataError).
+        committed values it has to be there, and its error is raised.
         """
         try:
             text = sentence()
             said = f"**In short.** {text[:1].upper()}{text[1:]}"
-        except (InputError, DataError):
+        except (LookupError, ValueError, DataError):  # a label, a row or all values are missing
             if any(one.speaks == REFERENCE for one in self._measured):
                 raise
             said = "*This run has not measured all numbers of this page's result.*"

@@ -131,8 +131,8 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
-    link to (`anchor`), the decision, the one on unseen inputs, evidence, comparisons that support it, n, why, source,
-    printed numbers, page.
+    link to (`anchor`) and its page, the decision, source, the decision on unseen inputs, evidence, comparisons that
+    support it, n, why, printed numbers.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -148,13 +148,14 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "claim": [
-                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}"
-                for name, text in zip(rows["id"], words, strict=True)
+                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}{_seen_on(page)}"
+                for name, text, page in zip(rows["id"], words, rows["page"], strict=True)
             ],
             "decision": [
                 badge(grounds.worded(decision, evidence)) + (" ★" if star else "")
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
+            "source": [cited(paper) for paper in rows["paper"]],
             "on unseen inputs": [on_unseen_inputs(name, again) for name in facts_of],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
@@ -162,11 +163,14 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             "unrelated models": rows["unrelated"].astype(str).fillna(""),
             "own repeat": rows["own_repeat"],
             "why": [_why(row) for row in rows.to_dict("records")],
-            "source": [cited(paper) for paper in rows["paper"]],
             "printed numbers": status.mask(status.str.startswith("not_testable"), "").to_numpy(),
-            "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }
     )
+
+
+def _seen_on(page: str) -> str:
+    """The link from a claim to the page that judges it."""
+    return f" {{doc}}`see <{page.removeprefix('executed/')}>`" if page else ""
 
 
 def _counted(row: Mapping[Any, Any]) -> str:

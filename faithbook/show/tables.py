@@ -80,8 +80,29 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
         finite = shown[column][np.isfinite(shown[column])]
         counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
         shown[column] = [rounded(x, 0 if counts else digits) for x in shown[column]]
+    shown = with_their_ends(shown)
     shown.columns = [label(str(column)).replace("_", " ") for column in shown.columns]
     return shown
+
+
+def with_their_ends(shown: pd.DataFrame) -> pd.DataFrame:
+    """Rounded columns with the ends of their intervals in the same cell instead of in two columns of their own, so that
+    a table is as narrow as it can be: `0.84 [0.83, 0.85]`. Ends are two columns after another one, whose names end in
+    "low" and "high".
+
+    >>> with_their_ends(pd.DataFrame({"n": [9], "gap": ["0.2"], "gap low": ["0.1"], "gap high": ["–"]}))
+       n  gap
+    0  9  0.2
+    """
+    columns = [str(name) for name in shown.columns]
+    whole = shown.copy()
+    for value, low, high in zip(columns, columns[1:], columns[2:], strict=False):
+        if not (low.endswith("low") and high == f"{low.removesuffix('low')}high"):
+            continue
+        cells = zip(shown[value], shown[low], shown[high], strict=True)
+        whole[value] = [one if "–" in (first, last) else f"{one} [{first}, {last}]" for one, first, last in cells]
+        whole = whole.drop(columns=[low, high])
+    return whole
 
 
 def markdown_table(
