@@ -9,8 +9,8 @@ imports, so that moving a file changes nothing. Of statistics and rules it is ev
 what its page says between the values of single inputs and `page.test(...)`, and every function of the studies that this
 calls. The digest travels with each run on the reserve (`faithbook.judge.confirmed`). A change after the freeze has a
 row in `data/rule_history.csv` with the digest that it leads to (column `frozen`); a test holds that. A row with the id
-`names` is for code that says the same under other names (its reason tells how that was checked): runs before and after
-it are of one freeze.
+`names` is for code that judges the same: under other names, or with a place for what is empty when a verdict is made
+(its reason tells what changed and how that was checked). Runs before and after it are of one freeze.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from faithbook.text import some
 from faithlib.errors import DataError, InputError
 
 NAMES_ONLY = "names"
-"""The id of a row of the history that says the same under other names."""
+"""The id of a row of the history of code that judges the same."""
 FROZEN, SIZES, HISTORY = "data/frozen.json", "data/confirmatory_sizes.csv", "data/rule_history.csv"
 RESERVED_FOR = {
     "zhao_aletras_2023": ("sst", "ag"),
