@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import ErasingMethod, Explained, Perturbers, check_given, erased_inputs
-from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
+from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Row, checked, finite, in_words
+from faithlib.attribution.specification import Method
 from faithlib.attribution.target import Number
 from faithlib.attribution.texts import Job, run_on_texts
 from faithlib.attribution.vision import run_on_images

@@ -297,7 +297,7 @@ class _Rules(TorchFunctionMode):
             raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         refused, self.refused = self.refused, None
         # Operators (*, -, @) make of every TypeError, which a ModelError is, one about their operands.
         if refused is not None and (error is None or type(error) is TypeError):
