@@ -149,6 +149,9 @@ def attribute(
     Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
     Maps of pixels are pooled within each feature by `pool`; features of one pixel get the map itself.
 
+    The map of lrp for a single image is decided by rounding: pixels changed by a millionth, or another processor, may
+    give another one, and move transformer_attribution a little. Their means over images are what can be reported.
+
     **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
     options that they have for images.
 
