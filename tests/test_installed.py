@@ -21,6 +21,8 @@ import readme_models
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
+PYTHON = os.environ.get("INSTALLED_PYTHON", sys.executable)
+"""The Python of the environments that are made here: INSTALLED_PYTHON=python3.13 tries another than the one that runs."""
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
@@ -125,7 +127,7 @@ def empty(registry: None, packed: Path, tmp_path_factory: pytest.TempPathFactory
     tools = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
     constraint = ("--constraint", "requirements.lock")  # what the cache holds already
     for line in (
-        ("venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
+        ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
         ("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[text,vision,captum]", *tools),
     ):
         done = uv(*line)
@@ -166,29 +168,40 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
 
 
 # What stands on other packages most: NumPy, SciPy, pandas, and the insides of transformers' and timm's models.
-LOWEST = "metrics evaluation perturb own bounds relevance attribution_vision".split()
+ENDS = "metrics evaluation perturb own bounds relevance attribution_vision".split()
+
+
+def _check_with(folder: Path, *requirements: str) -> None:
+    """The tests of ENDS pass in a new environment in `folder` that holds what is required; each warning may be given."""
+    python = folder / "venv" / "bin" / "python"
+    for line in (
+        ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
+        ("pip", "install", "--quiet", "--python", str(python), *requirements, "pytest", "pytest-timeout", "hypothesis"),
+    ):
+        done = uv(*line)
+        assert done.returncode == 0, done.stderr
+    (folder / "tests").mkdir()
+    for path in {each for name in ENDS for each in _closure(TESTS / f"test_{name}.py")}:
+        shutil.copy(path, folder / "tests")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    marks = "\n".join(f"    {mark}" for mark in options["markers"])
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
+    done = _run(folder, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
+    assert done.returncode == 0, done.stdout[-6000:]
 
 
 @pytest.mark.usefixtures("registry")
 def test_the_library_works_with_the_lowest_versions(packed: Path, tmp_path: Path) -> None:
     """Those of `tests/lowest.txt`, which pyproject.toml has as lower bounds."""
     (wheel,) = packed.glob("*.whl")
-    python = tmp_path / "venv" / "bin" / "python"
-    tools = ("pytest", "pytest-timeout", "hypothesis")
-    for line in (
-        ("venv", "--quiet", "--python", sys.executable, str(tmp_path / "venv")),
-        ("pip", "install", "--quiet", "--python", str(python), "-r", "tests/lowest.txt", str(wheel), *tools),
-    ):
-        done = uv(*line)
-        assert done.returncode == 0, done.stderr
-    (tmp_path / "tests").mkdir()
-    for path in {each for name in LOWEST for each in _closure(TESTS / f"test_{name}.py")}:
-        shutil.copy(path, tmp_path / "tests")
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    marks = "\n".join(f"    {mark}" for mark in options["markers"])
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
-    done = _run(tmp_path, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
-    assert done.returncode == 0, done.stdout[-6000:]
+    _check_with(tmp_path, "-r", "tests/lowest.txt", str(wheel))
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_library_works_with_the_newest_versions(packed: Path, tmp_path: Path) -> None:
+    """Those of today, whatever requirements.lock has; continuous integration does this on every Python."""
+    (wheel,) = packed.glob("*.whl")
+    _check_with(tmp_path, "--upgrade", f"{wheel}[text,vision,captum]")
 
 
 def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
