@@ -22,7 +22,7 @@ import readme_models
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 PYTHON = os.environ.get("INSTALLED_PYTHON", sys.executable)
-"""The Python of the environments that are made here: INSTALLED_PYTHON=python3.13 tries another than the one that runs."""
+"""Of the environments that are made here: INSTALLED_PYTHON=python3.13 tries another than the one that runs."""
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
@@ -172,7 +172,7 @@ ENDS = "metrics evaluation perturb own bounds relevance attribution_vision".spli
 
 
 def _check_with(folder: Path, *requirements: str) -> None:
-    """The tests of ENDS pass in a new environment in `folder` that holds what is required; each warning may be given."""
+    """The tests of ENDS pass in a new environment in `folder` that holds these packages; warnings are no errors."""
     python = folder / "venv" / "bin" / "python"
     for line in (
         ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
