@@ -114,7 +114,7 @@ def evaluate(
     Returns
     -------
     Table
-        A pandas DataFrame with the columns input, method, metric, value (float32) and direction: whether a "higher" or
+        A pandas DataFrame with the columns input, method, metric, value (float64) and direction: whether a "higher" or
         a "lower" value is better. Its `summary()` is a small table to read, its `to_html()` a report with heat maps.
         A row of the model is run once, whoever asks for it. `table.attrs` holds:
 
