@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,40 @@ def test_what_is_packed_is_the_library_alone(packed: Path) -> None:
     texts = {"CITATION.cff", "LICENSE"}
     assert top <= {"faithlib", *texts, "pyproject.toml", "PKG-INFO", ".gitignore"}
     assert max(wheel.stat().st_size, source.stat().st_size) < 500_000
+
+
+def test_the_metadata_of_the_wheel_is_the_librarys(packed: Path) -> None:
+    """What a registry shows: the requirements of the library and of its extras, and nothing of the book."""
+    (wheel,) = packed.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = Parser().parsestr(opened.read(name).decode())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {*project["dependencies"]}
+    for extra, lines in project["optional-dependencies"].items():
+        wanted |= {f"{line}; extra == '{extra}'" for line in lines}
+    assert {*metadata.get_all("Requires-Dist")} == wanted
+    assert {*metadata.get_all("Provides-Extra")} == {*project["optional-dependencies"]}
+    assert metadata.get_payload() == (ROOT / "faithlib" / "README.md").read_text(encoding="utf-8")
+    assert "faithbook" not in str(metadata)
+
+
+def test_the_source_makes_the_same_wheel(packed: Path, tmp_path: Path) -> None:
+    (wheel,), (source,) = packed.glob("*.whl"), packed.glob("*.tar.gz")
+    into = ("--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", str(tmp_path))
+    done = uv("build", "--quiet", *into, str(source))
+    assert done.returncode == 0, done.stderr
+    (again,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
+        assert {name: one.read(name) for name in one.namelist()} == {
+            name: other.read(name) for name in other.namelist()
+        }
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registry_would_take_both(packed: Path) -> None:
+    done = uv("tool", "run", "--quiet", "twine", "check", "--strict", *map(str, packed.glob("faithlib-*")))
+    assert done.returncode == 0 and done.stdout.count("PASSED") == 2, done.stdout + done.stderr
 
 
 def library_tests() -> list[Path]:
@@ -212,4 +247,17 @@ def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     wanted = (("saco", "lime", "occlusion"), ("rollout", "grad_cam"), ("aopc_morf", "occlusion"))
     for table, names in zip(printed, wanted, strict=True):
         assert all(name in table for name in (*names, "higher is better"))
+    assert "<html" in (here / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_lines_of_the_librarys_page_run_there(empty: Path) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "faithlib" / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    here = empty / "page"
+    here.mkdir()
+    (here / "lines.py").write_text("\n".join(blocks), encoding="utf-8")
+    done = _run(empty, "-c", "import os, runpy; os.chdir('page'); runpy.run_path('lines.py')")
+    assert done.returncode == 0, done.stderr
+    assert "too few to distinguish any method from random" in done.stdout and "top_drop" in done.stdout
     assert "<html" in (here / "report.html").read_text(encoding="utf-8")
