@@ -31,7 +31,7 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help book pdf publish course lab test test-long lint lock fetch train preflight paper reference calibrate
+.PHONY: help book pdf publish course lab test test-long lint release lock fetch train preflight paper reference calibrate
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -80,6 +80,12 @@ lint: $(ENVIRONMENT) ## style, types and who may import whom (FIX=yes: puts the 
 	$(BIN)/ruff format $(if $(FIX),,--check) .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+
+release: $(ENVIRONMENT) ## the library's wheel and source into dist/, checked as a registry does; it stops before the upload
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist .
+	@$(BIN)/uv tool run --quiet twine check --strict dist/faithlib-*
+	@echo "dist/ holds what would be uploaded; nothing was. docs/publishing.md says what comes before and after"
 
 fetch: $(ENVIRONMENT) ## fetch and verify what the default run reads (also the papers': python -m faithbook.sources.files fetch --all)
 	@$(BIN)/python -m faithbook.sources.files fetch

@@ -316,6 +316,7 @@ def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: b
     from faithlib.attribution import Row
     from faithlib.evaluation.measures import count_explaining, count_rows
     from faithlib.evaluation.prepare import erases, methods_by_name
+    from faithlib.evaluation.settings import MetricSettings
     from faithlib.perturb import Perturber
 
     with warnings.catch_warnings(action="ignore"):  # said by evaluate
@@ -323,9 +324,17 @@ def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: b
     explaining = [row for row in methods.values() if isinstance(row, Row) and erases(row, inputs)]
     explaining_rows = count_explaining(whole.model, inputs, explaining, erase=given.erase)
     scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}
-    asked: dict[str, Any] = {name: getattr(given, name) for name in ("metrics", "erase", "output", "draws", "groups")}
-    asked |= {"beam": given.beam, "gold": inputs.feature_mask if has_gold else None}
-    rows = explaining_rows + count_rows(whole.model, inputs, methods=scores, **asked).together
+    settings = MetricSettings(
+        erase=given.erase,
+        output=given.output,
+        draws=given.draws,
+        seed=given.seed,
+        groups=given.groups,
+        beam=given.beam,
+    )
+    gold = inputs.feature_mask if has_gold else None
+    counted = count_rows(whole.model, inputs, methods=scores, metrics=given.metrics, gold=gold, settings=settings)
+    rows = explaining_rows + counted.together
     few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))], output=given.output, check=False)
     began = time.perf_counter()
     _ = few.empty

@@ -36,6 +36,7 @@ from faithlib.inputs import TextInputs
 from faithlib.metric_names import MetricName
 from faithlib.metrics import crosslingual_rho
 from faithlib.metrics.registry import Family
+from faithlib.names import MethodName
 
 __all__ = [
     "ATTACKS",
@@ -409,7 +410,7 @@ class Bench(pd.DataFrame):
 
 def bench(
     metrics: Sequence[MetricName | Family] | None = None,
-    methods: Sequence[str | ErasingMethod | InsideMethod] = (),
+    methods: Sequence[MethodName | ErasingMethod | InsideMethod] = (),
     *,
     attacks: Sequence[Attack] = ATTACKS,
     inputs: int = 24,
@@ -422,7 +423,7 @@ def bench(
     metrics : Sequence[MetricName | Family], optional
         Names of `catalogue.DIRECTIONS` and metrics of your own; default: where no methods are named, those that ask
         the model and those measured from chance.
-    methods : Sequence[str | ErasingMethod | InsideMethod], default ()
+    methods : Sequence[MethodName | ErasingMethod | InsideMethod], default ()
         Names of `attribution.methods` and methods of your own.
     attacks : Sequence[Attack], default ATTACKS
         What is tried beside random scores and the plain models.
@@ -590,13 +591,13 @@ def _preferred(values: pd.DataFrame, decoy: str) -> pd.Series[Any]:
 def _of_methods(
     known: Sequence[Case],
     models: Sequence[nn.Module],
-    methods: Sequence[str | ErasingMethod | InsideMethod],
+    methods: Sequence[MethodName | ErasingMethod | InsideMethod],
     condition: str,
 ) -> list[dict[str, Any]]:
     """Rows of how true each method's scores are under one condition."""
     finds: dict[str, list[Tensor]] = {}
     for case, model in zip(known, models, strict=True):
-        for name, scores in explain(model, case.inputs, list(methods), check=False).items():
+        for name, scores in explain(model, case.inputs, list(methods), run=RunSettings(check=False)).items():
             rho = crosslingual_rho(case.truth, scores, keep=case.inputs.feature_mask)
             finds.setdefault(name, []).append(rho)
     return [_row(name, "finds" + condition, pd.Series(torch.cat(rhos).numpy())) for name, rhos in finds.items()]

@@ -78,7 +78,7 @@ class _LiveTensors(TorchDispatchMode):
     """Counts the bytes of the tensors that are alive at once; views share their storage and count once."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.peak = 0
         self._now = 0
         self._holders: dict[int, int] = {}

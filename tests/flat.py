@@ -1,4 +1,4 @@
-"""`evaluate` with the fields of its settings as options of their own, as tests vary them."""
+"""`evaluate` and `count_rows` with the fields of their settings as options of their own, as tests vary them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ from typing import Any
 
 from faithlib import evaluation
 from faithlib.evaluation import MetricSettings, RunSettings
+from faithlib.evaluation.measures import RowCount
 from faithlib.evaluation.summary import Table
+
+GROUPS = {"settings": MetricSettings, "run": RunSettings}
 
 
 def evaluate(model: Any, inputs: Any, **options: Any) -> Table:
     """Options beside `settings` or `run` change a field of these."""
-    arguments: dict[str, Any] = {}
-    for name, group in (("settings", MetricSettings), ("run", RunSettings)):
-        given = options.pop(name, group())
-        changed = {field: options.pop(field) for field in given.__dataclass_fields__ if field in options}
-        arguments[name] = replace(given, **changed)
+    arguments = {name: _taken(name, options) for name in GROUPS}
     return evaluation.evaluate(model, inputs, **arguments, **options)
+
+
+def count_rows(model: Any, inputs: Any, **options: Any) -> RowCount:
+    """Options beside `settings` change a field of it."""
+    settings = _taken("settings", options)
+    return evaluation.count_rows(model, inputs, settings=settings, **options)
+
+
+def _taken(name: str, options: dict[str, Any]) -> Any:
+    """The settings of this name out of the options, with the fields that are among these."""
+    given = options.pop(name, GROUPS[name]())
+    changed = {field: options.pop(field) for field in given.__dataclass_fields__ if field in options}
+    return replace(given, **changed)

@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ import readme_models
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
+PYTHON = os.environ.get("INSTALLED_PYTHON", sys.executable)
+"""Of the environments that are made here: INSTALLED_PYTHON=python3.13 tries another than the one that runs."""
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
@@ -88,6 +91,40 @@ def test_what_is_packed_is_the_library_alone(packed: Path) -> None:
     assert max(wheel.stat().st_size, source.stat().st_size) < 500_000
 
 
+def test_the_metadata_of_the_wheel_is_the_librarys(packed: Path) -> None:
+    """What a registry shows: the requirements of the library and of its extras, and nothing of the book."""
+    (wheel,) = packed.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = Parser().parsestr(opened.read(name).decode())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {*project["dependencies"]}
+    for extra, lines in project["optional-dependencies"].items():
+        wanted |= {f"{line}; extra == '{extra}'" for line in lines}
+    assert {*metadata.get_all("Requires-Dist")} == wanted
+    assert {*metadata.get_all("Provides-Extra")} == {*project["optional-dependencies"]}
+    assert metadata.get_payload() == (ROOT / "faithlib" / "README.md").read_text(encoding="utf-8")
+    assert "faithbook" not in str(metadata)
+
+
+def test_the_source_makes_the_same_wheel(packed: Path, tmp_path: Path) -> None:
+    (wheel,), (source,) = packed.glob("*.whl"), packed.glob("*.tar.gz")
+    into = ("--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", str(tmp_path))
+    done = uv("build", "--quiet", *into, str(source))
+    assert done.returncode == 0, done.stderr
+    (again,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
+        assert {name: one.read(name) for name in one.namelist()} == {
+            name: other.read(name) for name in other.namelist()
+        }
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registry_would_take_both(packed: Path) -> None:
+    done = uv("tool", "run", "--quiet", "twine", "check", "--strict", *map(str, packed.glob("faithlib-*")))
+    assert done.returncode == 0 and done.stdout.count("PASSED") == 2, done.stdout + done.stderr
+
+
 def library_tests() -> list[Path]:
     """The test modules that need the library alone, and the modules beside them that they import; no conftest.py."""
     chosen = {path for path in TESTS.glob("test_*.py") if all(map(_alone, _closure(path)))}
@@ -125,7 +162,7 @@ def empty(registry: None, packed: Path, tmp_path_factory: pytest.TempPathFactory
     tools = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
     constraint = ("--constraint", "requirements.lock")  # what the cache holds already
     for line in (
-        ("venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
+        ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
         ("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[text,vision,captum]", *tools),
     ):
         done = uv(*line)
@@ -166,29 +203,40 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
 
 
 # What stands on other packages most: NumPy, SciPy, pandas, and the insides of transformers' and timm's models.
-LOWEST = "metrics evaluation perturb own bounds relevance attribution_vision".split()
+ENDS = "metrics evaluation perturb own bounds relevance attribution_vision".split()
+
+
+def _check_with(folder: Path, *requirements: str) -> None:
+    """The tests of ENDS pass in a new environment in `folder` that holds these packages; warnings are no errors."""
+    python = folder / "venv" / "bin" / "python"
+    for line in (
+        ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
+        ("pip", "install", "--quiet", "--python", str(python), *requirements, "pytest", "pytest-timeout", "hypothesis"),
+    ):
+        done = uv(*line)
+        assert done.returncode == 0, done.stderr
+    (folder / "tests").mkdir()
+    for path in {each for name in ENDS for each in _closure(TESTS / f"test_{name}.py")}:
+        shutil.copy(path, folder / "tests")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    marks = "\n".join(f"    {mark}" for mark in options["markers"])
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
+    done = _run(folder, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
+    assert done.returncode == 0, done.stdout[-6000:]
 
 
 @pytest.mark.usefixtures("registry")
 def test_the_library_works_with_the_lowest_versions(packed: Path, tmp_path: Path) -> None:
     """Those of `tests/lowest.txt`, which pyproject.toml has as lower bounds."""
     (wheel,) = packed.glob("*.whl")
-    python = tmp_path / "venv" / "bin" / "python"
-    tools = ("pytest", "pytest-timeout", "hypothesis")
-    for line in (
-        ("venv", "--quiet", "--python", sys.executable, str(tmp_path / "venv")),
-        ("pip", "install", "--quiet", "--python", str(python), "-r", "tests/lowest.txt", str(wheel), *tools),
-    ):
-        done = uv(*line)
-        assert done.returncode == 0, done.stderr
-    (tmp_path / "tests").mkdir()
-    for path in {each for name in LOWEST for each in _closure(TESTS / f"test_{name}.py")}:
-        shutil.copy(path, tmp_path / "tests")
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    marks = "\n".join(f"    {mark}" for mark in options["markers"])
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
-    done = _run(tmp_path, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
-    assert done.returncode == 0, done.stdout[-6000:]
+    _check_with(tmp_path, "-r", "tests/lowest.txt", str(wheel))
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_library_works_with_the_newest_versions(packed: Path, tmp_path: Path) -> None:
+    """Those of today, whatever requirements.lock has; continuous integration does this on every Python."""
+    (wheel,) = packed.glob("*.whl")
+    _check_with(tmp_path, "--upgrade", f"{wheel}[text,vision,captum]")
 
 
 def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
@@ -199,4 +247,17 @@ def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     wanted = (("saco", "lime", "occlusion"), ("rollout", "grad_cam"), ("aopc_morf", "occlusion"))
     for table, names in zip(printed, wanted, strict=True):
         assert all(name in table for name in (*names, "higher is better"))
+    assert "<html" in (here / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_lines_of_the_librarys_page_run_there(empty: Path) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "faithlib" / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    here = empty / "page"
+    here.mkdir()
+    (here / "lines.py").write_text("\n".join(blocks), encoding="utf-8")
+    done = _run(empty, "-c", "import os, runpy; os.chdir('page'); runpy.run_path('lines.py')")
+    assert done.returncode == 0, done.stderr
+    assert "too few to distinguish any method from random" in done.stdout and "top_drop" in done.stdout
     assert "<html" in (here / "report.html").read_text(encoding="utf-8")

@@ -69,14 +69,23 @@ LINES = {
     'evaluate(film, ["good"], run=RunSettings(on_error="ignore"))': 'Argument "on_error" to "RunSettings"',
     'evaluate(3, ["good"])': 'Argument 1 to "evaluate" has incompatible type "int"',
     'evaluate(film, ["good"], metrics=["saco"], methods=["lime"], settings=MetricSettings(erase="mask"))': "",
+    'explain(film, ["good"], ["salience"])': "List item 0 has incompatible type",
+    'explain(film, ["good"], ["lime"], erase="mask")': 'Unexpected keyword argument "erase" for "explain"',
+    'explain(film, ["good"], ["lime"], settings=MetricSettings(erase="mask"), run=RunSettings(block=8))': "",
+    'count_rows(film, WordInputs.from_texts(["good"]), methods={}, metrics=["sako"])': "List item 0 has incompatible",
+    'count_rows(film, WordInputs.from_texts(["good"]), methods={}, settings=MetricSettings(draws=2))': "",
 }
 
 
 @pytest.mark.slow
 def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
-    """As a type checker sees the installed library."""
+    """As a type checker sees the installed library, every public name imported from where it is shown."""
+    lists = {name: getattr(importlib.import_module(name), "__all__", ()) for name in ("faithlib", *MODULES)}
+    imports = "".join(f"import {module}\n" for module in lists)
+    names = "".join(f"{module}.{name}\n" for module, names in lists.items() for name in names)
     head = (
-        "from faithlib import MetricSettings, RunSettings, evaluate\n\n\n"
+        "from faithlib import MetricSettings, RunSettings, WordInputs, evaluate, explain\n"
+        f"from faithlib.evaluation import count_rows\n{imports}{names}\n\n"
         "def film(texts: list[str]) -> list[list[float]]:\n    return [[0.5, 0.5] for _ in texts]\n\n\n"
     )
     (tmp_path / "mine.py").write_text(head + "\n".join(LINES) + "\n")
@@ -91,5 +100,7 @@ def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", *options, "mine.py"]
     checked = subprocess.run(command, cwd=tmp_path, env=settings, capture_output=True, text=True, check=False)
     said = dict(re.findall(r"^mine\.py:(\d+): error: (.*)$", checked.stdout, flags=re.MULTILINE))
-    for number, (line, message) in enumerate(LINES.items(), start=head.count("\n") + 1):
+    first = head.count("\n") + 1
+    assert [number for number in said if int(number) < first] == [], "public names are there, and have types"
+    for number, (line, message) in enumerate(LINES.items(), start=first):
         assert message in said.get(str(number), "") and bool(message) == (str(number) in said), (line, checked.stdout)

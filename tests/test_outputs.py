@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flat import evaluate
+from flat import count_rows, evaluate
 from refusals import refused
 from torch import Tensor, nn
 from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.errors import InputError
-from faithlib.evaluation import MetricSettings, count_rows, explain, saco_scores
+from faithlib.evaluation import MetricSettings, explain, saco_scores
 from faithlib.inputs import ImageInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -69,7 +69,7 @@ def test_one_logit_is_what_two_logits_are_under_a_softmax(kind: str) -> None:
     differ |= {"conservative_lrp"}
     named = {name: row for name, row in quick_rows(kind).items() if name not in differ}
     for target in ("predicted", 0, 1):
-        scores = explain(model, inputs, named, output="sigmoid", target=target)
+        scores = explain(model, inputs, named, settings=MetricSettings(output="sigmoid"), target=target)
         for name, expected in explain(two, inputs, named, target=target).items():
             assert torch.allclose(scores[name], expected, atol=1e-5), name
         found = evaluate(
@@ -146,7 +146,7 @@ def test_a_method_explains_the_label_that_is_measured() -> None:
         assert torch.allclose(scores, attribute(name, model, inputs, output="sigmoid"), atol=1e-6), name
         assert not torch.allclose(scores, attribute(name, text_model(), inputs), atol=1e-4), name
     seer, images = vision_model(), image_inputs()
-    given = explain(seer, images, ["integrated_gradients", "grad_cam"], output="sigmoid")
+    given = explain(seer, images, ["integrated_gradients", "grad_cam"], settings=MetricSettings(output="sigmoid"))
     for name, output in (("integrated_gradients", "sigmoid"), ("grad_cam", "logit")):  # a logit is a logit
         assert torch.allclose(given[name], attribute(name, seer, images, output=output), atol=1e-6)
 

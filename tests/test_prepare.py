@@ -30,6 +30,7 @@ from faithlib.backends import PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import MetricSettings, RunSettings, explain
 from faithlib.evaluation.prepare import most_tokens_of
+from faithlib.evaluation.shards import share_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -74,10 +75,10 @@ def test_a_longer_limit_is_that_of_the_model_and_no_longer(model) -> None:
     long = transformers.BertForSequenceClassification(config).eval()
     for reader, asked, read in ((model, None, 64), (model, 20, 20), (model, 1000, 64), (long, None, 512)):
         with pytest.warns(UserWarning, match=f"to {read} tokens"):
-            scores = explain(reader, texts, ["random"], tokenizer=unlimited, max_length=asked)
+            scores = explain(reader, texts, ["random"], tokenizer=unlimited, run=RunSettings(max_length=asked))
         assert scores["random"].shape == (1, read - 2)
     with warnings.catch_warnings(action="error"):
-        whole = explain(long, texts, ["random"], tokenizer=unlimited, max_length=1024)
+        whole = explain(long, texts, ["random"], tokenizer=unlimited, run=RunSettings(max_length=1024))
     assert whole["random"].shape == (1, 600)
 
 
@@ -90,8 +91,10 @@ def test_units_and_spans_reach_the_features(model) -> None:
     }
     assert sizes == {"word": [6, 1], "wordpiece": [6, 3], "sentence": [1, 1]}
     spans = [[(0, 6), (7, 11)], [(0, 7)]]
-    assert explain(model, TEXTS[:2], spans=spans, **given)["uniform"].tolist() == [[2, 1], [3, 0]], "summed over tokens"
-    (found,) = explain(answers, ["not good at all"], ["occlusion"], spans=[[(0, 8), (9, 15)]])["occlusion"].tolist()
+    scores = explain(model, TEXTS[:2], run=RunSettings(spans=spans), **given)["uniform"]
+    assert scores.tolist() == [[2, 1], [3, 0]], "summed over tokens"
+    two = RunSettings(spans=[[(0, 8), (9, 15)]])
+    (found,) = explain(answers, ["not good at all"], ["occlusion"], run=two)["occlusion"].tolist()
     assert found == pytest.approx([0.4, 0])
 
 
@@ -474,3 +477,28 @@ def test_sparse_numbers_are_those_that_they_stand_for() -> None:
     answers = SimpleNamespace(dense=lambda texts: torch.eye(2)[[len(text) % 2 for text in texts]])
     sparse = measured(BOTH, lambda texts: answers.dense(texts).to_sparse(), tokenizer=None)
     assert sparse.equals(measured(BOTH, answers.dense, tokenizer=None))
+
+
+# ------------------------------------------------------------------------------------------------- explained by itself
+def test_scores_of_blocks_and_shares_are_those_of_one_run(model) -> None:
+    given = {"methods": ["saliency", "occlusion", "uniform"], "tokenizer": tokenizer()}
+    texts = [*TEXTS, "good", TEXTS[0]]
+    whole = explain(model, texts, settings=MetricSettings(erase="mask"), **given)
+    cut = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(block=2), **given)
+    assert list(cut) == list(whole)
+    for name, scores in whole.items():
+        torch.testing.assert_close(cut[name], scores)
+        assert cut[name].shape == scores.shape, "a block of short texts is as wide as the whole"
+    second = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(shard=(2, 2)), **given)
+    rows = list(share_of(len(texts), (2, 2)))
+    for name, scores in second.items():
+        torch.testing.assert_close(scores, whole[name][rows][:, : scores.shape[1]])
+    erased_otherwise = explain(model, texts, **given)
+    assert not torch.allclose(erased_otherwise["occlusion"], whole["occlusion"])
+
+
+def test_what_explain_cannot_do_is_refused() -> None:
+    skipping = RunSettings(on_error="skip")
+    refused(InputError, "one row of scores for each input", explain, answers, ["good", None], ["random"], run=skipping)
+    refused(InputError, "expected MetricSettings", explain, answers, ["good"], ["random"], settings={"erase": "mask"})
+    refused(InputError, "block", explain, answers, ["good"], ["random"], run=RunSettings(block=0))

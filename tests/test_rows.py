@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from flat import evaluate
+from flat import count_rows, evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -15,7 +15,6 @@ from toy_models import Bag, image_inputs, text_inputs, text_model, vision_model
 from faithlib.bounds import beam_bounds, exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES, ON_REQUEST
 from faithlib.errors import InputError
-from faithlib.evaluation import count_rows
 from faithlib.inputs import Inputs, WordInputs
 
 BAG = Bag()

@@ -59,6 +59,8 @@ def test_undefined_values_are_left_out_and_counted_and_digits_follow_the_interva
         ([0.5], "0.500"),  # one input has no interval
     ):
         assert made({"a": values, "b": [1.0] * len(values)}).summary().loc["aopc_morf ↑", "a"] == cell
+    tiny = made({"a": [1e-6, 2e-6, 3e-6], "b": [1e-6] * 3}).summary()
+    assert tiny.loc["aopc_morf ↑", "a"] == "2.0e-06 ± 2.5e-06", "which four decimals would show as 0"
 
 
 @pytest.mark.parametrize(

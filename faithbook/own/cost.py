@@ -16,14 +16,15 @@ import torch
 
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
-from faithlib.attribution.dispatch import Row, attributed
-from faithlib.attribution.registry import IMAGE_METHODS, METHODS
+from faithlib.attribution.dispatch import attributed
+from faithlib.attribution.registry import IMAGE_METHODS, METHODS, Row
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError
-from faithlib.evaluation import count_rows
+from faithlib.evaluation import MetricSettings, count_rows
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.memory import free_bytes
+from faithlib.metric_names import MetricName
 from faithlib.perturb import Perturber
 
 _PROBES = 8
@@ -64,7 +65,7 @@ def estimate(
     classifier: Classifier,
     brought: OwnData,
     methods: Sequence[str],
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricName] | None = None,
     *,
     draws: int = 4,
     free: int | None = None,
@@ -108,8 +109,14 @@ def estimate(
     soft = 2 * draws * len(methods) if "soft" in families else 0
     masks = fitting(longest.stats.peak_bytes + 4 * len(sizes) * max(sizes) * (each + soft))
     scores = torch.rand(len(methods), *inputs.feature_mask.shape, generator=random)
-    asked: dict[str, Any] = {"metrics": metrics, "gold": brought.gold, "draws": draws, **options}
-    rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, scores, strict=True)), **asked).each
+    rows = count_rows(
+        classifier.model,
+        inputs,
+        methods=dict(zip(methods, scores, strict=True)),
+        metrics=metrics,
+        gold=brought.gold,
+        settings=MetricSettings(draws=draws, **options),
+    ).each
     before = longest.stats.seconds_all
     longest.keep(torch.rand(1, _PROBES, longest.feature_mask.shape[1], generator=random) < 0.5)
     pace = (longest.stats.seconds_all - before) / (_PROBES * max(lengths))

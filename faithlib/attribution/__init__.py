@@ -27,8 +27,8 @@ reads what other tools explain.
 """
 
 from faithlib.attribution.costs import Cost
-from faithlib.attribution.dispatch import Row, attribute, attribute_rows
+from faithlib.attribution.dispatch import attribute, attribute_rows
 from faithlib.attribution.own import method
-from faithlib.attribution.registry import methods
+from faithlib.attribution.registry import Row, methods
 
 __all__ = ["Cost", "Row", "attribute", "attribute_rows", "method", "methods"]

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import ErasingMethod, Explained, Perturbers, check_given, erased_inputs
-from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
+from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Row, checked, finite, in_words
+from faithlib.attribution.specification import Method
 from faithlib.attribution.target import Number
 from faithlib.attribution.texts import Job, run_on_texts
 from faithlib.attribution.vision import run_on_images
@@ -147,6 +148,9 @@ def attribute(
     From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
     Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
     Maps of pixels are pooled within each feature by `pool`; features of one pixel get the map itself.
+
+    The map of lrp for a single image is decided by rounding: pixels changed by a millionth, or another processor, may
+    give another one, and move transformer_attribution a little. Their means over images are what can be reported.
 
     **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
     options that they have for images.

@@ -350,7 +350,7 @@ class _Guide(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
         if error[0] is None and not self.met:
             raise ModelError(
                 "guided_backprop: the model calls none of the rectifiers that the rule is for (relu, gelu, silu, ...); "

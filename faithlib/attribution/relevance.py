@@ -58,6 +58,10 @@ def lrp_rules() -> TorchFunctionMode:
     such as a positional embedding (a bias is no contribution and takes nothing). The other is R at outputs of linear
     maps without one positive contribution, where the denominator is 0 and so is what is handed on.
 
+    Products of two activations, and sums of two branches, are divided by what they add up to. Where that nearly
+    cancels, rounding is magnified, and again in the layer below: after the blocks of a vision transformer, pixels
+    changed by a millionth or another processor's instructions may give another map (`faithlib.attribution.vit.lrp`).
+
     Examples
     --------
     >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
@@ -297,7 +301,7 @@ class _Rules(TorchFunctionMode):
             raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         refused, self.refused = self.refused, None
         # Operators (*, -, @) make of every TypeError, which a ModelError is, one about their operands.
         if refused is not None and (error is None or type(error) is TypeError):

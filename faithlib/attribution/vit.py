@@ -350,6 +350,11 @@ def lrp(chunk: ImageChunk) -> Tensor:
     without a positive contribution, is not in the map. Cost: one forward and one backward row per image, with the
     rules' extra products.
 
+    **The map of a single image is decided by rounding.** The rule for products of two activations divides by sums that
+    nearly cancel, layer after layer. Pixels changed by a millionth, or a processor with other instructions, may give
+    another map, also in double precision: on 120 images of vision transformers SaCo of two such maps differed by .30
+    on average, where two unrelated maps differ by .38. Report means over many images, and rely on no map of one.
+
     Examples
     --------
     >>> from faithlib.attribution import attribute
@@ -444,6 +449,9 @@ def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tenso
     -----
     The product is written in the order of rollout, so that its row is the class token's, as in the released code; rows
     are not normalised. Cost: two forward and two backward rows per image, one pair with the rules' extra products.
+
+    The relevance is that of `lrp`, whose rounding it inherits in part: pixels changed by a millionth, or another
+    processor, moved SaCo of single images by up to .11 (of 120).
 
     Examples
     --------

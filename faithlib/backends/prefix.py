@@ -198,7 +198,7 @@ class Beginnings:
         return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-class _Kept(DynamicLayer):
+class _Kept(DynamicLayer):  # type: ignore[misc]
     """Keys and values of U beginnings as R rows see them: row r goes on from `place[r]`, or all from the only one.
 
     What the rows add is not kept, so that a beginning serves any number of forwards, and memory holds the keys and

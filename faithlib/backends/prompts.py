@@ -22,8 +22,8 @@ from torch.nn import functional
 from faithlib.backends.logits import logits_in
 from faithlib.backends.model_adapters import inside
 from faithlib.errors import InputError, ModelError
-from faithlib.inputs import Span, TextInputs
-from faithlib.segmentation import Filled, items_of, listed, readable
+from faithlib.inputs import TextInputs
+from faithlib.segmentation import Filled, Span, items_of, listed, readable
 
 Template = str | Sequence[Mapping[str, str]]
 _SLOT = re.compile(r"{(\w+)}")

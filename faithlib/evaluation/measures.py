@@ -22,6 +22,7 @@ from faithlib.bounds import all_sets, beam_bounds, exact_bounds, most_rows, rand
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, METRICS, ON_REQUEST
 from faithlib.copies import Copies, ask
 from faithlib.errors import InputError, ModelError, check_counts, check_known
+from faithlib.evaluation.settings import MetricSettings, checked_settings
 from faithlib.inputs import Inputs
 from faithlib.masking import Perturbation, Rows
 from faithlib.masks import checked_mask
@@ -31,6 +32,7 @@ from faithlib.metrics.curves import FAD_SHARES as FAD_SHARES
 from faithlib.metrics.registry import BUILT_IN, About, Chance, Family
 from faithlib.outputs import NEEDS_PROBABILITY, head_of, settled
 from faithlib.perturb import Eraser, Perturber
+from faithlib.protocols import Model
 from faithlib.scheduler import row_keys
 from faithlib.segmentation import items_of
 
@@ -251,25 +253,20 @@ class RowCount:
 
 
 def count_rows(
-    model: nn.Module | Callable[..., object],
+    model: Model,
     inputs: Inputs,
     *,
     methods: Mapping[str, Tensor],
     metrics: Sequence[MetricName | Family] | None = None,
     gold: Tensor | None = None,
-    erase: str | None = None,
-    output: str | None = None,
-    draws: int = 4,
-    seed: int = 0,
-    groups: int = 10,
-    beam: int = 3,
+    settings: MetricSettings | None = None,
 ) -> RowCount:
     """The rows that `evaluate` will run for given scores.
 
     Parameters
     ----------
-    model : nn.Module | Callable[..., object]
-        As for `evaluate`.
+    model : Model
+        As for `evaluate`; a function is not called.
     inputs : Inputs
         A batch: `TextInputs`, `ImageInputs` or `WordInputs`.
     methods : Mapping[str, Tensor]
@@ -279,8 +276,8 @@ def count_rows(
         As for `evaluate`.
     gold : Tensor, optional
         What people marked, bool [B, F].
-    erase, output, draws, seed, groups, beam
-        As in `MetricSettings`.
+    settings : MetricSettings, optional
+        What is erased and followed, and the numbers that metrics take, as for `evaluate`.
 
     Returns
     -------
@@ -310,15 +307,22 @@ def count_rows(
         inputs = inputs.to(next(model.parameters()).device)
     for name, scores in methods.items():
         check_scores(name, scores, inputs.feature_mask)
-    check_counts(groups=groups)
+    settings, _ = checked_settings(settings, None)
+    check_counts(groups=settings.groups, draws=settings.draws, beam=settings.beam)
 
     def rows_of(chosen: Sequence[Family]) -> tuple[int, ...]:
-        counter = RowCounter(model, inputs, erase=erase, output=output)
+        counter = RowCounter(model, inputs, erase=settings.erase, output=settings.output)
         if any(family.needs_bounds for family in chosen):
-            counter.count_bounds(beam=beam)
+            counter.count_bounds(beam=settings.beam)
         if any(family.needs_chance for family in chosen):
-            counter.count_chance(seed=seed)
-        about = About(counter.feature_mask, tuple(counter.keys), draws=draws, seed=seed, groups=groups)
+            counter.count_chance(seed=settings.seed)
+        about = About(
+            counter.feature_mask,
+            tuple(counter.keys),
+            draws=settings.draws,
+            seed=settings.seed,
+            groups=settings.groups,
+        )
         for scores in methods.values():
             for family in chosen:
                 with suppress(ModelError):  # of metrics that are left out nothing is asked

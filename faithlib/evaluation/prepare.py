@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import Row
-from faithlib.attribution.dispatch import PREDICTED, attributed
+from faithlib.attribution.dispatch import attributed
 from faithlib.attribution.imported import imported_scores, of_class
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
-from faithlib.attribution.registry import KIND_OF, checked, finite, method_of
+from faithlib.attribution.registry import KIND_OF, PREDICTED, checked, finite, method_of
 from faithlib.backends import Prompt
 from faithlib.backends.functions import Remembering
 from faithlib.backends.logits import check_task
@@ -35,6 +35,7 @@ from faithlib.errors import (
     OutOfMemoryError,
     UnavailableError,
     UnknownNameError,
+    check_counts,
 )
 from faithlib.evaluation.files import is_table_file, read_attributions
 from faithlib.evaluation.images import (
@@ -44,11 +45,14 @@ from faithlib.evaluation.images import (
     image_inputs_from_pixels,
     pixels_in,
 )
+from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
 from faithlib.evaluation.shards import Shard, share_of
-from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
+from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.names import MethodName, Unit
 from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
-from faithlib.segmentation import format_rows, items_of, listed
+from faithlib.protocols import Model
+from faithlib.segmentation import Span, format_rows, items_of, listed
 from faithlib.warnings_log import note
 
 DEFAULT_METHODS = {
@@ -554,32 +558,30 @@ LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFinite
 
 
 def explain(
-    model: Any,
+    model: Model,
     inputs: Any,
-    methods: Iterable[str | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
+    methods: Iterable[MethodName | Row | ErasingMethod | InsideMethod] | Mapping[str, Any] | None = None,
     *,
-    attributions: Mapping[str, Any] | None = None,
     tokenizer: Any = None,
     processor: Any = None,
-    target: Any = "predicted",
-    erase: str | None = None,
-    output: str | None = None,
-    check: bool = True,
-    unit: str | int | None = None,
-    spans: Sequence[Sequence[Span]] | None = None,
-    max_length: int | None = None,
+    attributions: Mapping[str, Any] | None = None,
+    target: str | int | Sequence[str | int] | Tensor = "predicted",
+    unit: Unit | int | None = None,
+    settings: MetricSettings | None = None,
+    run: RunSettings | None = None,
 ) -> dict[str, Tensor]:
     """The scores that `evaluate` evaluates, by name.
 
     Parameters
     ----------
-    model, inputs, methods, attributions, tokenizer, processor, target, unit
+    model, inputs, methods, tokenizer, processor, attributions, target, unit
         As for `evaluate`.
-    erase, output : str, optional
-        What takes the place of an erased feature, and what methods explain, that do not say otherwise, as in
-        `MetricSettings`.
-    check, spans, max_length
-        As in `RunSettings`.
+    settings : MetricSettings, optional
+        `erase` and `output` are read: what takes the place of an erased feature, and what is explained, in methods that
+        do not say otherwise. The other fields are about metrics.
+    run : RunSettings, optional
+        How inputs are read, and how the model runs. With a `shard` the scores are those of the share's inputs. There is
+        no `on_error="skip"`: each input has its row of scores.
 
     Returns
     -------
@@ -600,19 +602,57 @@ def explain(
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])
     {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
     """
-    whole = prepare_inputs(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
-    model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
+    settings, run = checked_settings(settings, run)
+    if run.on_error == SKIP:
+        raise InputError(
+            "on_error='skip': explain answers one row of scores for each input, so that none can be left out; take the "
+            "inputs that fail away before, or let evaluate skip them"
+        )
+    check_counts(block=run.block)
+    whole = prepare_inputs(
+        model,
+        inputs,
+        tokenizer,
+        processor=processor,
+        unit=unit,
+        spans=run.spans,
+        max_length=run.max_length,
+        on_error=run.on_error,
+        shard=run.shard,
+    )
+    classes = whole.classes(target)
     named = methods_by_name(methods, whole, attributions)
-    output = whole.output if output is None else output
     left_out: dict[str, str] = {}
-    explained_class = "predicted" if classes is None else classes
-    perturber = Perturber(model, inputs, erase=erase, target=explained_class, output=output, check=check)
-    if check:
-        check_pipeline(whole, perturber)
-    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
+    blocks: list[dict[str, Tensor]] = []
+    for start in range(0, len(whole.rows), run.block):
+        places = list(range(start, min(start + run.block, len(whole.rows))))
+        part = whole.inputs if len(places) == len(whole.rows) else whole.inputs[places]
+        width = part.feature_mask.shape[1]
+        perturber = Perturber(
+            whole.model,
+            part,
+            erase=settings.erase,
+            target="predicted" if classes is None else classes[places],
+            output=whole.output if settings.output is None else settings.output,
+            dtype=run.dtype,
+            check=run.check and not start,
+        )
+        if run.check and not start:
+            check_pipeline(whole, perturber)
+        asked = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
+        blocks.append(explained(asked, whole.model, perturber, None if classes is None else perturber.target, left_out))
+    scores = {name: _below(blocks, name) for name in named if all(name in block for block in blocks)}
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")
     return scores
+
+
+def _below(blocks: Sequence[Mapping[str, Tensor]], name: str) -> Tensor:
+    """A method's scores of all blocks, one below the other; 0 at places that a block does not have."""
+    if len(blocks) == 1:
+        return blocks[0][name]
+    width = max(block[name].shape[1] for block in blocks)
+    return torch.cat([nn.functional.pad(block[name], (0, width - block[name].shape[1])) for block in blocks])
 
 
 def explained(

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import torch
 
-from faithlib.inputs import Span
+from faithlib.errors import InputError
 from faithlib.names import Erasure, FollowedOutput
+from faithlib.segmentation import Span
 
-__all__ = ["MetricSettings", "RunSettings", "grouped_settings"]
+__all__ = ["MetricSettings", "RunSettings", "checked_settings", "grouped_settings"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,20 @@ class RunSettings:
     check: bool = True
     shard: tuple[int, int] | None = None
     block: int = 1024
+
+
+def checked_settings(settings: MetricSettings | None, run: RunSettings | None) -> tuple[MetricSettings, RunSettings]:
+    """Both groups, with their defaults for None; InputError for anything else.
+
+    >>> settings, run = checked_settings(None, RunSettings(block=8))
+    >>> settings.draws, run.block
+    (4, 8)
+    """
+    settings = MetricSettings() if settings is None else settings
+    run = RunSettings() if run is None else run
+    if not isinstance(settings, MetricSettings) or not isinstance(run, RunSettings):
+        raise InputError("settings, run: expected MetricSettings(...) and RunSettings(...), of faithlib")
+    return settings, run
 
 
 def grouped_settings(options: Mapping[str, Any]) -> dict[str, Any]:

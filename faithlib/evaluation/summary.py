@@ -190,10 +190,10 @@ class Table(pd.DataFrame):
         for metric, of_metric in intervals.groupby("metric", sort=False):
             cells = of_metric.set_index("method")
             halves = (cells["high"] - cells["mean"]).dropna()
-            digits = _digits(float(halves.median()) if len(halves) else np.nan)
+            style = _style(float(halves.median()) if len(halves) else np.nan, float(cells["mean"].abs().max()))
             line = {"metric": f"{metric} {ARROWS[cells['direction'].iloc[0]]}", "n": int(cells["n"].min())}
             lines.append(
-                line | {name: _cell(cells.loc[name], digits) if name in cells.index else "" for name in methods}
+                line | {name: _cell(cells.loc[name], style) if name in cells.index else "" for name in methods}
             )
         made = Summary(pd.DataFrame(lines).set_index("metric"))
         made.notes = (*LEGEND.split("\n"), *notes_of(self))
@@ -323,12 +323,19 @@ def _digits(half: float) -> int:
     return 3 if not half > 0 else int(np.clip(1 - np.floor(np.log10(half)), 1, 4))
 
 
-def _cell(one: pd.Series[Any], digits: int) -> str:
+def _style(half: float, largest: float) -> str:
+    """How the numbers of a line are written: with decimals that show two digits of half an interval; with an exponent
+    where even the largest mean would be shown as 0."""
+    digits = _digits(half)
+    return ".1e" if 0 < largest < 0.5 * 10**-digits else f".{digits}f"
+
+
+def _cell(one: pd.Series[Any], style: str) -> str:
     if np.isnan(one["mean"]):
         return "undefined"
     half = one["high"] - one["mean"]
     mark = {BETTER: "*", WORSE: "!"}.get(one["against_random"], "")
-    return f"{one['mean']:.{digits}f}" + ("" if np.isnan(half) else f" ± {half:.{digits}f}") + mark
+    return f"{one['mean']:{style}}" + ("" if np.isnan(half) else f" ± {half:{style}}") + mark
 
 
 _FOR, _AGAINST = (40, 110, 220), (230, 120, 0)  # blue and orange, which colour-blind readers tell apart

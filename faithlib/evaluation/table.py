@@ -40,7 +40,7 @@ from faithlib.evaluation.prepare import (
     note_sorted,
     prepare_inputs,
 )
-from faithlib.evaluation.settings import MetricSettings, RunSettings
+from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
 from faithlib.evaluation.shards import joined
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
@@ -114,7 +114,7 @@ def evaluate(
     Returns
     -------
     Table
-        A pandas DataFrame with the columns input, method, metric, value (float32) and direction: whether a "higher" or
+        A pandas DataFrame with the columns input, method, metric, value (float64) and direction: whether a "higher" or
         a "lower" value is better. Its `summary()` is a small table to read, its `to_html()` a report with heat maps.
         A row of the model is run once, whoever asks for it. `table.attrs` holds:
 
@@ -151,10 +151,7 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    settings = MetricSettings() if settings is None else settings
-    run = RunSettings() if run is None else run
-    if not isinstance(settings, MetricSettings) or not isinstance(run, RunSettings):
-        raise InputError("settings, run: expected MetricSettings(...) and RunSettings(...), of faithlib")
+    settings, run = checked_settings(settings, run)
     with collect_warnings() as notes:
         whole = prepare_inputs(
             model,

@@ -11,8 +11,9 @@ and the mean over all orders (`Bounds.random`, `random_order_aopc`). Shape lette
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.metrics.curves import both_aopc, path_copies
-from faithlib.metrics.registry import HIGHER, LOWER, About, Chance, Values, metric, register
+from faithlib.metrics.registry import About, Chance, Values, metric, register
 
 # Differences of AOPC below this come from rounding: AOPC is at most a few units, in double precision.
 _ROUNDING = 1e-12

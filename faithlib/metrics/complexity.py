@@ -7,8 +7,9 @@ letters: B inputs, F features, n features that an input has.
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.masks import checked_mask
-from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
+from faithlib.metrics.registry import About, Values, metric, register
 
 
 def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:

@@ -8,10 +8,11 @@ least-relevant-first (LeRF) every arrow turns round, and names at the call site 
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.errors import InputError
 from faithlib.masks import position_in_rank, removal_path, top_ratio
-from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
+from faithlib.metrics.registry import About, Values, metric, register
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 ALL_SHARES = tuple(step / 10 for step in range(11))

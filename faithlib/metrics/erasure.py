@@ -17,11 +17,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.errors import check_known
 from faithlib.masks import checked_mask, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics.curves import aopc
-from faithlib.metrics.registry import HIGHER, LOWER, About, Values, metric, register
+from faithlib.metrics.registry import About, Values, metric, register
 
 ERASURE_BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)

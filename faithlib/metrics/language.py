@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.draws import drawn
 from faithlib.errors import InputError, check_known
@@ -20,7 +21,7 @@ from faithlib.masks import checked_mask, normalise, position_in_rank, soft_keep,
 from faithlib.metrics.crosslingual import crosslingual_rho
 from faithlib.metrics.curves import auc
 from faithlib.metrics.erasure import NO_LOSS, nothing_kept, soft_nc, soft_ns
-from faithlib.metrics.registry import HIGHER, LOWER, About, Measure, Values, metric, register
+from faithlib.metrics.registry import About, Measure, Values, metric, register
 
 PI_SHARES = tuple(step / 10 for step in range(1, 10))
 TOP_SIZES = (1, 3, 5)

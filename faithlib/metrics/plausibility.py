@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from faithlib.catalogue import HIGHER
 from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
-from faithlib.metrics.registry import HIGHER, About, Values, metric, register
+from faithlib.metrics.registry import About, Values, metric, register
 
 
 # ------------------------------------------------------------------------------------------------------- whole orders

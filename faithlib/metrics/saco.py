@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.errors import InputError, check_known
 from faithlib.masks import group_salience, salience_groups
 from faithlib.metrics.curves import aopc, auc, log_odds
-from faithlib.metrics.registry import HIGHER, LOWER, About, Measure, Values, metric, register
+from faithlib.metrics.registry import About, Measure, Values, metric, register
 from faithlib.outputs import log_probability, predicted, stays
 
 

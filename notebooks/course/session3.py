@@ -142,7 +142,7 @@ centre, spread = (classifier.pretrained_cfg[name][0] for name in ("mean", "std")
 images = ImageInputs.from_pixels((pixels[:, None] / 255 - centre) / spread, patch=4)
 
 methods, metrics = ("rollout", "attcat"), ("aopc_morf", "sparseness")
-scores = explain(classifier, images, [*methods, "random"], erase="mean")
+scores = explain(classifier, images, [*methods, "random"], settings=MetricSettings(erase="mean"))
 table = evaluate(classifier, images, methods=scores, metrics=metrics, settings=MetricSettings(erase="mean"))
 values = {
     (method, metric): torch.tensor(rows.sort_values("input")["value"].to_numpy())

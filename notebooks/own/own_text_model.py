@@ -215,7 +215,12 @@ tables.table(
 
 # %%
 counted = count_rows(
-    classifier.model, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options
+    classifier.model,
+    brought.inputs,
+    methods=scores,
+    metrics=wanted,
+    gold=brought.gold,
+    settings=MetricSettings(erase=erased, **options),
 )
 tables.table(
     pd.DataFrame(

@@ -234,7 +234,9 @@ tables.table(
 tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all images")
 
 # %%
-counted = count_rows(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
+counted = count_rows(
+    classifier.model, brought.inputs, methods=scores, metrics=wanted, settings=MetricSettings(erase=erased, **options)
+)
 tables.table(
     pd.DataFrame(
         [

@@ -36,7 +36,7 @@ import torch
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
-from faithlib.evaluation import explain
+from faithlib.evaluation import MetricSettings, RunSettings, explain
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.masks import position_in_rank, removal_path
 from faithlib.perturb import Perturber
@@ -116,7 +116,8 @@ def both_ways(work: Texts, i: int, size: int) -> Tensor:
 
 
 def faithlib_occlusion(work: Texts, batch: int) -> Curves:
-    scores = explain(work.model, work.inputs, ["occlusion"], erase="mask", target=work.target, check=False)["occlusion"]
+    given = {"settings": MetricSettings(erase="mask"), "run": RunSettings(check=False)}
+    scores = explain(work.model, work.inputs, ["occlusion"], target=work.target, **given)["occlusion"]
     return [scores[i, :size].cpu() for i, size in enumerate(work.sizes)]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from faithlib.attribution.dispatch import PREDICTED, Row
+from faithlib.attribution.registry import PREDICTED, Row
 from faithlib.backends import Family, replica
 from faithlib.backends.families import base_of
 from faithlib.backends.shared_weights import slot_at

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from faithbook.studies.safe import design, outcomes
 from faithbook.studies.safe.models import Block, GridModel, Reading, drawn_block, inputs_of
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, LOWER
-from faithlib.evaluation import MetricSettings, RunSettings, evaluate
-from faithlib.evaluation.measures import count_rows
+from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate
 from faithlib.metric_names import MetricName
 
 Floats = NDArray[np.float64]
@@ -75,7 +74,8 @@ def prices(metrics: Sequence[str], *, draws: int, features: int) -> dict[str, fl
     found = {}
     for name in metrics:
         asked = cast(list[MetricName], [name] if name in DIRECTIONS else ["aopc_morf", "aopc_lerf"])
-        counted = count_rows(model, inputs_of(block), methods={"one": scores}, metrics=asked, erase=ERASE, draws=draws)
+        settings = MetricSettings(erase=ERASE, draws=draws)
+        counted = count_rows(model, inputs_of(block), methods={"one": scores}, metrics=asked, settings=settings)
         found[name] = counted.together / len(block) - 1
     return found
 
