@@ -117,7 +117,8 @@ run.finish()
 # %% [markdown]
 # ## What was computed
 #
-# AOPC and NAOPC of each function, means over all 24 orders, so that *n* counts orders. Functions and words are in the cells above:
+# AOPC and NAOPC of each function, means over all 24 orders: *n* counts orders, and as there are no others an interval says how far
+# they lie apart and nothing about chance. Functions and words are in the cells above:
 # whoever changes one sees what it does to both. *Book*: the full run's mean.
 
 # %%
