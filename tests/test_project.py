@@ -13,7 +13,7 @@ import yaml
 
 import faithlib
 from faithbook.artifacts import registry
-from faithbook.engine.plan import checked_parameters, find_notebook
+from faithbook.engine.plan import checked_parameters, find_notebook, notebook_parameters
 from faithbook.engine.studies import entry_of, notebooks
 from faithbook.engine.study import PROFILES
 
@@ -83,6 +83,36 @@ def test_every_setting_that_a_computation_reads_is_there_at_every_profile(notebo
         for point in entry.points(profile):
             settings = entry.settings_at(profile, checked_parameters(source, point))
             assert read <= set(settings), f"{notebook} at {profile.name}"
+
+
+OWN_CHOICES = {
+    "naopc_models": {"short_inputs", "long_inputs"},  # go into its settings `short` and `long`
+    "saco_metrics": {"erase", "upsample", "ties"},  # of its main setting
+}
+"""Choices by notebook that are no setting of its study but its own matter."""
+
+
+@pytest.mark.parametrize("notebook", [notebook.name for notebook in notebooks("compute")])
+def test_every_choice_of_a_computation_is_a_setting_of_its_study(notebook: str) -> None:
+    """So that a banner can say what the profile has in its place, and a value of another kind is refused."""
+    entry, source = entry_of(notebook), find_notebook(notebook)
+    assert entry is not None
+    choices = {name for name, value in notebook_parameters(source).items() if value is None}
+    choices -= OWN_CHOICES.get(notebook, set())
+    for profile in PROFILES.values():
+        for point in entry.points(profile):
+            settings = entry.settings_at(profile, checked_parameters(source, point))
+            assert choices <= set(settings), f"{notebook} at {profile.name}"
+
+
+@pytest.mark.parametrize("notebook", [notebook.name for notebook in notebooks("compute")])
+def test_a_computation_is_a_lecture(notebook: str) -> None:
+    """It has the formula of what it computes, and shows what it has computed; that of the games measures nothing."""
+    source = find_notebook(notebook).read_text(encoding="utf-8")
+    cells = source.split("# %%")
+    if notebook != "play_answers":
+        assert any("$$" in cell for cell in cells if cell.startswith(" [markdown]"))
+        assert "beside_book(" in cells[-1]
 
 
 # --- house rules -----------------------------------------------------------------------------------------------------

@@ -121,6 +121,11 @@ if agreement:
 # %% [markdown]
 # ## Are translations alike?
 #
+# The rows of $X$ are texts, those of $Y$ their translations, as a model represents them; columns are centred. Centred kernel
+# alignment compares which texts are close to which:
+#
+# $$\mathrm{CKA}(X, Y) = \frac{\lVert Y^\top X \rVert^2}{\lVert X^\top X \rVert\, \lVert Y^\top Y \rVert} .$$
+#
 # Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts.
 # Multilingual encoders, before and after learning the task from English, are compared with encoders of one language.
 

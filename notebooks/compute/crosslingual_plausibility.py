@@ -19,12 +19,19 @@ seed = 0
 only = ""  # "": all thirteen rows; "one pass": those that one gradient gives, on the texts that follow
 part = 1  # of `parts`: which share of the texts
 parts = 1
+# Your choices: None is what the profile says.
+excerpts = None  # texts, such as 20
+excerpt_words = None  # words of an excerpt
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of a text for LIME
+permutations = None  # orders of its words for Shapley values
 
 # %%
 import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -35,7 +42,18 @@ from faithlib.attribution import attribute_rows
 from faithlib.metrics import average_precision
 
 run = start_run(
-    "crosslingual_plausibility", profile=profile, dataset=dataset, seed=seed, only=only, part=part, parts=parts
+    "crosslingual_plausibility",
+    profile=profile,
+    dataset=dataset,
+    seed=seed,
+    only=only,
+    part=part,
+    parts=parts,
+    excerpts=excerpts,
+    excerpt_words=excerpt_words,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    permutations=permutations,
 )
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -80,7 +98,12 @@ def explained(rows, inputs, labels):
 # %% [markdown]
 # ## Average precision
 #
-# A word the model never saw (cut off at its limit) has no score and is left out. What scores without any information get
+# Walk down the words by score, the highest first. With $P_k$ the share of marked words among the first $k$ and $R_k$ the share
+# of all marked words that they hold,
+#
+# $$\mathrm{AP} = \sum_k (R_k - R_{k-1})\, P_k ,$$
+#
+# and MAP is its mean over texts (Eq. 7). A word the model never saw (cut off at its limit) has no score and is left out. What scores without any information get
 # is the share of marked words.
 
 # %%
@@ -113,3 +136,17 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# MAP of each row for the top prediction. `uniform` and `random` ignore the model: what they get is about the share of marked
+# words. *Book*: the full run's mean. `notebooks/report/crosslingual_highlights.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(
+    run,
+    by=["metric", "method", "aggregation"],
+    metrics=["average_precision"],
+    where={"output": ["top_prediction", "none"]},
+)

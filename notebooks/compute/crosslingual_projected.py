@@ -22,6 +22,11 @@ model = "e5"
 seed = 0
 part = 1  # of `parts`: which share of the messages
 parts = 1
+# Your choices: None is what the profile says.
+messages = None  # texts that are read in every language
+languages = None  # such as ["en", "de"]; "en" belongs to them
+align_layer = None  # of the aligner, whose hidden states link words
+links = None  # "softmax" or "mutual argmax": the rule of word links
 
 # %%
 from itertools import chain
@@ -31,6 +36,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder, unknown_pieces
@@ -46,7 +52,17 @@ from faithlib.metrics import average_precision
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "crosslingual_projected", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
+    "crosslingual_projected",
+    profile=profile,
+    dataset=dataset,
+    model=model,
+    seed=seed,
+    part=part,
+    parts=parts,
+    messages=messages,
+    languages=languages,
+    align_layer=align_layer,
+    links=links,
 )
 
 settings = run.settings
@@ -86,6 +102,14 @@ class Reading:
 
 # %% [markdown]
 # ## Marks
+#
+# An English word $k$ with score $a_k$ is marked where $a_k / \lVert a \rVert_2 \geq t$; a word $j$ of the translation where a link
+# $(k, j) \in A$ leads to a marked word. With $P_i$ the share of marked words among the $i$ words of the highest scores and $R_i$
+# the share of all marked words that they hold,
+#
+# $$\mathrm{AP} = \sum_i (R_i - R_{i-1})\, P_i ,$$
+#
+# whose mean over texts is MAP (Eq. 7). *Lift* is AP minus what random scores get.
 #
 # Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
 # above an even spread over their own text. If the profile names the published highlights (`published_marks`), these
@@ -224,3 +248,12 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# MAP with our threshold by language: how well the same method finds in a translation what it marks in English. *Book*: the full
+# run's mean. `notebooks/report/crosslingual_highlights.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, by=["metric", "language"], metrics=["map", "lift"], where={"highlights": "our threshold"})

@@ -15,11 +15,15 @@
 profile = "laptop"
 dataset = "pair"
 seed = 0
+# Your choices: None is what the profile says.
+excerpts = None  # texts, such as 20
+excerpt_words = None  # words of an excerpt
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -28,7 +32,14 @@ from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
 from faithbook.studies.crosslingual.highlights import best_f1_threshold
 from faithlib.attribution import Row, attribute_rows
 
-run = start_run("crosslingual_threshold", profile=profile, dataset=dataset, seed=seed)
+run = start_run(
+    "crosslingual_threshold",
+    profile=profile,
+    dataset=dataset,
+    seed=seed,
+    excerpts=excerpts,
+    excerpt_words=excerpt_words,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["model"])
@@ -39,6 +50,14 @@ data = load_dataset(dataset, "dev")
 excerpts = marked_excerpts(data, settings["excerpts"], size=settings["excerpt_words"])
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer)
 labels = torch.tensor(classifier.labels_of(data))[[one.row for one in excerpts]]
+
+# %% [markdown]
+# ## The threshold
+#
+# A word $k$ with score $a_k$ is marked where $a_k / \lVert a \rVert_2 \geq t$. Over all words of all texts, with $TP$ marked words that
+# people marked too, $FP$ that they did not and $FN$ that were missed, the threshold is
+#
+# $$t^* = \arg\max_t F_1(t), \qquad F_1 = \frac{2\, TP}{2\, TP + FP + FN}.$$
 
 # %%
 HIGHLIGHTER = Row("saliency", "l2", "loss", "gold")
@@ -65,3 +84,12 @@ run.save_units(as_units(texts, seed=seed, clusters=data.clusters, metrics=["f1"]
 # %%
 run.note(n=len(inputs), dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# The threshold, and the mean agreement with people on each text alone. *Book*: the full run's mean of the same model.
+
+# %%
+print(f"threshold {threshold:.3f}, F1 {f1:.2f} over all words of {len(inputs)} texts")
+beside_book(run, by=["metric"])

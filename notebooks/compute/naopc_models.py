@@ -114,9 +114,10 @@ def bounds_frame(chosen, inputs, bounds, seconds, **columns):
 # %% [markdown]
 # ## Bounds
 #
-# Words go one after the other in an order $o$; with $p_k$ the probability of the predicted class without the first $k$ words,
+# The $N$ words go one after the other in an order $o$; with $p_k$ the probability of the predicted class without the first
+# $k$ words,
 #
-# $$\mathrm{AOPC}(o) = \frac{1}{F+1} \sum_{k=0}^{F} (p_0 - p_k), \qquad
+# $$\mathrm{AOPC}(o) = \frac{1}{N} \sum_{k=1}^{N} (p_0 - p_k), \qquad
 # \mathrm{NAOPC}(o) = \frac{\mathrm{AOPC}(o) - \min_{o'} \mathrm{AOPC}(o')}{\max_{o'} \mathrm{AOPC}(o') - \min_{o'} \mathrm{AOPC}(o')}.$$
 #
 # Short texts: exact bounds first. The beams that follow run nothing new, since every set is known; their `rows`

@@ -14,11 +14,16 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+# Your choices: None is what the profile says.
+models_read = None  # how many of the six models
+texts = None  # released texts of each data set, at most
+widths = None  # of beams, such as [1, 5]
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.naopc import edin
@@ -26,7 +31,7 @@ from faithbook.studies.naopc.edin_released import MODELS, SHORT
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.evaluation import aopc_scores
 
-run = start_run("naopc_released", profile=profile)
+run = start_run("naopc_released", profile=profile, models_read=models_read, texts=texts, widths=widths)
 settings = run.settings
 models = list(MODELS)[: settings["models_read"]]
 KINDS = {"aopc_morf": "comprehensiveness", "aopc_lerf": "sufficiency"}  # the paper's names for both sums
@@ -35,6 +40,12 @@ ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 # %% [markdown]
 # ## Bounds, scores, searches
 #
+# With $r$ an order in which the $N$ words are removed, and *lower* and *upper* the smallest and the largest AOPC of all orders,
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC}(r) = \frac{\text{AOPC}(r) - \text{lower}}{\text{upper} - \text{lower}}.$$
+#
+# Most relevant first it is the paper's comprehensiveness, least relevant first its sufficiency.
 # All texts of a data set are one batch. A search's `rows` are the sets that it alone would have to run: the merged
 # search and the one that is only *deduplicated* use the same sets differently. Where attributions
 # and answers count the words of a text differently, an order cannot be matched with the answers: its score is missing.
@@ -103,3 +114,12 @@ run.save_units(
 # %%
 run.note(n=bounds.groupby("dataset").id.nunique().sum().item(), models=len(models), device="cpu", dtype="float64")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean comprehensiveness of the released attributions, plain and normalised, by method, over models and data sets. *Book*: the full
+# run's mean. `notebooks/report/naopc_released_outputs.py` with `values = "run"` makes the paper's tables of this.
+
+# %%
+beside_book(run, by=["metric", "method"], where={"kind": "comprehensiveness"})

@@ -25,6 +25,11 @@ classifier = "lstm"
 words = 10  # how many a text keeps
 part = 1  # of `parts`: which share of the texts
 parts = 1
+# Your choices: None is what the profile says.
+texts_of_length = None  # texts, such as 4
+articles = None  # from which the texts that are long enough are taken
+exact_up_to = None  # words up to which exact bounds are computed
+thorough_up_to = None  # words up to which all full searches run
 
 # %%
 import time
@@ -32,6 +37,7 @@ import time
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -40,13 +46,35 @@ from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 
-run = start_run("naopc_search", profile=profile, classifier=classifier, words=words, part=part, parts=parts)
+run = start_run(
+    "naopc_search",
+    profile=profile,
+    classifier=classifier,
+    words=words,
+    part=part,
+    parts=parts,
+    texts_of_length=texts_of_length,
+    articles=articles,
+    exact_up_to=exact_up_to,
+    thorough_up_to=thorough_up_to,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 dataset = settings["dataset"]
 loaded = load_model(settings["model"])
 model = loaded.model.to(device)
 articles = load_dataset(dataset, "test", seed=0, n=settings["articles"], sample=settings["sample"])
+
+# %% [markdown]
+# ## Searches
+#
+# With $r$ an order in which the $N$ words are removed, and *lower* and *upper* the smallest and the largest AOPC of all orders,
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC}(r) = \frac{\text{AOPC}(r) - \text{lower}}{\text{upper} - \text{lower}}.$$
+#
+# A beam keeps the best sets of $k$ removed words, from which those of $k + 1$ are made. Its width says how many, and *candidates*
+# how many words each looks at. An exact search runs all $2^N$ sets.
 
 # %%
 PUBLISHED = {"variant": "released", "width": 5}
@@ -117,3 +145,12 @@ for number, text in run.shared(list(enumerate(long_enough[: settings["texts_of_l
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Rows that a search would need alone, by its kind, width and number of candidates (0: no limit). *Book*: the full run's mean.
+# `notebooks/report/naopc_search_cost.py` with `values = "run"` sets them against errors.
+
+# %%
+beside_book(run, by=["metric", "method", "width", "candidates"], metrics=["rows"])

@@ -17,11 +17,16 @@ dataset = "sst2"
 classifier = "bert_sst2"
 part = 1  # of `parts`: which share of the texts
 parts = 1
+# Your choices: None is what the profile says.
+ig_steps = None  # points of the path of integrated gradients
+samples_a_piece = None  # copies of a text for LIME and SHAP, for each of its wordpieces
+beam = None  # of long texts, such as {"width": 5, "candidates": 8, "tolerance": 0.005}
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -32,7 +37,17 @@ from faithlib.inputs import TextInputs
 from faithlib.metrics.curves import aopc_paths
 from faithlib.perturb import Perturber, costs
 
-run = start_run("naopc_six", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
+run = start_run(
+    "naopc_six",
+    profile=profile,
+    dataset=dataset,
+    classifier=classifier,
+    part=part,
+    parts=parts,
+    ig_steps=ig_steps,
+    samples_a_piece=samples_a_piece,
+    beam=beam,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["model"])
@@ -43,6 +58,11 @@ labels = {"seed": 0, "keys": ["length"], "name": "id"}
 
 # %% [markdown]
 # ## Bounds
+#
+# With $r$ an order in which the $N$ words are removed, and *lower* and *upper* the smallest and the largest AOPC of all orders,
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC}(r) = \frac{\text{AOPC}(r) - \text{lower}}{\text{upper} - \text{lower}}.$$
 #
 # NAOPC uses the first search of a length. Outputs of one search are cached for the next: its `rows` are those that
 # it alone would run.
@@ -113,3 +133,12 @@ for length, block in run.shared(blocks):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean AOPC and NAOPC by method, most relevant words first. *Book*: the full run's mean, where it has one: these are the paper's own
+# models. `notebooks/report/naopc_six_models.py` with `values = "run"` makes the paper's tables of this.
+
+# %%
+beside_book(run, by=["metric", "length", "method"], metrics=["aopc_comprehensiveness", "naopc_comprehensiveness"])

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.naopc.edin import aopc
@@ -71,6 +72,11 @@ FUNCTIONS = {
 # %% [markdown]
 # ## Answers, bounds, orders
 #
+# With $r$ an order in which the $N$ words are removed, and *lower* and *upper* the smallest and the largest AOPC of all orders,
+#
+# $$\text{AOPC}(r) = \frac1N \sum_{k=1}^{N} \bigl[ p(x) - p(x \text{ without the first } k \text{ of } r) \bigr], \qquad
+# \text{NAOPC}(r) = \frac{\text{AOPC}(r) - \text{lower}}{\text{upper} - \text{lower}}.$$
+#
 # Words are numbered from 0; a set is written with 1 for a word that is left.
 
 
@@ -107,3 +113,13 @@ run.save_units(as_units(pd.DataFrame(orders), seed=0, metrics=["aopc", "naopc"],
 # %%
 run.note(n=len(ORDERS), dtype="float64", device="cpu")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# AOPC and NAOPC of each function, means over all 24 orders: *n* counts orders, and as there are no others an interval says how far
+# they lie apart and nothing about chance. Functions and words are in the cells above:
+# whoever changes one sees what it does to both. *Book*: the full run's mean.
+
+# %%
+beside_book(run, by=["metric", "function"])

@@ -9,7 +9,8 @@
 #
 # A page without a kernel cannot run a model. So everything is computed here: all sets of words of a few short sentences of
 # our own and of some that Edin et al. released, one word at every importance of a grid, and the groups of one image.
-# Sizes are the same in every profile.
+# Sizes are the same in every profile. Whoever wants other sentences in the games changes `SENTENCES` below and builds the page again;
+# each of *n* words takes $2^n$ rows of the model.
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -15,12 +15,20 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "imagenet-few"
+# Your choices: None is what the profile says.
+pictures = None  # images, such as 10
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of an image for LIME
+permutations = None  # orders of the patches for Shapley values
+random_draws = None  # drawings of random scores
+group_counts = None  # other numbers of groups, such as [5, 20]
 
 # %%
 import pandas as pd
 import timm.data
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -30,7 +38,17 @@ from faithlib.evaluation import saco_of_groups, saco_scores
 from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
 
-run = start_run("saco_imagenet", profile=profile, dataset=dataset)
+run = start_run(
+    "saco_imagenet",
+    profile=profile,
+    dataset=dataset,
+    pictures=pictures,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    permutations=permutations,
+    random_draws=random_draws,
+    group_counts=group_counts,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 PATCH, GROUPS, MODEL = 32, 10, "lite0"
@@ -76,6 +94,12 @@ def frame(block, method, draw, values):
 
 # %% [markdown]
 # ## Block by block
+#
+# With $s_i$ the mean score of the pixels in group $i$ and $d_i$ the drop of the predicted class's probability when that group is
+# erased (Eq. 1 and 2; the paper has sums, which differ by a factor where groups are of one size),
+#
+# $$\text{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|}, \quad \text{with } + \text{ where } d_i \geq d_j
+# \text{ and } - \text{ elsewhere (Eq. 3).}$$
 #
 # Ten groups of patches, equal scores in reading order, the mean of the image instead of what is erased; SaCo also
 # for other numbers of groups. Whether a prediction is right is kept for all images. Images and maps are for a
@@ -145,3 +169,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# SaCo and AOPC (most relevant patches first) by method. `random` is what scores get that know nothing. *Book*: the full run's mean.
+# `notebooks/report/saco_photographs.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, metrics=["saco", "aopc_morf"])

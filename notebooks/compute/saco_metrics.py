@@ -108,8 +108,8 @@ def explained(model, inputs, upsample):
 # %% [markdown]
 # ## Settings
 #
-# Pixels are cut into $K$ groups $G_1, …, G_K$ by falling salience. With $s_i$ the salience of a group and
-# $\Delta_i = p(x) - p(x \setminus G_i)$ what the model loses when it alone is erased,
+# Pixels are cut into $K$ groups $G_1, …, G_K$ by falling salience. With $s_i$ the salience of a group (Eq. 1) and
+# $\Delta_i = p(x) - p(x \setminus G_i)$ what the model loses when it alone is erased (Eq. 2; Eq. 3 is the coefficient),
 #
 # $$\mathrm{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|},$$
 #

@@ -17,6 +17,10 @@ profile = "laptop"
 dataset = "fashion"
 part = 1  # of `parts`: which share of the pictures
 parts = 1
+# Your choices: None is what the profile says.
+pictures = None  # images, such as 20
+ig_steps = None  # points of the path of integrated gradients
+nudge = None  # standard deviation of the noise, as the model reads pixels
 
 # %%
 from dataclasses import replace
@@ -25,6 +29,7 @@ import pandas as pd
 import torch
 from scipy.stats import spearmanr
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -34,7 +39,16 @@ from faithlib.attribution import attribute
 from faithlib.metrics.saco import grouped_alone
 from faithlib.perturb import Perturber, costs
 
-run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "saco_nudged",
+    profile=profile,
+    dataset=dataset,
+    part=part,
+    parts=parts,
+    pictures=pictures,
+    ig_steps=ig_steps,
+    nudge=nudge,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["model"])
@@ -51,7 +65,7 @@ named = dataset.removesuffix("-few")  # a few test pictures of a set are picture
 # distance between neighbouring numbers of single precision.
 
 # %%
-NUDGE = 1e-6
+NUDGE = settings["nudge"]
 RELEVANCE = ("lrp", "partial_lrp", "transformer_attribution", "conservative_lrp")
 METHODS = ("integrated_gradients", "grad_cam", *RELEVANCE, "raw_attention", "rollout", "transformer_mm", "attcat")
 OWN = {"integrated_gradients": {"n_steps": settings["ig_steps"]}, "lrp": {}}  # these have a score a pixel by themselves
@@ -78,7 +92,14 @@ def both_sacos(asked, pairs):
 # %% [markdown]
 # ## Both maps
 #
-# How alike they are: Spearman's rank correlation of their pixels' scores. *moved*: the absolute difference of their SaCo,
+# With $s_i$ the mean score of the pixels in group $i$ and $d_i$ the drop of the predicted class's probability when that group is
+# erased (Eq. 1 and 2; the paper has sums, which differ by a factor where groups are of one size),
+#
+# $$\text{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|}, \quad \text{with } + \text{ where } d_i \geq d_j
+# \text{ and } - \text{ elsewhere (Eq. 3).}$$
+#
+# How alike two maps $a$ and $b$ are: Spearman's rank correlation of their pixels' scores,
+# $\mathrm{corr}(\mathrm{rank}(a), \mathrm{rank}(b))$. *moved*: the absolute difference of their SaCo,
 # and *answer moved* that of the predicted class's probability.
 
 # %%
@@ -106,3 +127,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# How alike the maps of an image and of its nudged copy are, and how far SaCo moves, by method: 1 and 0 where an explanation stays as
+# the image does. *Book*: the full run's mean.
+
+# %%
+beside_book(run, metrics=["rank_correlation", "moved"])

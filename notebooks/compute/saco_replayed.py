@@ -20,6 +20,7 @@ from itertools import permutations
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithlib.metrics import saco
@@ -36,6 +37,12 @@ def by_groups(frame, column):
 
 # %% [markdown]
 # ## Equal drops
+#
+# With $s_i$ the mean score of the pixels in group $i$ and $d_i$ the drop of the predicted class's probability when that group is
+# erased (Eq. 1 and 2; the paper has sums, which differ by a factor where groups are of one size),
+#
+# $$\text{SaCo} = \frac{\sum_{i<j} \pm (s_i - s_j)}{\sum_{i<j} |s_i - s_j|}, \quad \text{with } + \text{ where } d_i \geq d_j
+# \text{ and } - \text{ elsewhere (Eq. 3).}$$
 #
 # The share of pairs of groups whose drops are equal to the last bit, SaCo as published and with nothing for equal pairs.
 
@@ -88,3 +95,12 @@ run.save(pd.DataFrame([{"orders": len(orders), "mean": values.mean().item(), "ob
 # %%
 run.note(n=len(names), dtype="float64", device="cpu")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# The share of pairs with equal drops, and SaCo where such a pair counts as satisfied (as published) and where it counts half.
+# *Book*: the full run's mean. What may be changed is what `saco_metrics` saved: run that first with a choice of yours.
+
+# %%
+beside_book(run, part="ties", by=["metric", "method"])

@@ -19,18 +19,32 @@ classifier = ""  # mpnet, mpnet-tuned; nothing: the data set's own
 seed = 0
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 20
+draws = None  # masks per soft score
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 import pandas as pd
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.studies.soft.zhao_aletras import SQUARED
+from faithbook.studies.soft.zhao_aletras import SOFT_CHOICES, SQUARED, replay_name
 from faithbook.studies.soft.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "soft_replayed", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
+    "soft_replayed",
+    profile=profile,
+    dataset=dataset,
+    classifier=classifier,
+    seed=seed,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    draws=draws,
+    ig_steps=ig_steps,
 )
 settings = run.settings
 
@@ -41,6 +55,13 @@ data = task.data
 # %% [markdown]
 # ## Every subset of choices
 #
+# With $p$ the probability of the predicted class, $x$ the text, $x_\varnothing$ the text with everything erased, $r$ the words of
+# the highest scores and $x'$ the text whose embeddings lose elements in proportion to the scores,
+#
+# $$\mathrm{NC} = \frac{\max(0,\, p(x) - p(x \setminus r))}{p(x) - p(x_\varnothing)}, \qquad
+# \text{Soft-NC} = \frac{\max(0,\, p(x) - p(x'))}{p(x) - p(x_\varnothing)},$$
+#
+# and NS and Soft-NS the same of $r$ alone and of what is kept in proportion, subtracted from 1 (Eq. 1 to 5).
 # The paper's score of an input is the mean over lengths or draws.
 
 
@@ -76,3 +97,15 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype=settings["dtype"], device=task.device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean soft scores of each method, with every choice as the paper's text has it and with every choice as the released code has
+# it. *Book*: the full run's mean. `notebooks/report/soft_pipeline.py` with `values = "run"` puts the choices together one by one.
+
+# %%
+ends = [replay_name("soft_ns", made) for made in ((), SOFT_CHOICES)]
+beside_book(
+    run, part="replayed", by=["variant", "metric", "method"], metrics=["soft_ns", "soft_nc"], where={"variant": ends}
+)

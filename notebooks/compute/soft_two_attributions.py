@@ -13,11 +13,15 @@
 
 # %% tags=["parameters"]
 profile = "laptop"
+# Your choices: None is what the profile says.
+sentences = None  # of the test split that are looked at for one that fits
+draws = None  # masks per soft score
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -28,19 +32,19 @@ from faithlib.masks import position_in_rank
 from faithlib.metrics import erasure
 from faithlib.perturb import Perturber, costs
 
-run = start_run("soft_two_attributions", profile=profile)
-first_task = run.settings["shown"]
-DRAWS = 256
+run = start_run("soft_two_attributions", profile=profile, sentences=sentences, draws=draws)
+settings = run.settings
+DRAWS = settings["draws"]
 
 # %% [markdown]
 # ## The sentence
 #
-# Of the first eighty test sentences, those of 8 to 14 wordpieces on which erasing everything costs at least .2 of
+# Of the first test sentences, those of 8 to 14 wordpieces on which erasing everything costs at least .2 of
 # probability; of these, the one on which erasing the top two tokens costs most.
 
 # %%
-data = load_dataset(first_task, "test", n=80, seed=0, sample=run.settings["sample"])
-classifier = load_model(run.settings["model"])
+data = load_dataset(settings["shown"], "test", n=settings["sentences"], seed=0, sample=settings["sample"])
+classifier = load_model(settings["model"])
 
 
 def encoded(chosen):
@@ -83,6 +87,14 @@ run.save(pd.DataFrame({"token": tokens} | {name: s[0] for name, s in attribution
 
 # %% [markdown]
 # ## Their scores
+#
+# With $p$ the probability of the predicted class, $x$ the text, $x_\varnothing$ the text with everything erased, $r$ the words of
+# the highest scores and $x'$ the text whose embeddings lose elements in proportion to the scores,
+#
+# $$\mathrm{NC} = \frac{\max(0,\, p(x) - p(x \setminus r))}{p(x) - p(x_\varnothing)}, \qquad
+# \text{Soft-NC} = \frac{\max(0,\, p(x) - p(x'))}{p(x) - p(x_\varnothing)},$$
+#
+# and NS and Soft-NS the same of $r$ alone and of what is kept in proportion, subtracted from 1 (Eq. 1 to 5).
 #
 # Hard at every rationale length from two tokens on; soft as the mean over draws. The same random numbers serve A and B, so
 # the error is that of the paired difference.
@@ -127,3 +139,12 @@ run.save_units(as_units(drawn.assign(input=data.ids[short[chosen]]), keys=["draw
 # %%
 run.note(n=1, **costs(candidates, perturber), dtype="float32", device="cpu")
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean soft scores of the two attributions of one text. Hard scores of the top two tokens are equal, since they are the same two.
+# *Book*: the full run's mean. `notebooks/report/soft_examples.py` shows the text.
+
+# %%
+beside_book(run, part="draws")

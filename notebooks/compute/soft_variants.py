@@ -18,11 +18,18 @@ classifier = ""  # mpnet, mpnet-tuned; nothing: the data set's own
 seed = 0
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 20
+draws = None  # masks per soft score
+ig_steps = None  # points of the path of integrated gradients
+noise_draws = None  # draws of Gaussian noise
+variances = None  # of Gaussian noise, such as [0.1, 1]
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.soft.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
@@ -31,7 +38,18 @@ from faithlib.metrics import erasure
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "soft_variants", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
+    "soft_variants",
+    profile=profile,
+    dataset=dataset,
+    classifier=classifier,
+    seed=seed,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    draws=draws,
+    ig_steps=ig_steps,
+    noise_draws=noise_draws,
+    variances=variances,
 )
 settings = run.settings
 draws = settings["draws"]
@@ -74,6 +92,16 @@ class Block:
 
 # %% [markdown]
 # ## One choice changed at a time
+#
+# With $p$ the probability of the predicted class, $x$ the text, $x_\varnothing$ the text with everything erased, $r$ the words of
+# the highest scores and $x'$ the text whose embeddings lose elements in proportion to the scores,
+#
+# $$\mathrm{NC} = \frac{\max(0,\, p(x) - p(x \setminus r))}{p(x) - p(x_\varnothing)}, \qquad
+# \text{Soft-NC} = \frac{\max(0,\, p(x) - p(x'))}{p(x) - p(x_\varnothing)},$$
+#
+# and NS and Soft-NS the same of $r$ alone and of what is kept in proportion, subtracted from 1 (Eq. 1 to 5).
+# Each variant changes one part of these: the divisor, the lengths of $r$, the scaling of the scores or the direction of the
+# mask, limits, or the precision.
 
 
 # %%
@@ -147,6 +175,12 @@ def all_variants(block):
 
 # %% [markdown]
 # ## Appendix C: Gaussian noise and a continuous attention mask
+#
+# Instead of losing elements, the embedding $x_i$ of a word gets noise in proportion to how little (sufficiency) or how much
+# (comprehensiveness) it matters, with $g \sim N(0, \sigma^2)$ for every element and $\lambda_i$ that proportion:
+#
+# $$x'_i = x_i + \lambda_i\, g\, x_i \quad \text{(Eq. 7)}, \qquad x'_i = x_i + g'\, x_i, \;
+# g' \sim N(0, \lambda_i \sigma^2) \quad \text{(Eq. 8)}.$$
 
 
 # %%
@@ -185,3 +219,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype=f"{settings['dtype']}, and bfloat16 for its own variant", device=task.device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Mean soft scores of each variant, over the attribution methods. `paper` is the text's own way; the others change one choice.
+# *Book*: the full run's mean. `notebooks/report/soft_deviations.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run, part="variants", by=["metric", "variant"], metrics=["soft_ns", "soft_nc"])

@@ -15,6 +15,9 @@ profile = "laptop"
 dataset = "fashion"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # images, such as 40
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 from dataclasses import replace
@@ -22,6 +25,7 @@ from dataclasses import replace
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -31,7 +35,9 @@ from faithlib.evaluation import explain
 from faithlib.metrics import crosslingual_rho
 from faithlib.perturb import Perturber
 
-run = start_run("together_mirrored", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "together_mirrored", profile=profile, dataset=dataset, part=part, parts=parts, inputs=inputs, ig_steps=ig_steps
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
@@ -42,6 +48,12 @@ named = dataset.removesuffix("-few")
 
 # %% [markdown]
 # ## Scores of both, cell by cell
+#
+# With $a_k$ the score of cell $k$ of an image, $b_j$ that of cell $j$ of its mirror image and $m(k)$ the cell at the mirrored place,
+#
+# $$\rho = \mathrm{corr}\bigl(\mathrm{rank}(a_k),\ \mathrm{rank}(b_{m(k)})\bigr),$$
+#
+# study 3's measure with one link for every cell.
 #
 # Each image is explained for the class that the model predicts for it, which may differ from its mirror image's. Random
 # scores are drawn for each of the two. *Closeness to the middle* is a baseline that uses neither model nor image:
@@ -97,3 +109,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Rank correlation of the two maps by method. `middle` uses neither model nor image, `random` is chance. *Book*: the full run's mean.
+# `notebooks/report/together_diagnosticity.py` with `values = "run"` shows it beside the other metrics.
+
+# %%
+beside_book(run, metrics=["rho"])

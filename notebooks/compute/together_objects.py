@@ -15,11 +15,15 @@ profile = "full"
 dataset = "stamps"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # scenes, such as 40
+ig_steps = None  # points of the path of integrated gradients
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -29,7 +33,9 @@ from faithlib.attribution import Row, methods
 from faithlib.evaluation import explain
 from faithlib.perturb import Perturber
 
-run = start_run("together_objects", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "together_objects", profile=profile, dataset=dataset, part=part, parts=parts, inputs=inputs, ig_steps=ig_steps
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network = load_model(settings["model"]).model.to(device)
@@ -37,6 +43,12 @@ data = load_pictures(dataset, "test", n=settings["inputs"], sample=settings["sam
 
 # %% [markdown]
 # ## Scenes that the model classifies correctly
+#
+# With $O$ the object's cells, $T$ the $|O|$ cells of the highest scores and $k^*$ the one with the highest,
+#
+# $$\text{pointing game} = [k^* \in O], \qquad \text{IoU} = \frac{|O \cap T|}{|O \cup T|},$$
+#
+# and *astray* is 1 where $k^*$ lies on the other object.
 #
 # A scene of two objects is run once for each: it is kept with the object, if any, whose class the model predicts. A
 # map that explains a wrong prediction has no object to cover.
@@ -71,3 +83,12 @@ for rows in run.blocks(len(data), settings["block"]):
 # %%
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# How well each method's maps lie on the object. `random` is chance. *Book*: the full run's mean.
+# `notebooks/report/together_pointing.py` with `values = "run"` makes its tables of this.
+
+# %%
+beside_book(run)

@@ -17,12 +17,19 @@
 # %% tags=["parameters"]
 profile = "laptop"
 modality = "text"
+# Your choices: None is what the profile says.
+inputs = None  # texts or images of each model, such as 20
+draws = None  # masks per soft score
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of an input for LIME
+searched = None  # inputs of trained models whose bounds of AOPC are searched
 
 # %%
 import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -31,7 +38,16 @@ from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import MetricSettings, average_marked, evaluate
 from faithlib.perturb import Perturber
 
-run = start_run("together_planted", profile=profile, modality=modality)
+run = start_run(
+    "together_planted",
+    profile=profile,
+    modality=modality,
+    inputs=inputs,
+    draws=draws,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    searched=searched,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 trained = {name: load_model(spec) for name, spec in settings["models"].items()}
@@ -85,6 +101,12 @@ run.save(
 
 # %% [markdown]
 # ## Metrics
+#
+# A metric $m$ follows the truth if it gives the true explanation $t$ more than any other: $m(t) > m(e)$ for the truth with a part
+# of its scores shuffled, for its opposite $-t$, and for the scores of attribution methods. What is shown at the end is
+# comprehensiveness, the drop without the $r_j$ of the highest scores, the top 1, 5, 10, 20 and 50 %:
+#
+# $$\tfrac15 \sum_{j=1}^{5} \bigl[ p(x) - p(x \setminus r_j) \bigr].$$
 #
 # On inputs with something planted about which every model is right; the linear models (opinions of film reviews, and
 # which direction of stripes an image has more of) on any. The model that is trained as usual is also measured under
@@ -146,3 +168,12 @@ run.save_units(as_units(values, seed=0, keys=["model", "erase"]))
 # %%
 run.note(n=len(rows), right=int(knowing.sum()), of=len(knowing), dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Comprehensiveness of each explanation by model: of the truth, of the truth with a part shuffled, of its opposite, and of attribution
+# methods. *Book*: the full run's mean. `notebooks/report/together_planted_truth.py` with `values = "run"` compares all metrics.
+
+# %%
+beside_book(run, by=["model", "method"], metrics=["comprehensiveness_eraser"], where={"erase": ERASURES[0]})

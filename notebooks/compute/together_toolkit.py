@@ -15,11 +15,19 @@ profile = "laptop"
 dataset = "reviews"
 part = 1  # of `parts`: which share of the inputs
 parts = 1
+# Your choices: None is what the profile says.
+inputs = None  # texts, such as 20
+longest = None  # wordpieces of a text that are read
+draws = None  # masks per soft score
+ig_steps = None  # points of the path of integrated gradients
+lime_samples = None  # copies of a text for LIME
+max_evals = None  # rows for partition SHAP
 
 # %%
 import pandas as pd
 import torch
 
+from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -35,7 +43,19 @@ from faithlib.evaluation import MetricSettings, average_marked, evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
-run = start_run("together_toolkit", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run(
+    "together_toolkit",
+    profile=profile,
+    dataset=dataset,
+    part=part,
+    parts=parts,
+    inputs=inputs,
+    longest=longest,
+    draws=draws,
+    ig_steps=ig_steps,
+    lime_samples=lime_samples,
+    max_evals=max_evals,
+)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["model"])
@@ -77,6 +97,13 @@ if gold is not None:
 
 # %% [markdown]
 # ## Methods and metrics
+#
+# Nine metrics, which *The metrics* defines. The two that are shown at the end: with $p'$ the probability when elements of the
+# embeddings are dropped in proportion to the scores and $p_\varnothing$ that of nothing, and with $y_k$ whether the class is still the
+# same after $k$ tenths of the words have become `[MASK]`,
+#
+# $$\text{Soft-NC} = \frac{\max(0,\, p(x) - p')}{p(x) - p_\varnothing}, \qquad
+# \text{AUTPC} = \frac1{10} \sum_{k=1}^{10} \frac{y_{k-1} + y_k}{2}.$$
 #
 # What is erased becomes `[MASK]`; soft metrics drop elements of embeddings. SHAP-I, the toolkit's eighth method, scores
 # sets of words and has no place in a table of words.
@@ -133,3 +160,12 @@ if run.is_last:
     run.add_units(as_units(looked_at, seed=0, clusters=data.clusters, metrics=["right"]), "texts")
 run.note(dtype="float32", device=device)
 run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Two of the metrics by method. `random` is what scores get that know nothing; lower AUTPC is better. *Book*: the full run's mean.
+# `notebooks/report/together_tasks.py` with `values = "run"` makes the toolkit's table of this.
+
+# %%
+beside_book(run, metrics=["soft_nc", "autpc"])

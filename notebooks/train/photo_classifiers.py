@@ -7,6 +7,10 @@
 # %% [markdown]
 # # Train: one classifier of photographs
 #
+# Trains the classifier of one set of photographs, measures it on the test split and saves it as a checkpoint, which all
+# computations then load. What may be changed is in the second cell: data set, model, seed, how many images, and where to save; set
+# `folder`, or the checkpoint that the book's numbers come from is replaced.
+#
 # A head and, except for `head`, a rank-8 LoRA adapter on every linear layer of the blocks of ViT-S/14, in
 # `data/checkpoints/photo/<dataset>-<model>-seed<seed>`. Three trainings of one encoder, neither replicates nor three
 # independent models: `lora`; `head`, a logistic regression on the class token of the encoder as it is; `lora-deit`, the adapter with the recipe

@@ -7,6 +7,10 @@
 # %% [markdown]
 # # Train: one text classifier
 #
+# Trains the classifier of one data set, measures it on the test split and saves it as a checkpoint, which all computations then
+# load. What may be changed is in the second cell: data set, seed, model, encoder, how many texts, and where to save; set `folder`,
+# or the checkpoint that the book's numbers come from is replaced.
+#
 # With the settings for substitute data (`laptop`): a rank-8 LoRA adapter on every linear layer of all-MiniLM-L6-v2 and a new
 # classification head, in `data/checkpoints/text/<dataset>-seed<seed>`. With the paper's (`paper`, Table 5): all weights
 # of the paper's encoder, two learning rates, in `data/checkpoints/paper/<dataset>-seed<seed>`. With `classifier` set,

@@ -7,6 +7,10 @@
 # %% [markdown]
 # # Train: one Vision Transformer
 #
+# Trains the classifier of one set of images, measures it on the test split and saves it as a checkpoint, which all computations
+# then load. What may be changed is in the second cell: data set, model, seed, how many images, and where to save; set `folder`, or
+# the checkpoint that the book's numbers come from is replaced.
+#
 # With the settings for substitute data (`laptop`): a small timm VisionTransformer, in
 # `data/checkpoints/vision/<dataset>-<model>-seed<seed>`, from random weights for Fashion-MNIST and from that model for the
 # two smaller data sets, as the paper's CIFAR models start from ImageNet's. The models are `base`, `large` (deeper and wider) and `deit` (base with the

@@ -183,6 +183,7 @@ def saco_nudged(profile: Profile) -> Settings:
             datasets=["fashion", "mnist", "animals", "cifar10-few"],
             pictures=by("dataset", {"cifar10-few": 2}, otherwise=5),
             ig_steps=8,
+            nudge=1e-6,
         ),
         smoke=dict(block=1, datasets=["fashion"], pictures=2, ig_steps=4),
         full=dict(

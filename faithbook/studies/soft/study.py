@@ -237,7 +237,7 @@ def soft_replayed(profile: Profile) -> Settings:
 @study.compute(loads=lambda settings, _: [settings["model"], settings["shown"]])
 def soft_two_attributions(profile: Profile) -> Settings:
     """One text explained by two attributions, as the paper's Figure 1."""
-    settings = profile.layers(laptop={"shown": "movie"}, paper={"shown": "sst"})
+    settings = profile.layers(laptop={"shown": "movie", "sentences": 80, "draws": 256}, paper={"shown": "sst"})
     model = shared(profile)["model"]
     return settings | {"sample": shared(profile)["sample"], "model": model(dataset=settings["shown"])}
 
