@@ -294,7 +294,7 @@ def by_images(
 
 
 def models_across(by_model: pd.DataFrame) -> pd.DataFrame:
-    """A table with a row per model (pictures, model, n, and a column per method) turned: a column per model, of
+    """A table with a row per model (which images, its name, n, a column per method) turned: a column per model, of
     numbers with two digits, and n in the last row."""
     heads = [f"{row.pictures}: {row.model}" for row in by_model.itertuples()]
     values = by_model.drop(columns=["pictures", "model", "n"])
