@@ -51,7 +51,7 @@ def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> A
         above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
     first = ordered["first"].to_numpy()
     above.plot(x[first], ordered["estimate"][first], "o", mfc="none", mec="black", ms=10, label="the book's own")
-    above.set_ylabel("deciding part")
+    above.set_ylabel("difference that decides")
     hover.say(above, x, ordered["estimate"], [_spoken(row, over) for row in ordered.to_dict("records")])
     fig.legend(loc="outside upper center", ncols=4, fontsize="small")
     for place, (name, option) in enumerate(options[::-1]):

@@ -223,8 +223,8 @@ tables.table(
     run,
     "own_vision_against_random",
     caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
-    "interval of the paired difference; with fewer than ten images nothing is decided. Would decide: with as many half "
-    "of what is undecided would be told four times in five, if the differences are as large as they look",
+    "interval of the paired difference; with fewer than ten images nothing is decided. Would decide: the number "
+    "with which half of the undecided comparisons would be decided with 80 % power, if the true differences equal the estimates",
 )
 
 # %% [markdown]

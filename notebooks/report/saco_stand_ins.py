@@ -286,8 +286,12 @@ for name, datasets in ON.items():
         of_methods = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
         rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in of_methods.values())})
         rows[-1] |= {short(method): value.ours.point for method, value in of_methods.items()}
+by_model = pd.DataFrame(rows)
 page.listing(
-    pd.DataFrame(rows), "saco_stand_ins_by_model", caption="SaCo at K = 10 by model, mean over its data sets", digits=2
+    by_model,
+    "saco_stand_ins_by_model",
+    caption="SaCo at K = 10 by model, mean over its data sets; n images in the smallest cell",
+    wide=wu_figures.models_across(by_model),
 )
 
 # %% [markdown]

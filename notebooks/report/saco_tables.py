@@ -190,7 +190,9 @@ page.overview(comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "sa
 same = page.measure("saco_metrics", prepare=wu.with_all_groups, printed=table2.drop(columns="dataset"), **GROUPED)
 cut = same.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [cut(method, k=k) for k in KS] for method in METHODS})
-caption = "The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better."
+caption = (
+    "The same maps, cut into more and smaller groups, on the images that all three were computed for; higher is better."
+)
 page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
 
 # %% [markdown]

@@ -61,7 +61,9 @@ page.listing(
 # %%
 page.run.save(cells, "this_build_cells", format="csv")
 furthest = cells.reindex(cells["away"].abs().sort_values(ascending=False).index).dropna(subset=["away"])[:40]
-furthest = furthest.dropna(axis="columns", how="all").astype(object).fillna("–")
+furthest = furthest.dropna(axis="columns", how="all")
+words = furthest.select_dtypes(exclude="number").columns  # numbers keep their type, and so are rounded
+furthest[words] = furthest[words].astype(object).fillna("–")
 page.listing(
     furthest[["values", *(name for name in furthest if name != "values")]],
     "this_build_furthest",

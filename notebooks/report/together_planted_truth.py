@@ -107,9 +107,9 @@ usual = reasons[reasons.model == "trained"]
 worst = usual.loc[usual["neither without"].idxmin()]
 lost = usual.loc[usual["class with nothing else"].idxmin()]
 Markdown(
-    f"Usual training leaves models that are right about whole inputs ({usual.accuracy.min():.2f} at least). Without what "
-    f"was planted they say *neither* in {worst['neither without']:.2f} of the cases at worst ({worst.modality}, erasing by "
-    f"*{worst.erase}*); with nothing but that they keep the class in {lost['class with nothing else']:.2f} at worst "
+    f"Usual training leaves models that are right about whole inputs ({usual.accuracy.min():.2f} at least). Erasing "
+    f"what was planted makes at least {worst['neither without']:.0%} of the predictions *neither* ({worst.modality}, erasing by "
+    f"*{worst.erase}*); erasing everything else leaves the class of at least {lost['class with nothing else']:.0%} "
     f"({lost.modality}, *{lost.erase}*)."
 )
 

@@ -291,3 +291,13 @@ def by_images(
     names = {method: short(method) for method in table["method"]}
     layout = Layout(series="series", names=names, looks=looks, mark=0.0, width=7.5)
     return dot_plot(stacked(table, ["method"], columns, "series"), "SaCo", row="method", layout=layout)
+
+
+def models_across(by_model: pd.DataFrame) -> pd.DataFrame:
+    """A table with a row per model (which images, its name, n, a column per method) turned: a column per model, of
+    numbers with two digits, and n in the last row."""
+    heads = [f"{row.pictures}: {row.model}" for row in by_model.itertuples()]
+    values = by_model.drop(columns=["pictures", "model", "n"])
+    turned = values.T.map(lambda value: f"{value:.2f}").set_axis(heads, axis=1)
+    turned.loc["n"] = [f"{n:.0f}" for n in by_model["n"]]
+    return turned.rename_axis("method").reset_index()
