@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faithbook.artifacts import registry
+from faithbook.artifacts import commit_of, registry
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.inputs import commit_of, committed_tables, digests_of, reference_units
+from faithbook.engine.inputs import committed_tables, digests_of, reference_units
 from faithbook.engine.studies import entry_of, notebooks, reads_of, recipes, studies, study_names, text_training
 from faithbook.engine.study import PART, PARTS, Notebook, Settings, find_profile, with_changes
 from faithbook.paths import results_dir, root

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from faithbook.artifacts import MODELS
 from faithbook.engine import plan
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
@@ -42,7 +43,6 @@ EXPLORATORY_INSTEAD = ContextVar("EXPLORATORY_INSTEAD", default=False)
 """At the profile `confirm`: whether pages show the exploratory values of what the confirmatory run measured instead."""
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
-_MODELS = ("local:", "hf:", "timm:")
 
 Key = TypeVar("Key")
 Prepare = Callable[[pd.DataFrame], pd.DataFrame]
@@ -366,5 +366,5 @@ def _material(
     if "dataset" not in units.columns:
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
     declared = {name for one in manifests if one["notebook"] == notebook for name in one.get("declared", ())}
-    models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
+    models = sorted(name for name in declared if name.startswith(MODELS) or "/" in name)
     return Material(source, profile, units, tuple(units["dataset"].unique()), tuple(models))

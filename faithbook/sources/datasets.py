@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.access import remembered, require
+from faithbook.artifacts import registry
 from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.near_duplicates import near_duplicates
@@ -184,7 +185,7 @@ def _folder_of(name: str) -> Path:
     """Where the parallel texts of one of the papers' own data sets lie: in a folder, or in their owners' archive."""
     if name == "nli" and partial_sets.is_read_in_parts(name):
         return fetch("xnli-archive")
-    source = _READ_FROM.get(name, (name,))[-1]
+    source = registry().data[name][-1]
     require(source)
     return data_folder() / source
 
@@ -426,7 +427,7 @@ def _paper_set(name: str, split: str) -> Dataset:
     if partial_sets.is_read_in_parts(name):
         return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
-        require(*_READ_FROM.get(name, (name,)))
+        require(*registry().data[name])
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]
@@ -455,7 +456,6 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "exnli": (nli_sets.exnli, "{split}"),
     "nli": (nli_sets.nli_brought, "{split}"),
 }
-_READ_FROM = {"nli": ("snli", "xnli"), "reviews": ("movies",)}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
 _KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
 _PARALLEL: dict[str, Callable[[str, Sequence[str], str], dict[str, Dataset]]] = {
