@@ -82,7 +82,7 @@ def look(name: str) -> HubEntry:
         return HubEntry(False, False, f"the hub does not give {place} to everybody: {ask}")
     except Exception as error:  # whatever the hub's client raises: offline, unknown, refused
         return HubEntry(False, False, f"not in the cache, and the hub does not give it: {brief(error)}")
-    files = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+    files = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     return _of_files(place, files, HubEntry(False, True, "the hub gives it", info.sha or "", licence))
 
 

@@ -201,7 +201,7 @@ def _source(name: str) -> Requirement:
         return Requirement(name, source.kind, state, note, source.licence, revision)
 
     try:
-        places = [_lies(one) for one in listed]
+        places = [_lies(file) for file in listed]
     except DigestError as error:
         return need(MISSING, str(error))
     if all(places):
@@ -250,7 +250,9 @@ def _to_come(needs: Collection[Requirement]) -> tuple[int, int]:
     """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known. A checkpoint weighs
     what it starts from; the state that is kept while one is trained weighs at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
-    trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
+    trained = [
+        max((weights.get(start, 0) for start in need.starts), default=0) for need in needs if need.state == TRAINED
+    ]
     return sum(need.bytes for need in needs if need.state == DOWNLOADABLE), sum(trained) + 3 * max(trained, default=0)
 
 

@@ -175,7 +175,7 @@ def shows_runs(notebook: str) -> bool:
     entry = entry_of(notebook)
     if entry is None or entry.kind != "report" or entry.study == "book":
         return False
-    computed = {one.name for one in notebooks("compute")}
+    computed = {notebook.name for notebook in notebooks("compute")}
     return not computed.isdisjoint(reads_of(entry))
 
 
@@ -318,7 +318,7 @@ def with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
     ordered: dict[str, Job] = {}
     for job in jobs:
         if job.name not in ordered:
-            ordered |= {name: one for name, one in with_upstream(job.upstream).items() if name not in ordered}
+            ordered |= {name: earlier for name, earlier in with_upstream(job.upstream).items() if name not in ordered}
             ordered[job.name] = job
     return ordered
 

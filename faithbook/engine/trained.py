@@ -40,7 +40,7 @@ def waits_for(job: Job, others: Iterable[Job]) -> list[Job]:
     how = recipes(job.notebook, job.profile)["training"]
     start = how.get(job.parameters["dataset"], {}).get("start_from")
     wanted = {**job.parameters, "dataset": start}
-    return [one for one in others if start and dict(one.parameters) == wanted]
+    return [other for other in others if start and dict(other.parameters) == wanted]
 
 
 def has_weights(folder: Path) -> bool:

@@ -151,10 +151,10 @@ def load_parallel(
     check_sample(sample)
     whole = _PARALLEL[name](name, languages, split)
     first = whole[languages[0]]
-    places = {one: row for row, one in enumerate(first.ids)}
+    places = {key: row for row, key in enumerate(first.ids)}
     # Which pairs share a premise is asked of one language: a translation may differ between two copies of a sentence.
-    rows = [places[one] for one in _drawn(first, n, seed, sample).ids]
-    return {language: one.at(rows) for language, one in whole.items()}
+    rows = [places[key] for key in _drawn(first, n, seed, sample).ids]
+    return {language: data.at(rows) for language, data in whole.items()}
 
 
 def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
@@ -175,8 +175,8 @@ def _pairs_in(
 ) -> dict[str, Dataset]:
     folder = _folder_of(name)
     whole = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
-    for language, one in whole.items():
-        if one.labels != whole[languages[0]].labels:
+    for language, data in whole.items():
+        if data.labels != whole[languages[0]].labels:
             raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
     return whole
 
@@ -202,8 +202,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
     splits = {split: load_dataset(name, split) for split in ("train", "dev")}
     left_out: dict[str, dict[str, int]] = {}
     for split, later in (("dev", ("test",)), ("train", ("dev", "test"))) if name in _KEPT_FROM else ():
-        others = {f"{one} split": (name, one) for one in later}
-        others |= {f"test split of {one}": (one, "test") for one in _KEPT_FROM[name]}
+        others = {f"{later_split} split": (name, later_split) for later_split in later}
+        others |= {f"test split of {other}": (other, "test") for other in _KEPT_FROM[name]}
         data = splits[split]
         distinct = list(dict.fromkeys(data.texts))
         near = {}
@@ -261,7 +261,7 @@ def _load_task(name: str) -> dict[str, Dataset]:
 
 def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str) -> Dataset:
     texts, labels, ids, queries, marks, groups = zip(
-        *((one.text, one.label, one.id, one.query, one.rationale, one.group) for one in items), strict=True
+        *((item.text, item.label, item.id, item.query, item.rationale, item.group) for item in items), strict=True
     )
     asked, marked = None if None in queries else queries, marks if task.has_rationales else None
     known = (texts, labels, ids, task.label_names, task.max_length, digest, asked, marked)

@@ -41,20 +41,20 @@ def _lies(source: str) -> bool:
     if source == "multirc-docs":
         folder = data_folder() / source
         return (folder / "docs").is_dir() or (folder / "docs.tar.gz").exists()
-    return all(one.path.exists() for one in files_of(source))
+    return all(file.path.exists() for file in files_of(source))
 
 
 def _fetched(source: str) -> Path:
     """The folder of a source of several files, all verified."""
-    for one in files_of(source):
-        file = fetch(one.id)
+    for part in files_of(source):
+        file = fetch(part.id)
     return file.parent
 
 
 def _ag(split: str) -> dict[str, Any]:
     if split == "test":
         return zhao_aletras_sets.ag(fetch("ag-test").parent, "test.csv")
-    train, dev = (zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{one}.csv") for one in ("train", "dev"))
+    train, dev = (zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{part}.csv") for part in ("train", "dev"))
     known = set(dev["texts"])
     return dev if split == "dev" else zhao_aletras_sets.picked(train, [text not in known for text in train["texts"]])
 

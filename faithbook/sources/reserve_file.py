@@ -14,7 +14,7 @@ from faithbook.sources.reserve import FILE, IMAGES, TEXTS, ids_digest, measured_
 
 def row_of(name: str, ids: Sequence[str], measured: Collection[str]) -> dict[str, str]:
     """The row of a data set in the file: its rows without those that are measured."""
-    rows = [row for row, one in enumerate(ids) if one not in measured]
+    rows = [row for row, key in enumerate(ids) if key not in measured]
     return {
         "dataset": name,
         "split": "test",
