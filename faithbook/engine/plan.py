@@ -108,7 +108,10 @@ def slug_of(parameters: Mapping[str, Any], choices: Iterable[str] = ()) -> str:
     >>> slug_of({"dataset": "movie", "inputs": 14}, ["inputs"])
     'movie_inputs14'
     """
-    values = [f"{key if key in choices else ''}{value}" for key, value in parameters.items() if key != "profile"]
+    values = []
+    for key, value in parameters.items():
+        if key != "profile":
+            values.append(f"{key}{value}" if key in choices else str(value))
     # In a folder's name the run id behind it tells apart what is cut off here: file names have a limit.
     return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
 

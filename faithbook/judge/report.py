@@ -252,7 +252,7 @@ class Page:
         if self.run.values == plan.BOTH:
             brackets = "in brackets the book's value; then the difference in standard errors of it"
         has_brackets = long["published"].notna().any() or "estimate, book" in long
-        legend = f"ours, {brackets if has_brackets else 'intervals in the texts of the cells'}"
+        legend = f"ours, {brackets}" if has_brackets else "ours, intervals in the texts of the cells"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
     def listing(

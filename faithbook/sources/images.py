@@ -166,7 +166,7 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
     all_pixels, labels, all_cells = zip(
         *[made[i] for i in _unique(np.stack([picture[0] for picture in made]))], strict=True
     )
-    name = f"planted-{'misled' if copies == 'third' else copies}" if copies else "planted"
+    name = {"": "planted", "third": "planted-misled"}.get(copies, f"planted-{copies}")
     whole = _made(name, split, np.stack(all_pixels), np.array(labels), planted.CELL_LABELS)
     return replace(whole, cells=tuple(map(tuple, all_cells)))
 

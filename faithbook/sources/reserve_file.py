@@ -47,7 +47,8 @@ def _main(arguments: Sequence[str]) -> int:
         same = list(csv.DictReader(stream)) == rows
     for row in rows:
         print(f"{row['dataset']}: {row['reserved']} of {row['total']} test inputs are reserved")
-    print(f"{FILE} is {'what' if same else 'NOT what'} the committed values say")
+    found = "what" if same else "NOT what"
+    print(f"{FILE} is {found} the committed values say")
     return 0 if same else 1
 
 
