@@ -169,8 +169,8 @@ def parts_of(name: str) -> Iterator[Artifact]:
 
 
 def parts_read_here(name: str) -> Iterator[Artifact]:
-    """Like `parts_of`, but of a data set only what this machine reads: what is read in place of its sources where
-    that is here and they are not."""
+    """Like `parts_of`, but of a data set only what this machine reads: its sources, or the others that are read instead
+    where they are here and its own are not."""
     artifact = resolve(name)
     if artifact.kind == "data":
         yield from map(part, _read_here(artifact))

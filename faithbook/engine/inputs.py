@@ -29,7 +29,7 @@ def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def _digest_of(artifact: Artifact) -> str:
-    """The digest of what lies there; the name and commit of a model on the hub, whose files cannot be seen from
+    """The digest of its files; the name and commit of a model on the hub, whose files cannot be seen from
     here."""
     if artifact.kind == "source":
         return source_digest(artifact.name)
