@@ -33,8 +33,8 @@ _PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 
 
 def _stop(number: int, _: object) -> None:
-    for one in _ENDS:
-        signal.signal(one, signal.SIG_IGN)  # once is enough: the end must not be disturbed
+    for ending in _ENDS:
+        signal.signal(ending, signal.SIG_IGN)  # once is enough: the end must not be disturbed
     end_kernels()
     print("\nstopped; what is done stays done, and the same command goes on from there", file=sys.stderr)
     sys.exit(128 + number)
@@ -144,11 +144,11 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(_train, "execute every training notebook, which replaces the checkpoints")
     verb.add_argument("--study", help="only the checkpoints of this study")
     verb.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
-    for one in builds[:2]:
-        one.add_argument("--values", choices=WHOSE, default=REFERENCE, help="whose numbers the reports show")
-    for one in [*builds, verb]:
-        one.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
-        one.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --workflow-profile")
+    for command in builds[:2]:
+        command.add_argument("--values", choices=WHOSE, default=REFERENCE, help="whose numbers the reports show")
+    for command in [*builds, verb]:
+        command.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
+        command.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --workflow-profile")
 
     verb = add(_preflight, "say what a profile needs, and end with an error where something is missing")
     verb.add_argument("--study", help="only what the notebooks of this study need, and those they read")
@@ -169,8 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).resolve())
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    for one in _ENDS:
-        signal.signal(one, _stop)  # as an exception, so that what runs below is told to stop too
+    for number in _ENDS:
+        signal.signal(number, _stop)  # as an exception, so that what runs below is told to stop too
     try:
         find_profile(options.profile)
         return options.call(options) or 0

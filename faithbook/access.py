@@ -3,8 +3,7 @@
 The name of a run is a digest of what it declares (`loads` in its study.py). What it opened beside that could
 change and the run would still be served as done; so inside a run the undeclared is refused. Outside a run nothing is.
 
-Names: `local:text/movie-seed0`, `hf:<hub id>` and `timm:<name>` for models, a folder for one that lies in it, `cards`
-for the cards of all checkpoints, ids of `data/sources.toml`, and files of the repository by their path from its root.
+Names are those of `faithbook.artifacts`, a model in a folder by the folder's path; of a data set, what it is read from.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from faithbook.paths import root
+from faithbook.artifacts import resolve
 from faithlib.errors import InputError
 
 T = TypeVar("T")
-CARDS = "cards"
 _TABLES = ("data", "data/published")
 _declared: frozenset[str] | None = None
 _opened: set[str] = set()
@@ -63,17 +61,9 @@ def opened() -> list[str]:
 
 def require_model(spec: str) -> None:
     """`require` for a model by the name that `load_model` takes; what a notebook wrote itself needs no declaration."""
-    name = model_name(spec)
+    name = resolve(spec).declared
     if not Path(name).is_relative_to(Path(tempfile.gettempdir()).resolve()):
         require(name)
-
-
-def model_name(spec: str) -> str:
-    """How a model is declared: by its spec, or by the folder that `hf:` or `timm:` names."""
-    kind, _, rest = spec.partition(":")
-    name = rest if kind in ("hf", "timm") else spec
-    folder = next((place for place in (Path(name), root() / name) if name and place.is_dir()), None)
-    return spec if folder is None else str(folder.resolve())
 
 
 def _listed() -> list[str]:

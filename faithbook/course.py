@@ -138,7 +138,7 @@ def add_values(folder: Path, *, seed: int = 1) -> None:
     scores = scores[scores["metric"].isin(["ns", "nc", "soft_ns", "soft_nc"])]
     names = sorted(scores["id"].unique())[:TEXTS]
     kept = scores[scores["id"].isin(names)]
-    numbers = kept["id"].map({one: number for number, one in enumerate(names)})
+    numbers = kept["id"].map({name: number for number, name in enumerate(names)})
     values = kept.assign(text=numbers, training=kept["seed"])[["text", "training", "method", "metric", "value"]]
     folder.mkdir(parents=True, exist_ok=True)
     ordered = values.sort_values(["text", "training", "method", "metric"])

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faithbook import disk
-from faithbook.artifacts import HubModel, registry
-from faithbook.engine.inputs import commit_of
+from faithbook.artifacts import commit_of, resolve
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError
 
@@ -36,29 +35,22 @@ class HubEntry:
     bytes: int = 0
 
 
-def repository(name: str) -> str:
-    """The hub id of a model as `load_model` names it.
-
-    >>> repository("hf:roberta-base"), repository("timm:deit_base_patch16_224.fb_in1k?random")
-    ('roberta-base', 'timm/deit_base_patch16_224.fb_in1k')
-    """
-    kind, _, rest = name.partition(":")
-    return f"timm/{rest.partition('?')[0]}" if kind == "timm" else rest
-
-
-def entry(name: str) -> HubModel:
-    """What the table says of a model; nothing, where it does not know it."""
-    return registry().hub.get(repository(name), HubModel())
-
-
 def revision_of(name: str) -> str | None:
     """The commit at which the table wants a model; None: the one that is in the cache, else the newest."""
-    return entry(name).revision or None
+    return resolve(name).revision or None
 
 
-def converted_folder(place: str) -> Path:
+def converted_folder(repository: str) -> Path:
     """Where a model of the hub lies once its pickled weights have been converted."""
-    return raw_dir() / "hub" / f"{place}@{commit_of(place) or 'newest'}"
+    return raw_dir() / "hub" / f"{repository}@{commit_of(repository) or 'newest'}"
+
+
+def folder_of(name: str) -> Path | None:
+    """Where a model lies that `hf:` names: in its folder, or where its pickled weights have been converted; None for
+    one that is read from the hub's cache."""
+    model = resolve(name)
+    folder = converted_folder(model.repository) if model.kind == "hub" else model.path
+    return folder if folder and folder.is_dir() else None
 
 
 def cache_folder() -> Path:
@@ -70,7 +62,7 @@ def cache_folder() -> Path:
 
 def look(name: str) -> HubEntry:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
-    place, wanted = repository(name), revision_of(name)
+    place, wanted = resolve(name).repository, revision_of(name)
     if (converted := converted_folder(place) / f"model{_WEIGHTS}").is_file():
         size = converted.stat().st_size
         return HubEntry(True, True, f"converted, {converted.parent}", commit_of(place) or "", bytes=size)
@@ -90,7 +82,7 @@ def look(name: str) -> HubEntry:
         return HubEntry(False, False, f"the hub does not give {place} to everybody: {ask}")
     except Exception as error:  # whatever the hub's client raises: offline, unknown, refused
         return HubEntry(False, False, f"not in the cache, and the hub does not give it: {brief(error)}")
-    files = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+    files = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     return _of_files(place, files, HubEntry(False, True, "the hub gives it", info.sha or "", licence))
 
 
@@ -123,7 +115,7 @@ def fetch(name: str) -> None:
     from huggingface_hub import snapshot_download
 
     try:
-        snapshot_download(repository(name), revision=revision_of(name), allow_patterns=list(FILES))
+        snapshot_download(resolve(name).repository, revision=revision_of(name), allow_patterns=list(FILES))
     except Exception as error:  # whatever the hub's client raises
         if disk.is_full(error):
             raise DataError(f"{name} does not fit into {cache_folder()}: {brief(error)}; {disk.WHAT_TO_DO}") from error

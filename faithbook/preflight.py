@@ -20,8 +20,9 @@ import psutil
 from tqdm.auto import tqdm
 
 from faithbook import hub
-from faithbook.artifacts import are_here, registry
-from faithbook.engine import devices, inputs
+from faithbook.artifacts import MODELS, Artifact, parts_read_here, resolve
+from faithbook.engine import devices
+from faithbook.engine.digests import tree_digest
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.studies import notebooks as all_notebooks
 from faithbook.engine.studies import reads_of, study_names
@@ -83,15 +84,18 @@ def needs_of(profile: str, study: str | None = None) -> list[Requirement]:
     made = {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
     wanted = _wanted(profile, study)
     for name, notebooks in list(wanted.items()):  # what has to be trained first starts from something itself
-        if (folder := _checkpoint_folder(name)) is not None and not has_weights(folder):
+        folder = _checkpoint_folder(resolve(name))
+        if folder is not None and not has_weights(folder):
             for start in made.get(folder, ()):
                 wanted.setdefault(start, set()).update(notebooks)
     expanded: dict[str, set[str]] = {}
+    artifacts: dict[str, Artifact] = {}
     for name, notebooks in wanted.items():
-        for one in _expanded(name):
-            expanded.setdefault(one, set()).update(notebooks)
+        for artifact in parts_read_here(name):
+            artifacts[artifact.name] = artifact
+            expanded.setdefault(artifact.name, set()).update(notebooks)
     with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
-        unordered = list(pool.map(lambda name: _need(name, made), expanded))
+        unordered = list(pool.map(lambda artifact: _need(artifact, made), artifacts.values()))
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in unordered]
     return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
@@ -143,48 +147,29 @@ def notebooks_of(study: str | None) -> list[Notebook]:
     return [notebook for name, notebook in known.items() if name in chosen]
 
 
-def _expanded(name: str) -> Iterator[str]:
-    """A name with what it stands on: a data set's sources and files, an adapter's encoder."""
-    known = registry()
-    if name in known.data:
-        names, instead = known.data[name], known.instead.get(name, ())
-        if instead and are_here(instead) and not are_here(names):
-            names = instead
-        yield from names
-        return
-    yield name
-    if (folder := _checkpoint_folder(name)) is not None and (encoder := inputs.encoder_of(folder)):
-        yield from known.data.get(encoder, ())
-
-
-def _checkpoint_folder(name: str) -> Path | None:
-    """Where a checkpoint of ours lies, there or not; None for everything else."""
-    kind, _, rest = name.partition(":")
-    if kind == "local":
-        return checkpoints_dir() / rest
-    rest = rest if kind in ("hf", "timm") else name
-    is_ours = kind in ("hf", "timm") and (rest.startswith(("data/", "/", ".")) or (root() / rest).is_dir())
-    return root() / rest if is_ours else None
-
-
 # ---------------------------------------------------------------------------------------------------- what is there
-def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
-    if name == inputs.CARDS:
+def _need(artifact: Artifact, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
+    name, folder = artifact.name, _checkpoint_folder(artifact)
+    if artifact.kind == "cards":
         return Requirement(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
-    if (folder := _checkpoint_folder(name)) is not None:
+    if folder is not None:
         return _checkpoint(name, folder, made)
-    if name.startswith(("hf:", "timm:")):
-        return _model_of_hub(name)
-    if "/" in name:
-        return _committed(name)
-    return _source(name)
+    if artifact.kind == "hub":
+        return _model_of_hub(artifact)
+    if artifact.kind == "source":
+        return _source(name)
+    return _committed(name)
+
+
+def _checkpoint_folder(artifact: Artifact) -> Path | None:
+    """Where a model lies, or would lie, whose weights were trained here or brought; None for everything else."""
+    is_model = artifact.name.startswith(MODELS) and artifact.kind in ("checkpoint", "folder")
+    return artifact.path if is_model else None
 
 
 def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
     if has_weights(folder):
-        return Requirement(
-            name, "checkpoint", HERE, _shown(folder), licence="ours", revision=inputs.tree_digest(folder)
-        )
+        return Requirement(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=tree_digest(folder))
     if folder in made:
         note = "`make train` with this profile makes it, which `make paper` does by itself"
         return Requirement(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
@@ -192,17 +177,18 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
     return Requirement(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
 
 
-def _model_of_hub(name: str) -> Requirement:
-    known, status = hub.entry(name), hub.look(name)
+def _model_of_hub(artifact: Artifact) -> Requirement:
+    status = hub.look(artifact.name)
     state = HERE if status.is_cached else DOWNLOADABLE if status.can_be_had else MISSING
-    revision = known.revision or (f"newest, {status.revision}" if status.revision else "newest")
-    licence = known.licence or status.licence or "not stated"
-    return Requirement(name, "hub", state, status.note, licence, revision, status.bytes)
+    newest = f"newest, {status.revision}" if status.revision else "newest"
+    licence = artifact.licence or status.licence or "not stated"
+    revision = artifact.revision or newest
+    return Requirement(artifact.name, "hub", state, status.note, licence, revision, status.bytes)
 
 
 def _committed(name: str) -> Requirement:
     if (root() / name).exists():
-        return Requirement(name, "file", HERE, "comes with the repository", revision=inputs.tree_digest(root() / name))
+        return Requirement(name, "file", HERE, "comes with the repository", revision=tree_digest(root() / name))
     return Requirement(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
 
 
@@ -215,7 +201,7 @@ def _source(name: str) -> Requirement:
         return Requirement(name, source.kind, state, note, source.licence, revision)
 
     try:
-        places = [_lies(one) for one in listed]
+        places = [_lies(file) for file in listed]
     except DigestError as error:
         return need(MISSING, str(error))
     if all(places):
@@ -264,7 +250,9 @@ def _to_come(needs: Collection[Requirement]) -> tuple[int, int]:
     """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known. A checkpoint weighs
     what it starts from; the state that is kept while one is trained weighs at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
-    trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
+    trained = [
+        max((weights.get(start, 0) for start in need.starts), default=0) for need in needs if need.state == TRAINED
+    ]
     return sum(need.bytes for need in needs if need.state == DOWNLOADABLE), sum(trained) + 3 * max(trained, default=0)
 
 

@@ -437,7 +437,7 @@ class ImageInputs(Batch):
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each image's content."""
         layouts, images = self.maps(torch.arange(len(self))).cpu().numpy(), self.pixels.cpu().numpy()
-        return tuple(_digest(one.tobytes() + image.tobytes()) for one, image in zip(layouts, images, strict=True))
+        return tuple(_digest(layout.tobytes() + image.tobytes()) for layout, image in zip(layouts, images, strict=True))
 
 
 @dataclass(frozen=True)
@@ -597,7 +597,7 @@ def _segments(segments: Any) -> Tensor:
 def _check_pairs(texts: Sequence[Any]) -> None:
     """InputError where lists of two strings may be the words of a text and no pair: none of them holds a blank."""
     parts = [part for text in texts for part in text]
-    of_words = all(isinstance(part, str) and not any(one.isspace() for one in part) for part in parts)
+    of_words = all(isinstance(part, str) and not any(character.isspace() for character in part) for part in parts)
     if of_words and not any(isinstance(text, tuple) for text in texts):
         raise InputError(
             f"text 0 is {texts[0]!r}, a list of two words: of a text cut into words expected the text, "

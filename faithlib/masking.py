@@ -86,7 +86,7 @@ class Perturbation(ABC):
     @property
     def kind(self) -> tuple[object, ...]:
         """What two of them have in common whose rows can run as one: all but the masks."""
-        values = (getattr(self, one.name) for one in fields(self) if one.name != "masks")
+        values = (getattr(self, field.name) for field in fields(self) if field.name != "masks")
         return (type(self), *(value if isinstance(value, int) else id(value) for value in values))
 
     def keys(self, rows: Rows) -> list[bytes]:
@@ -153,7 +153,7 @@ class Perturbation(ABC):
         device = rows.input_of.device
         if device.type == "cuda":
             return self.backend.embeddings(rows.input_of, length=length)
-        used, place = (torch.from_numpy(one).to(device) for one in np.unique(rows.index, return_inverse=True))
+        used, place = (torch.from_numpy(values).to(device) for values in np.unique(rows.index, return_inverse=True))
         return self.backend.embeddings(used, length=length)[place]
 
 

@@ -70,7 +70,7 @@ def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
     >>> costs(SetFunction(lambda keep: keep.double().sum(dim=1), 2))["rows_run"]
     0
     """
-    all_stats = [one.stats for one in asked]
+    all_stats = [perturber.stats for perturber in asked]
     return {
         "rows_asked": sum(stats.rows_asked for stats in all_stats),
         "rows_run": sum(stats.rows_run for stats in all_stats),

@@ -320,7 +320,7 @@ class Scheduler:
             # Taken off the queue before they run: an error must not make later questions run them again.
             self._waiting = [entry for entry in self._waiting if not any(entry is part for part in parts)]
             masks = torch.cat([perturbation.masks for perturbation, _, _ in parts])
-            rows = Rows.joined([rows for _, rows, _ in parts], [len(one.masks) for one, _, _ in parts])
+            rows = Rows.joined([rows for _, rows, _ in parts], [len(request.masks) for request, _, _ in parts])
             slots = np.concatenate([slots for _, _, slots in parts])
             self._memo.waits[slots] = False
             try:

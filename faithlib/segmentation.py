@@ -297,7 +297,7 @@ def _visible(blank: str) -> str:
     >>> _visible("  ")
     '␣␣'
     """
-    return "".join("␣" if one == " " else repr(one)[1:-1] for one in blank) or "␣"
+    return "".join("␣" if character == " " else repr(character)[1:-1] for character in blank) or "␣"
 
 
 def _ends(before: Piece, piece: Piece, text: str) -> bool:

@@ -244,8 +244,14 @@ def _needed(asked: nn.Module) -> list[str]:
         taken = inspect.signature(inside(asked).forward).parameters.values()
     except (TypeError, ValueError):
         return []
-    named_ones = [one for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
-    return [one.name for one in named_ones[1:] if one.default is one.empty and one.name not in known]
+    named_ones = [
+        parameter for parameter in taken if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    return [
+        parameter.name
+        for parameter in named_ones[1:]
+        if parameter.default is parameter.empty and parameter.name not in known
+    ]
 
 
 def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
@@ -278,7 +284,7 @@ def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | No
         # Of a copy each time: a forward may write into what it is given.
         return lambda: backend.asked(backend.inputs.pixels[[b]], asked)[0].float()
     taken = inspect.signature(backend.model.forward).parameters
-    if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+    if "input_ids" not in taken and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         return None
     given = _given(backend, b)
     if isinstance(prompt := inside(asked), Prompt):
@@ -292,7 +298,7 @@ def _given(backend: TextBackend, b: int) -> dict[str, Tensor]:
     ids = inputs.input_ids[b : b + 1, :length]
     taken = inspect.signature(backend.model.forward).parameters
     given = {"input_ids": ids}
-    if "attention_mask" in taken or any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+    if "attention_mask" in taken or any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         given["attention_mask"] = torch.ones_like(ids)
     if inputs.token_type_ids is not None and "token_type_ids" in taken:
         given["token_type_ids"] = inputs.token_type_ids[b : b + 1, :length]

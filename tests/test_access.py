@@ -13,9 +13,8 @@ import pytest
 from tiny import OF_STUDY
 from toy_models import text_model, tokenizer
 
-from faithbook import access
 from faithbook.access import declare, opened, require
-from faithbook.artifacts import registry
+from faithbook.artifacts import registry, resolve
 from faithbook.engine import digests, inputs
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
@@ -106,7 +105,7 @@ def test_a_model_may_be_declared_by_its_folder_and_one_made_by_the_run_need_not(
     with pytest.raises(InputError, match="does not declare"):
         load_model(f"hf:{folder}")
     for name in ("data/own", f"hf:{folder}", "hf:data/own"):
-        declare([access.model_name(name)])
+        declare([resolve(name).declared])
         assert load_model(f"hf:{folder}").label_names == load_model("hf:data/own").label_names
     monkeypatch.setattr(tempfile, "tempdir", str(home))
     declare(["minilm"])

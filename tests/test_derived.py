@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
+from faithbook.artifacts import registry
 from faithbook.models import e5, encoders
 from faithbook.sources import datasets, files
 from faithbook.sources.derived import derived_folder
@@ -167,4 +168,4 @@ def test_an_encoder_is_made_from_the_sources_that_it_names(name, monkeypatch):
         remembered.cache_clear()
     for make in encoders._FILES[name].values():
         assert make()
-    assert read == set(encoders._SOURCES.get(name, (name,)))
+    assert read == set(registry().data[name])

@@ -16,10 +16,12 @@ from safetensors.torch import load_file, save_file
 from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
+from faithbook import artifacts
 from faithbook.artifacts import is_here
 from faithbook.models import cards as model_cards
 from faithbook.models import encoders
 from faithbook.models import load as models
+from faithbook.models.lora import adapted_layers, new_layers
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.datasets import _PAPER_SETS, Dataset, load_dataset, splits_to_learn
 from faithbook.sources.files import fetch
@@ -65,6 +67,22 @@ def test_what_is_shipped_is_good_enough_for_the_studies_and_has_nothing_of_this_
         names = ("adapter_config.json", "card.json")
         config, card = (model_cards.read_json(checkpoints_dir() / name / file) for file in names)
         assert config["base_model_name_or_path"] == card["encoder"] in ENCODERS
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_the_layers_that_an_adapter_changes_follow_from_the_model(encoder):
+    """Those of the adapters that are shipped, which were once listed by hand for each encoder."""
+    if not is_here(encoder):
+        pytest.skip(f"{encoder} is not on this machine")
+    cards = model_cards.cards().query("encoder == @encoder and hidden.isna()")
+    stored = load_file(checkpoints_dir() / cards.checkpoint.iloc[0] / "adapter_model.safetensors")
+    network, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+        encoders.encoder_folder(encoder), num_labels=2, output_loading_info=True
+    )
+    new = new_layers(network, found["missing_keys"])
+    config = peft.LoraConfig(task_type="SEQ_CLS", target_modules=adapted_layers(network, new), modules_to_save=new)
+    made = peft.get_peft_model_state_dict(peft.get_peft_model(network, config))
+    assert set(made) == set(stored)
 
 
 def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
@@ -184,7 +202,7 @@ def copied(tmp_path, monkeypatch):
         shutil.copytree(checkpoints_dir() / name, tmp_path / name)
     text_model().save_pretrained(tmp_path / "paper" / "own-seed0")
     tokenizer().save_pretrained(tmp_path / "paper" / "own-seed0")
-    monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
+    monkeypatch.setattr(artifacts, "checkpoints_dir", lambda: tmp_path)
     monkeypatch.setattr(model_cards, "checkpoints_dir", lambda: tmp_path)
     return tmp_path
 

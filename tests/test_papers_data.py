@@ -93,12 +93,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_table_of_profiles_names_the_same_parts() -> None:
-    pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
-    prompted = {"prompted-ag": ("smollm2", *partial_sets._SOURCES["ag"])}  # the same texts, asked of a language model
-    assert dict(registry().instead) == partial_sets._SOURCES | pictures | prompted
+def test_what_is_read_in_parts_has_its_parts_in_the_registry() -> None:
+    assert set(registry().instead) == {*partial_sets._PARTS, *cifar.NAMES, "prompted-ag"}
     known = {*files.sources(), *(source.id.partition(":")[0] for source in files.sources().values())}
-    assert {name for names in partial_sets._SOURCES.values() for name in names} <= known
+    assert {name for names in registry().instead.values() for name in names} <= known
 
 
 @pytest.mark.usefixtures("made")
@@ -334,7 +332,6 @@ def test_english_pairs_are_learnt_and_a_premise_stays_in_one_split() -> None:
     assert both["en"] == found["test"]
     assert both["bg"].labels == both["en"].labels and both["bg"].texts[0].startswith("bgtest")
     refused(DataError, "its dev split is in English alone", datasets.load_parallel, "nli", ("en", "bg"), "dev")
-    assert registry().data["nli"] == datasets._READ_FROM["nli"]
 
 
 @pytest.mark.usefixtures("archives")

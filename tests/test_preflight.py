@@ -14,7 +14,7 @@ from studies import copy_studies
 
 from faithbook import hub
 from faithbook.__main__ import main
-from faithbook.artifacts import is_here, registry
+from faithbook.artifacts import is_here, registry, resolve
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
 from faithbook.engine.plan import Job, trainings
@@ -236,7 +236,7 @@ def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixtu
 def test_every_model_of_the_hub_is_in_the_table() -> None:
     for need in needs_of("paper"):
         if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
-            assert hub.repository(need.name) in registry().hub, need.name
+            assert resolve(need.name).repository in registry().hub, need.name
     for model in registry().hub.values():
         assert len(model.revision) in (0, 40)
 
@@ -273,5 +273,5 @@ def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | N
     """So that `make paper STUDY=...` makes it."""
     made = {checkpoint_of(job) for job in trainings("paper", study)}
     names = {name for name in _wanted("paper", study) if name.startswith(("local:", "hf:data/"))}
-    folders = {name: _checkpoint_folder(name) for name in names}
+    folders = {name: _checkpoint_folder(resolve(name)) for name in names}
     assert not [name for name, folder in folders.items() if folder not in made and not has_weights(folder)]

@@ -319,10 +319,14 @@ def test_a_grid_may_list_values_for_each_data_set_with_how_many_inputs_each_has(
 @pytest.mark.parametrize(
     ("loads", "error", "message"),
     [
-        ("['local:text/movie-seed7']", DataError, r"count loads local:text/movie-seed7, but there is no "),
+        ("['local:text/movie-seed7']", DataError, r"count loads local:text/movie-seed7: there is no folder "),
         ("lambda settings, run: [settings['model']]", UnknownNameError, "unknown setting 'model'"),
-        ("['text']", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
-        ("['hf:data/checkpoints/paper/x']", DataError, "there is no folder data/checkpoints/paper/x"),
+        (
+            "['text']",
+            UnknownNameError,
+            "count loads text: unknown data set, encoder, gold alignment or model 'text'",
+        ),
+        ("['hf:data/checkpoints/paper/x']", DataError, "count loads hf:data/checkpoints/paper/x: there is no folder"),
     ],
 )
 def test_what_is_not_there_is_named(home: Path, loads: str, error: type[Exception], message: str) -> None:

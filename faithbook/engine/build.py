@@ -322,9 +322,9 @@ def _written_plan(todo: Sequence[Job]) -> Path:
     """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine. The file is
     named by its content, so that jobs of an earlier call that wait in the queue of a cluster find their own."""
     names = {job.name for job in todo}
-    before = {job.name: [one.name for one in (*job.upstream, *waits_for(job, todo))] for job in todo}
+    before = {job.name: [earlier.name for earlier in (*job.upstream, *waits_for(job, todo))] for job in todo}
     content = {
-        "after": {name: [one for one in earlier if one in names] for name, earlier in before.items()},
+        "after": {name: [job_name for job_name in earlier if job_name in names] for name, earlier in before.items()},
         "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},
         "jobs": {name: specification(job) for name, job in with_upstream(todo).items()},
     }
@@ -340,8 +340,8 @@ def planned_job(path: Path, name: str) -> Job:
     Raises DataError where code, settings or pins were edited since, so that it would compute something else.
     """
     jobs: dict[str, Job] = {}
-    for one, values in json.loads(path.read_text(encoding="utf-8"))["jobs"].items():  # each after those it reads
-        jobs[one] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
+    for planned, values in json.loads(path.read_text(encoding="utf-8"))["jobs"].items():  # each after those it reads
+        jobs[planned] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
     job = jobs[name]
     if _edited_since(path) and make_job(job.source, job.profile, job.parameters).run_id != job.run_id:
         error = DataError(
@@ -376,7 +376,7 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
-            for job in [one for one in waiting if one.done or one.error_file.is_file()]:
+            for job in [job for job in waiting if job.done or job.error_file.is_file()]:
                 waiting.remove(job)
                 word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
                 console.print(f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}", markup=False)

@@ -80,7 +80,7 @@ def _read(code: str) -> tuple[str, tuple[Import, ...]]:
             imports |= {(alias.asname or alias.name, node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:] or [ast.Pass()]  # words about the code are not the code
-    ours = sorted(one for one in imports if one[1].split(".")[0] in _OURS)
+    ours = sorted(found for found in imports if found[1].split(".")[0] in _OURS)
     return digest(ascii(_plain(tree))), tuple(ours)  # which characters `repr` shows differs between Pythons
 
 
@@ -95,9 +95,9 @@ def _plain(node: ast.AST) -> list[Any]:
                 parts.append((name, _plain(value)))
         elif isinstance(value, list):
             if isinstance(node, ast.JoinedStr):
-                value = [one for one in value if not (isinstance(one, ast.Constant) and one.value == "")]
+                value = [piece for piece in value if not (isinstance(piece, ast.Constant) and piece.value == "")]
             if value:
-                parts.append((name, [_plain(one) if isinstance(one, ast.AST) else one for one in value]))
+                parts.append((name, [_plain(item) if isinstance(item, ast.AST) else item for item in value]))
         elif value is not None:
             parts.append((name, value))
     return parts

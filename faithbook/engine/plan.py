@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faithbook.artifacts import registry
+from faithbook.artifacts import commit_of, registry
 from faithbook.engine.digests import Library, digest, tree_digest
-from faithbook.engine.inputs import commit_of, committed_tables, digests_of, reference_units
+from faithbook.engine.inputs import committed_tables, digests_of, reference_units
 from faithbook.engine.studies import entry_of, notebooks, reads_of, recipes, studies, study_names, text_training
 from faithbook.engine.study import PART, PARTS, Notebook, Settings, find_profile, with_changes
 from faithbook.paths import results_dir, root
@@ -108,7 +108,10 @@ def slug_of(parameters: Mapping[str, Any], choices: Iterable[str] = ()) -> str:
     >>> slug_of({"dataset": "movie", "inputs": 14}, ["inputs"])
     'movie_inputs14'
     """
-    values = [f"{key if key in choices else ''}{value}" for key, value in parameters.items() if key != "profile"]
+    values = []
+    for key, value in parameters.items():
+        if key != "profile":
+            values.append(f"{key}{value}" if key in choices else str(value))
     # In a folder's name the run id behind it tells apart what is cut off here: file names have a limit.
     return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
 
@@ -175,7 +178,7 @@ def shows_runs(notebook: str) -> bool:
     entry = entry_of(notebook)
     if entry is None or entry.kind != "report" or entry.study == "book":
         return False
-    computed = {one.name for one in notebooks("compute")}
+    computed = {notebook.name for notebook in notebooks("compute")}
     return not computed.isdisjoint(reads_of(entry))
 
 
@@ -318,7 +321,7 @@ def with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
     ordered: dict[str, Job] = {}
     for job in jobs:
         if job.name not in ordered:
-            ordered |= {name: one for name, one in with_upstream(job.upstream).items() if name not in ordered}
+            ordered |= {name: earlier for name, earlier in with_upstream(job.upstream).items() if name not in ordered}
             ordered[job.name] = job
     return ordered
 

@@ -134,7 +134,7 @@ def chapters(source: Path) -> list[tuple[str, str]]:
     listed = [("", toc["root"])]
     for part in toc["parts"]:
         for chapter in part["chapters"]:
-            listed += [(part["caption"], one["file"]) for one in (chapter, *chapter.get("sections", ()))]
+            listed += [(part["caption"], page["file"]) for page in (chapter, *chapter.get("sections", ()))]
     return [(caption, document) for caption, document in listed if not document.startswith(ON_SCREEN)]
 
 

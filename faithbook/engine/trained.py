@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from faithbook.artifacts import registry
+from faithbook.artifacts import HUB, TIMM, encoder_called, registry
 from faithbook.engine.plan import TEXT_CLASSIFIERS, Job
 from faithbook.engine.studies import recipes, text_training
 from faithbook.paths import checkpoints_dir
@@ -16,8 +16,16 @@ from faithbook.paths import checkpoints_dir
 def checkpoint_of(job: Job) -> Path:
     """The folder in which the checkpoint of a training job lies once it is made."""
     values = job.parameters
-    names = (values["dataset"], values.get("model") or values.get("classifier"), f"seed{values['seed']}")
-    return checkpoints_dir() / _kind(job) / "-".join(str(name) for name in names if name)
+    classifier = str(values.get("model") or values.get("classifier") or "")
+    return checkpoint_folder(job.notebook, job.profile, str(values["dataset"]), classifier, int(values["seed"]))
+
+
+def checkpoint_folder(notebook: str, profile: str, dataset: str, classifier: str, seed: int) -> Path:
+    """The folder in which a training notebook puts its checkpoint: of a data set, and of the classifier if it is not
+    the data set's own (""), below `text`, `vision`, `photo` or, of `make train PROFILE=paper`, `paper`."""
+    kind = _kind(notebook, profile, dataset, classifier)
+    name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
+    return checkpoints_dir() / kind / name
 
 
 def is_made(job: Job) -> bool:
@@ -32,7 +40,7 @@ def waits_for(job: Job, others: Iterable[Job]) -> list[Job]:
     how = recipes(job.notebook, job.profile)["training"]
     start = how.get(job.parameters["dataset"], {}).get("start_from")
     wanted = {**job.parameters, "dataset": start}
-    return [one for one in others if start and dict(one.parameters) == wanted]
+    return [other for other in others if start and dict(other.parameters) == wanted]
 
 
 def has_weights(folder: Path) -> bool:
@@ -50,21 +58,23 @@ def starts_from(job: Job) -> tuple[str, ...]:
     recipe = recipes(job.notebook, job.profile)
     start = ""
     if job.notebook == TEXT_CLASSIFIERS:
-        if _kind(job) == "paper":
-            start = f"hf:{_how(job)['model']}"
+        title = str(_how(job).get("model", ""))
+        if title and encoder_called(title) is None:
+            start = f"{HUB}{title}"
     elif recipe.get("pretrained"):
-        start = f"timm:{recipe['architectures'][job.parameters['model']]['name']}"
+        start = f"{TIMM}{recipe['architectures'][job.parameters['model']]['name']}"
     else:
         start = recipe.get("encoder", "")
     data = dataset if dataset in registry().data else ""
     return tuple(name for name in (start, data) if name)
 
 
-def _kind(job: Job) -> str:
+def _kind(notebook: str, profile: str, dataset: str, classifier: str) -> str:
     """The folder of folders: of texts, weights that are small enough to ship or those of `make train PROFILE=paper`."""
-    if job.notebook != TEXT_CLASSIFIERS:
-        return str(recipes(job.notebook, job.profile)["kind"])
-    is_small = _how(job).get("rank") or _how(job).get("hidden")
+    if notebook != TEXT_CLASSIFIERS:
+        return str(recipes(notebook, profile)["kind"])
+    how = text_training(profile, dataset, classifier)
+    is_small = how.get("rank") or how.get("hidden")
     return "text" if is_small else "paper"
 
 

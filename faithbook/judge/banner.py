@@ -67,12 +67,12 @@ def numbers_of(run: Run, notebooks: Sequence[str], *, of_book: bool) -> str:
         whose = "the full run"
     else:
         runs, whose = [_manifest(folder) for folder in run.upstream], "this machine"
-    chosen = [one for one in runs if one["notebook"] in notebooks]
+    chosen = [run for run in runs if run["notebook"] in notebooks]
     if not chosen:
         return ""
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(one["notebook"] for one in chosen))
-    machines = sorted({_machine(one) for one in chosen})
-    days = sorted({one["started"][:10] for one in chosen if "started" in one})
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(run["notebook"] for run in chosen))
+    machines = sorted({_machine(run) for run in chosen})
+    days = sorted({run["started"][:10] for run in chosen if "started" in run})
     when = f"; {days[0]}" if days else ""
     when += f" to {days[-1]}" if len(days) > 1 else ""
     number = f"{len(chosen)} computation{'s' * (len(chosen) != 1)}"
@@ -121,12 +121,12 @@ def _inputs_of_book(source: Path, point: Mapping[str, Any]) -> int | None:
         return None
     wanted = {name: value for name, value in point.items() if name != "profile"}
     sizes = []
-    for one in json.loads(manifest.read_text(encoding="utf-8"))["runs"]:
-        if one["notebook"] != source.stem:
+    for run in json.loads(manifest.read_text(encoding="utf-8"))["runs"]:
+        if run["notebook"] != source.stem:
             continue
-        theirs = point_of(source, {**notebook_parameters(source), **one["parameters"]})
+        theirs = point_of(source, {**notebook_parameters(source), **run["parameters"]})
         if {name: value for name, value in theirs.items() if name != "profile"} == wanted:
-            sizes.append(int(one["notes"].get("n", 0)))
+            sizes.append(int(run["notes"].get("n", 0)))
     return sum(sizes) if sizes else None
 
 

@@ -45,7 +45,7 @@ def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     `n_full`), and `away`, the difference in standard errors as if the inputs were different ones; NaN where nothing
     spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
-    first, second = (means_of(one, labels).fillna({"standard_error": 0.0}).reset_index() for one in (build, full))
+    first, second = (means_of(units, labels).fillna({"standard_error": 0.0}).reset_index() for units in (build, full))
     both = first.merge(second, on=labels, suffixes=("", "_full"))
     error = (both["standard_error"] ** 2 + both["standard_error_full"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS

@@ -164,7 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             for job in parts():
                 done = _is_there(job.notebook, job.parameters, committed())
-                print(f"{'committed' if done else 'to do    '}  {job.label}")
+                state = "committed" if done else "to do"
+                print(f"{state:<9}  {job.label}")
     except (DataError, InputError) as error:
         print(f"faithlib: {error}", file=sys.stderr)
         return 1

@@ -186,7 +186,11 @@ def measured_in(page: str) -> list[ast.stmt]:
     """The statements of a page that its claims rest on, in their order, with all that it imports."""
     source = Source.of(_cells(find_notebook(page)))
     reached = _reached(source).statements
-    return [one for one in source.statements if id(one) in reached or isinstance(one, ast.Import | ast.ImportFrom)]
+    return [
+        statement
+        for statement in source.statements
+        if id(statement) in reached or isinstance(statement, ast.Import | ast.ImportFrom)
+    ]
 
 
 def _reached(source: Source) -> Reached:
@@ -199,9 +203,9 @@ def _reached(source: Source) -> Reached:
 
 def _functions_that_ask(source: Source) -> set[str]:
     """The functions of a page that ask `page` for a measure or a verdict, themselves or by one another."""
-    functions = [one for one in source.statements if isinstance(one, ast.FunctionDef)]
+    functions = [statement for statement in source.statements if isinstance(statement, ast.FunctionDef)]
     asking: set[str] = set()
-    while more := {one.name for one in functions if one.name not in asking and _asks(one, asking)}:
+    while more := {function.name for function in functions if function.name not in asking and _asks(function, asking)}:
         asking |= more
     return asking
 
@@ -209,10 +213,10 @@ def _functions_that_ask(source: Source) -> set[str]:
 def _asks(statement: ast.stmt, functions: Set[str]) -> bool:
     """Whether a statement asks `page` for a measure or a verdict, or calls one of these functions."""
     calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
-    of_page = [one for one in calls if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
-    if any(one.attr in ASKS and one.value.id == "page" for one in of_page):  # type: ignore[attr-defined]
+    of_page = [call for call in calls if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Name)]
+    if any(call.attr in ASKS and call.value.id == "page" for call in of_page):  # type: ignore[attr-defined]
         return True
-    return any(isinstance(one, ast.Name) and one.id in functions for one in calls)
+    return any(isinstance(call, ast.Name) and call.id in functions for call in calls)
 
 
 def _cells(path: Path) -> str:

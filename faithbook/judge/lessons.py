@@ -64,10 +64,10 @@ def landing_page() -> tuple[Any, ...]:
 def landing(results: Results, figure: str) -> str:
     """What the landing page includes: a figure, numbered findings, and the paragraphs that follow them."""
     pieces, number = [figure], 0
-    for one in landing_page():
-        number += one.kind == "finding"
-        head = f"{number}. " if one.kind == "finding" else ""
-        pieces.append(f"{head}**{one.title}** {results.shown(one.text, one.when)}")
+    for box in landing_page():
+        number += box.kind == "finding"
+        head = f"{number}. " if box.kind == "finding" else ""
+        pieces.append(f"{head}**{box.title}** {results.shown(box.text, box.when)}")
     return "\n\n".join(filter(None, pieces))
 
 
@@ -88,7 +88,7 @@ def on_unseen(overview: str, results: Results) -> str:
     study, again = paper_of(overview), confirmed()
     claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
     said = []
-    for name in [one for one in claims["id"] if one in again.index]:
+    for name in [claim for claim in claims["id"] if claim in again.index]:
         before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
         said.append(
@@ -103,8 +103,8 @@ def on_unseen(overview: str, results: Results) -> str:
 def paragraph(lesson: Any, results: Results) -> str:
     """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
     supports = [
-        f'{sentence(one, results)}\n<span class="verdict-note">{_claim(results, one.id)}</span>'
-        for one in lesson.rests_on
+        f'{sentence(support, results)}\n<span class="verdict-note">{_claim(results, support.id)}</span>'
+        for support in lesson.rests_on
     ]
     return "\n\n".join([results.shown(lesson.answer, lesson.when), *supports])
 
@@ -144,19 +144,19 @@ def table(results: Results) -> pd.DataFrame:
         {
             "lesson": lesson.number,
             "asks": lesson.asks,
-            "source": source[one.id],
-            **{name: results.board.loc[one.id, name] for name in ("id", "decision", "evidence", "n")},
-            "sentence": sentence(one, results),
+            "source": source[support.id],
+            **{name: results.board.loc[support.id, name] for name in ("id", "decision", "evidence", "n")},
+            "sentence": sentence(support, results),
         }
         for lesson in lessons()
-        for one in lesson.rests_on
+        for support in lesson.rests_on
     ]
     return pd.DataFrame(rows)
 
 
 def page(results: Results) -> str:
     """All lessons, a heading and a paragraph each."""
-    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, results)}" for one in lessons())
+    return "\n\n".join(f"## {lesson.number}. {lesson.asks}\n\n{paragraph(lesson, results)}" for lesson in lessons())
 
 
 def limit_ratios(quoted: pd.DataFrame) -> dict[str, float]:

@@ -29,7 +29,9 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     if not named or any(name not in of_paper["data"] for name in named):
         return STAND_INS
     asked = list(models)
-    return PAPER if asked and all(any(fnmatch(one, known) for known in of_paper["model"]) for one in asked) else DATA
+    return (
+        PAPER if asked and all(any(fnmatch(model, known) for known in of_paper["model"]) for model in asked) else DATA
+    )
 
 
 def unrelated(page: str) -> int | None:

@@ -45,7 +45,7 @@ class Tested(dict[str, Judged]):
     @property
     def frame(self) -> pd.DataFrame:
         """Every part of them as data."""
-        frames = [one.rows for one in self.values() if not one.rows.empty]
+        frames = [verdict.rows for verdict in self.values() if not verdict.rows.empty]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
 
 
@@ -117,7 +117,7 @@ class Page:
     @property
     def have(self) -> frozenset[str]:
         """The data sets, models and languages of everything that was measured."""
-        return frozenset().union(*(one.have for one in self._measured))
+        return frozenset().union(*(measured.have for measured in self._measured))
 
     def in_short(self, sentence: Callable[[], str]) -> Markdown:
         """The page's result in one or two sentences with numbers, the first that a reader sees; then the data used.
@@ -137,14 +137,18 @@ class Page:
     def speaks(self) -> Markdown:
         """The data used on this page, in a sentence."""
         sources = []
-        for one in self._measured:
-            by_dataset, evidence = "dataset" in one.frame.columns, one.evidence()
-            n = one.frame.groupby("dataset")["id"].nunique() if by_dataset else pd.Series(dtype=int)
+        for measured in self._measured:
+            by_dataset, evidence = "dataset" in measured.frame.columns, measured.evidence()
+            n = measured.frame.groupby("dataset")["id"].nunique() if by_dataset else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            if by_dataset and len(one.grounds) > 1:  # each with its data sets
-                evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in one.grounds.items())
-            sources.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {evidence}")
-        rest = "" if not self.judges or any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
+            if by_dataset and len(measured.grounds) > 1:  # each with its data sets
+                evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in measured.grounds.items())
+            sources.append(f"`{measured.notebook}` ({sizes}) from {measured.speaks}, evidence: {evidence}")
+        rest = (
+            ""
+            if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
+            else f" {RUN_SPEAKS}"
+        )
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
@@ -154,13 +158,15 @@ class Page:
         Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
         its rule is about.
         """
-        decided = [decide.judge(name, one, have=self.have, turned_by=self._turns(name)) for name, one in claims.items()]
-        self._quotable += [one.rows for one in decided]
-        for one in decided:
-            if one.id in self._entries:
-                raise InputError(f"{one.id} is judged twice on this page")
-            self._entries[one.id] = self._entry(one)
-        return Tested((one.id, one) for one in decided)
+        decided = [
+            decide.judge(name, claim, have=self.have, turned_by=self._turns(name)) for name, claim in claims.items()
+        ]
+        self._quotable += [verdict.rows for verdict in decided]
+        for verdict in decided:
+            if verdict.id in self._entries:
+                raise InputError(f"{verdict.id} is judged twice on this page")
+            self._entries[verdict.id] = self._entry(verdict)
+        return Tested((verdict.id, verdict) for verdict in decided)
 
     @property
     def entries(self) -> dict[str, dict[str, Any]]:
@@ -193,17 +199,17 @@ class Page:
         """The claims of a section: decision, evidence and claim; below in small print what was measured, in sentences,
         and the day of the rule."""
         lines, again = [], scoreboard.confirmed()
-        for name, one in tested.items():
+        for name, verdict in tested.items():
             if not self.judges:
-                lines.append(self._unjudged(one))
+                lines.append(self._unjudged(verdict))
                 continue
-            ground = f" ({one.evidence})" if one.rule.fixed_verdict is None else ""
+            ground = f" ({verdict.evidence})" if verdict.rule.fixed_verdict is None else ""
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
-            said = in_sentences.sentences(self._entries[name], one.rule.rule, date=f"{one.rule.date}")
-            if unseen := scoreboard.on_unseen_inputs(one.rule.same_as or name, again):
+            said = in_sentences.sentences(self._entries[name], verdict.rule.rule, date=f"{verdict.rule.date}")
+            if unseen := scoreboard.on_unseen_inputs(verdict.rule.same_as or name, again):
                 said += f" On unseen inputs, after the rules were frozen: {unseen}."
-            lines.append(f'- `{name}` {badge(one.word)}{ground} {words}. <span class="verdict-note">{said}</span>')
+            lines.append(f'- `{name}` {badge(verdict.word)}{ground} {words}. <span class="verdict-note">{said}</span>')
         return Markdown("\n".join(lines))
 
     def _unjudged(self, one: Judged) -> str:
@@ -246,7 +252,7 @@ class Page:
         if self.run.values == plan.BOTH:
             brackets = "in brackets the book's value; then the difference in standard errors of it"
         has_brackets = long["published"].notna().any() or "estimate, book" in long
-        legend = f"ours, {brackets if has_brackets else 'intervals in the texts of the cells'}"
+        legend = f"ours, {brackets}" if has_brackets else "ours, intervals in the texts of the cells"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
     def listing(
@@ -294,7 +300,7 @@ class Page:
 
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
         """
-        repeats = [one.id for one in tested.values() if one.rule.same_as in tested]
+        repeats = [verdict.id for verdict in tested.values() if verdict.rule.same_as in tested]
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if not self.judges:
             every = every.drop(columns="answer")
@@ -303,7 +309,7 @@ class Page:
             frame = every[chosen].reset_index(drop=True)
         wide = pd.DataFrame(
             {
-                "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
+                "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
                 "part": frame["part"],
                 "published": [tables.short(float(x), 3) for x in frame["published"]],
                 "ours": [tables.short(float(x), 3) for x in frame["ours"]],
@@ -331,11 +337,11 @@ class Page:
         rows = rows[rows["claim"].isin(list(only or tested))]
         if rows.empty:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
-        chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
-        titles = {one.id: one.id.rpartition("_")[2] for one in chosen}
+        chosen = [tested[claim] for claim in dict.fromkeys(rows["claim"])]
+        titles = {verdict.id: verdict.id.rpartition("_")[2] for verdict in chosen}
         if self.judges:
-            titles = {one.id: f"{titles[one.id]}: {one.word}" for one in chosen}
-        fig = plots.claims_plot(rows, titles, lines={one.id: one.rule.lines for one in chosen})
+            titles = {verdict.id: f"{titles[verdict.id]}: {verdict.word}" for verdict in chosen}
+        fig = plots.claims_plot(rows, titles, lines={verdict.id: verdict.rule.lines for verdict in chosen})
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
@@ -370,10 +376,10 @@ class Page:
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:
         """What ran where, once a page: every exhibit's line leads here."""
-        n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
+        n = sum(measured.frame[["dataset", "id"]].drop_duplicates().shape[0] for measured in self._measured[:1])
         name = f"provenance-{self.notebook.replace('_', '-')}"
-        of_book = [one.notebook for one in self._measured if one.speaks == REFERENCE]
-        of_run = [one.notebook for one in self._measured if one.speaks != REFERENCE]
+        of_book = [measured.notebook for measured in self._measured if measured.speaks == REFERENCE]
+        of_run = [measured.notebook for measured in self._measured if measured.speaks != REFERENCE]
         whose = (numbers_of(self.run, of_book, of_book=True), numbers_of(self.run, of_run, of_book=False))
         return self.run.provenance(n=n or None, note=note, name=name, numbers="; and ".join(filter(None, whose)))
 
@@ -395,7 +401,7 @@ class Page:
         if quotable and self.judges:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
-            sources = {one.speaks for one in self._measured}
+            sources = {measured.speaks for measured in self._measured}
             self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
         shown = self.provenance(note=note)
         self.run.finish()

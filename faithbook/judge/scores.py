@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from faithbook.artifacts import MODELS
 from faithbook.engine import plan
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
@@ -44,7 +45,6 @@ INPUTS = ContextVar("INPUTS", default=UNSEEN)
 models and seeds instead, or both together."""
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
-_MODELS = ("local:", "hf:", "timm:")
 
 Key = TypeVar("Key")
 Prepare = Callable[[pd.DataFrame], pd.DataFrame]
@@ -224,8 +224,8 @@ class Scores:
         ours = function(self.frame)
         book = {} if self.book_frame is None else function(self.book_frame)
         return {
-            key: Comparison(one, theirs.get(key, math.nan), self.evidence(), n, book=book.get(key))
-            for key, one in ours.items()
+            key: Comparison(estimate, theirs.get(key, math.nan), self.evidence(), n, book=book.get(key))
+            for key, estimate in ours.items()
         }
 
     def published(self, **labels: object) -> float:
@@ -241,7 +241,7 @@ class Scores:
             of_paper = name != "dataset" or named <= set(self.printed[name])
             if not of_paper and named in (set(self.levels(name)), set(self.comparable())):
                 continue
-            chosen &= among(self._labels[name], {stands.get(one, one) for one in named})
+            chosen &= among(self._labels[name], {stands.get(value, value) for value in named})
         values = self._values[chosen]
         return float(values.mean()) if len(values) else math.nan
 
@@ -262,7 +262,7 @@ class Scores:
 
 
 def _listed(label: object) -> list[str]:
-    return [str(label)] if isinstance(label, str | int | float) else [str(one) for one in label]  # type: ignore[attr-defined]
+    return [str(label)] if isinstance(label, str | int | float) else [str(value) for value in label]  # type: ignore[attr-defined]
 
 
 # ------------------------------------------------------------------------------------------------------------ materials
@@ -283,7 +283,7 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     mine = _material(RUN, notebook, parts, run.job.profile, manifests)
     if theirs is None or run.values != plan.REFERENCE:
         return mine
-    ours, other = (one.ground(paper, notebook) for one in (mine, theirs))
+    ours, other = (material.ground(paper, notebook) for material in (mine, theirs))
     return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
 
 
@@ -368,6 +368,8 @@ def _material(
     units = pd.concat(frames, ignore_index=True)
     if "dataset" not in units.columns:
         units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
-    declared = {name for one in manifests if one["notebook"] == notebook for name in one.get("declared", ())}
-    models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
+    declared = {
+        name for manifest in manifests if manifest["notebook"] == notebook for name in manifest.get("declared", ())
+    }
+    models = sorted(name for name in declared if name.startswith(MODELS) or "/" in name)
     return Material(source, profile, units, tuple(units["dataset"].unique()), tuple(models))

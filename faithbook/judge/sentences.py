@@ -71,8 +71,8 @@ class Results:
 
     def _number(self, place: re.Match[str], of: str) -> str:
         pieces = place[1].split("|")
-        words = {one for one in pieces if one in _WORDS}
-        rest = [one for one in pieces if one not in _WORDS]
+        words = {piece for piece in pieces if piece in _WORDS}
+        rest = [piece for piece in pieces if piece not in _WORDS]
         name, part = ([of, *rest] if of and len(rest) < 2 else [*rest, "", ""])[:2] if rest else (of, "")
         if counted := words & {"passed", "parts"}:
             return self._count(name, *counted)
@@ -98,7 +98,7 @@ class Results:
         column = "published" if "published" in words else "ours"
         rows = self._of_claim.get(name, self.values[:0]).dropna(subset=[column])
         if part:
-            rows = rows[[fnmatchcase(str(one), part) for one in rows["part"]]]
+            rows = rows[[fnmatchcase(str(name), part) for name in rows["part"]]]
         if rows.empty:
             raise Refused(f"`{name}` has no {column} value of {part or 'any part'}")
         return rows.sort_values(column).iloc[0 if "lowest" in words else -1]
@@ -111,8 +111,8 @@ def conditions(when: str) -> Mapping[str, list[str]]:
     {'soft_c01': ['not reproduced'], 'together_q7': ['mixed', 'undecided']}
     """
     written_for = {}
-    for one in filter(None, (piece.strip() for piece in when.split(";"))):
-        name, _, decisions = one.partition(" ")
+    for condition in filter(None, (piece.strip() for piece in when.split(";"))):
+        name, _, decisions = condition.partition(" ")
         written_for[name] = decisions.split("/")
         for decision in written_for[name]:
             if decision not in DECISIONS:

@@ -108,7 +108,7 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
     counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
-    counted |= {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    counted |= {f"own {decision}": int(decided.get(decision, 0)) for decision in DECIDED}
     again = confirmed()["decision"]
     twice = of_papers[of_papers["id"].isin(again.index)]
     released = int((of_papers["ground"] == grounds.AUTHORS).sum())

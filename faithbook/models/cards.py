@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.access import CARDS, require
+from faithbook.access import require
+from faithbook.artifacts import CARDS
 from faithbook.paths import checkpoints_dir
 from faithlib.errors import DataError, unknown
 

@@ -88,8 +88,8 @@ class BagOfWords:
         if len(data.label_names) != 2:
             raise InputError(f"{data.name} has {len(data.label_names)} classes: expected 2")
         pieces = tokenizer(list(data.texts), add_special_tokens=False)["input_ids"]
-        rows = np.repeat(np.arange(len(pieces)), [len(one) for one in pieces])
-        columns = np.concatenate([np.array(one, dtype=int) for one in pieces])
+        rows = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
+        columns = np.concatenate([np.array(piece, dtype=int) for piece in pieces])
         counts = scipy.sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(pieces), len(tokenizer)))
         fitted = LogisticRegression(max_iter=1000).fit(counts, data.labels)
         self.weight = torch.tensor(fitted.coef_[0], dtype=torch.float32)

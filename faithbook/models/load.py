@@ -21,12 +21,12 @@ from peft import PeftModel
 
 from faithbook import hub
 from faithbook.access import require_model
+from faithbook.artifacts import LOCAL, resolve
 from faithbook.models import lite0, vit_s14
 from faithbook.models.cards import WHAT_TO_DO, local_checkpoints, read_json
 from faithbook.models.encoders import encoder_folder, with_tokenizer, word_embeddings
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
-from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
 from faithbook.text import some
 from faithlib.errors import DataError, InputError, ModelError, unknown
@@ -105,8 +105,8 @@ def load_model(spec: str, *, attention: str = "sdpa") -> Classifier:
 
 
 def _local(name: str, attention: str) -> Classifier:
-    folder = checkpoints_dir() / name
-    if not (folder / "card.json").exists():
+    folder = resolve(f"{LOCAL}{name}").path
+    if folder is None or not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
     card = read_json(folder / "card.json")
     if (folder / "config.json").exists():  # of ours, in the layout of timm, which names an architecture, or of the hub
@@ -160,19 +160,13 @@ def _merged(base: Any, folder: Path, of: str) -> Any:
 
 
 def _hf(name: str, attention: str) -> Classifier:
-    folder = _folder(name, hub.converted_folder(name))
+    folder = hub.folder_of(f"hf:{name}")
     revision = None if folder else hub.revision_of(f"hf:{name}")
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
     model, tokenizer = _classifier(str(folder or name), attention, revision=revision)
     labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
     return Classifier(model, tokenizer, labels, f"hf:{name}")
-
-
-def _folder(name: str, *others: Path) -> Path | None:
-    """The first of these that is a folder. Notebooks run in folders of their own, so that a relative one may be meant
-    from the repository's root."""
-    return next((place for place in (Path(name), root() / name, *others) if place.is_dir()), None)
 
 
 def _classifier(place: str, attention: str, **options: Any) -> tuple[Any, Any]:
@@ -183,9 +177,9 @@ def _classifier(place: str, attention: str, **options: Any) -> tuple[Any, Any]:
 
 def _timm(name: str, attention: str) -> Classifier:
     name, _, how = name.partition("?")
-    folder = _folder(name)
-    if folder:
-        model, labels = _timm_folder(folder)
+    where = resolve(f"timm:{name}")
+    if where.kind == "folder" and where.path is not None:
+        model, labels = _timm_folder(where.path)
     elif timm.is_model(name):
         model, labels = timm.create_model(name) if how == "random" else _timm_pretrained(name), ()
     else:

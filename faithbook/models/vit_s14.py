@@ -101,6 +101,6 @@ def _joined(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """The state with query, key and value of each block as rows of one matrix and one bias."""
     parts = re.compile(r"(blocks\.\d+\.attn)\.query\.(weight|bias)")
     for layer, kind in [match.groups() for match in map(parts.fullmatch, list(state)) if match]:
-        three = [state.pop(f"{layer}.{one}.{kind}") for one in ("query", "key", "value")]
+        three = [state.pop(f"{layer}.{role}.{kind}") for role in ("query", "key", "value")]
         state[f"{layer}.qkv.{kind}"] = torch.cat(three)
     return state

@@ -173,7 +173,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
 def _most_tokens(classifier: Classifier) -> int:
     """Tokens that model and tokenizer take, specials included."""
     most = [_MOST_TOKENS, classifier.tokenizer.model_max_length, most_tokens_of(classifier.model)]
-    return min(one for one in most if one)
+    return min(limit for limit in most if limit)
 
 
 def _gold(cells: pd.Series[str], texts: pd.Series[str], inputs: TextInputs) -> Tensor:
@@ -253,7 +253,7 @@ def _files(folder: Path) -> dict[str, str | None]:
         raise DataError(
             f"{folder} has folders ({classes[0].name}) beside files ({plain[0]}): expected one kind of the two"
         )
-    inside = [file for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
+    inside = [file for place in classes for file in sorted(place.iterdir()) if not file.name.startswith(".")]
     label_of: dict[str, str | None] = dict.fromkeys(name for name in plain if name != LABELS)
     label_of |= {f"{file.parent.name}/{file.name}": file.parent.name for file in inside}
     if not label_of:

@@ -129,7 +129,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     methods, metrics = table["method"].unique(), table["metric"].unique()
     means = {(metric, method): _mean(cells, metric, method) for metric in metrics for method in methods}
     # Cell means as they are and of each resample, the higher the better; ranks within each metric.
-    every = {(metric, method): np.append(one.point, one.replicates) for (metric, method), one in means.items()}
+    every = {(metric, method): np.append(mean.point, mean.replicates) for (metric, method), mean in means.items()}
     turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
     turned = turned.mul([1 if METRICS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
     ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)

@@ -46,7 +46,7 @@ class Finding:
     def reach(self) -> float:
         """How far the drawing reaches on either side of the middle."""
         seen = [*self.borders, self.ours, self.low, self.high, self.published]
-        reach = max((abs(one - self.middle) for one in seen if not math.isnan(one)), default=0.0)
+        reach = max((abs(value - self.middle) for value in seen if not math.isnan(value)), default=0.0)
         return reach or 1.0
 
     def place(self, value: float) -> float:
@@ -62,7 +62,7 @@ class Finding:
         ends = "" if math.isnan(self.low) else f" [{short(self.low)}, {short(self.high)}]"
         theirs = "" if math.isnan(self.published) else f", published {short(self.published)}"
         size = "" if self.n is None else f", n = {self.n:,}"
-        border = " and ".join(short(one) for one in self.borders)
+        border = " and ".join(short(border) for border in self.borders)
         return f"ours {short(self.ours)}{ends}{theirs}{size}; border {border}"
 
 
@@ -71,11 +71,11 @@ def drawn(findings: list[Finding], *, to: str = "") -> str:
     another than this one."""
     parts = ['<div class="forest" role="list">']
     group = ""
-    for one in findings:
-        if one.group != group:
-            parts.append(f'<p class="forest-group">{html.escape(one.group)}</p>')
-            group = one.group
-        parts.append(_line(one, to))
+    for finding in findings:
+        if finding.group != group:
+            parts.append(f'<p class="forest-group">{html.escape(finding.group)}</p>')
+            group = finding.group
+        parts.append(_line(finding, to))
     return "".join([*parts, "</div>"])
 
 

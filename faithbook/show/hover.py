@@ -34,20 +34,20 @@ def say(ax: Any, x: ArrayLike, y: ArrayLike, texts: Sequence[str], *, of_row: bo
         raise InputError(f"{across.size} points and {len(texts)} texts: expected a text for each point")
     points = zip(across.ravel().tolist(), up.ravel().tolist(), texts, strict=True)
     _SAID.setdefault(ax.figure, []).extend(
-        (ax, one, other, text, of_row) for one, other, text in points if np.isfinite([one, other]).all()
+        (ax, across, other, text, of_row) for across, other, text in points if np.isfinite([across, other]).all()
     )
 
 
 def say_rows(ax: Any, estimate: ArrayLike, places: ArrayLike, name: str, *ends: ArrayLike) -> None:
     """Estimates on level lines, with the two `ends` of their intervals where there are any; `name`: what they are."""
-    say(ax, estimate, places, [f"{name}: {one}" if name else one for one in values(estimate, *ends)], of_row=True)
+    say(ax, estimate, places, [f"{name}: {text}" if name else text for text in values(estimate, *ends)], of_row=True)
 
 
 def say_curve(
     ax: Any, x: ArrayLike, estimate: ArrayLike, name: str, *ends: ArrayLike, at: Sequence[str] | None = None
 ) -> None:
     """Estimates along a curve; `name`: of the curve; `at`: of its places, where they are not plain numbers."""
-    places = at or [f"{one:g}" for one in np.asarray(x, dtype=float).tolist()]
+    places = at or [f"{value:g}" for value in np.asarray(x, dtype=float).tolist()]
     texts = [f"{name}\n{place}: {value}" for place, value in zip(places, values(estimate, *ends), strict=True)]
     say(ax, x, estimate, texts)
 
@@ -55,9 +55,9 @@ def say_curve(
 def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) -> None:
     """The cells of a map, row by row as seaborn lays them; what is missing says nothing."""
     for down, (row, cells) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
-        places = [i for i, one in enumerate(cells) if not pd.isna(one)]
-        shown = [one if isinstance(one, str) else f"{one:.3f}" for one in (cells[i] for i in places)]
-        texts = [f"{row}, {' '.join(columns[i].split())}\n{one}" for i, one in zip(places, shown, strict=True)]
+        places = [i for i, cell in enumerate(cells) if not pd.isna(cell)]
+        shown = [cell if isinstance(cell, str) else f"{cell:.3f}" for cell in (cells[i] for i in places)]
+        texts = [f"{row}, {' '.join(columns[i].split())}\n{text}" for i, text in zip(places, shown, strict=True)]
         say(ax, [i + 0.5 for i in places], down + 0.5, texts)
 
 
@@ -66,8 +66,8 @@ def values(estimate: ArrayLike, *ends: ArrayLike, digits: int = 3) -> list[str]:
     numbers = np.asarray(estimate, dtype=float).ravel()
     low, high = (np.asarray(end, dtype=float).ravel() for end in ends or (np.full(len(numbers), np.nan),) * 2)
     return [
-        f"{one:.{digits}f}" + ("" if np.isnan([a, z]).any() else f" ({a:.{digits}f} to {z:.{digits}f})")
-        for one, a, z in zip(numbers, low, high, strict=True)
+        f"{number:.{digits}f}" + ("" if np.isnan([a, z]).any() else f" ({a:.{digits}f} to {z:.{digits}f})")
+        for number, a, z in zip(numbers, low, high, strict=True)
     ]
 
 

@@ -40,7 +40,7 @@ def row_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
 
 def listed(cells: Mapping[Any, Comparison | Estimate], columns: Sequence[str]) -> pd.DataFrame:
     """Quantities by their labels as a frame: the labels, estimate, low, high, n."""
-    rows = [dict(zip(columns, labels, strict=True)) | row_of(one) for labels, one in cells.items()]
+    rows = [dict(zip(columns, labels, strict=True)) | row_of(cell) for labels, cell in cells.items()]
     named = [*columns, *ENDS, "n"]
     beside_book = [name for row in rows for name in row if name not in named]
     return pd.DataFrame(rows, columns=[*named, *dict.fromkeys(beside_book)])

@@ -181,7 +181,10 @@ def cell(pair: Comparison | None, digits: int = 2) -> str:
 
 def long_form(rows: Sequence[tuple[Mapping[Any, str], Comparison]]) -> pd.DataFrame:
     """The cells of a table one below the other: their labels, published, estimate with its interval, n, clusters."""
-    values = [{"published": one.published, **row_of(one), "clusters": one.ours.fewest} for _, one in rows]
+    values = [
+        {"published": comparison.published, **row_of(comparison), "clusters": comparison.ours.fewest}
+        for _, comparison in rows
+    ]
     return pd.DataFrame([{**labels, **values_of_row} for (labels, _), values_of_row in zip(rows, values, strict=True)])
 
 

@@ -40,7 +40,7 @@ def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> A
     """The figure: estimates with intervals from the lowest to the highest; `lines`: where verdicts change."""
     ordered = frame.assign(first=np.arange(len(frame)) == 0).sort_values("estimate", kind="stable")
     x = np.arange(len(ordered))
-    options = [(name, str(one)) for name in over for one in dict.fromkeys(frame[name])]
+    options = [(name, str(option)) for name in over for option in dict.fromkeys(frame[name])]
     heights = [2.4, 0.22 * len(options) + 0.3]
     fig, (above, below) = plt.subplots(2, 1, figsize=(8.5, sum(heights) + 0.6), sharex=True, height_ratios=heights)
     for line in lines:

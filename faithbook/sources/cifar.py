@@ -86,11 +86,13 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
     of 32 x 32 pixels.
     """
     place = folder_of(name) / part
-    classes = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
-    files = [(file, one.name) for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
+    classes = sorted(folder for folder in place.iterdir() if folder.is_dir()) if place.is_dir() else []
+    files = [
+        (file, folder.name) for folder in classes for file in sorted(folder.iterdir()) if not file.name.startswith(".")
+    ]
     if not files:
         raise DataError(f"{place}: no images; expected a folder of PNG files for each class of {name}, by its name")
-    if strange := [one.name for one in classes if one.name not in NAMES[name]]:
+    if strange := [folder.name for folder in classes if folder.name not in NAMES[name]]:
         raise DataError(f"{place}: {some(strange)} is no class of {name}; its classes are {some(NAMES[name])}")
     pixels = np.stack([_of_cifar(file.read_bytes(), file) for file, _ in files])
     return pixels, np.array([NAMES[name].index(label) for _, label in files])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.access import remembered, require
+from faithbook.artifacts import registry
 from faithbook.sources import home_assistant, nli_sets, partial_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.near_duplicates import near_duplicates
@@ -150,10 +151,10 @@ def load_parallel(
     check_sample(sample)
     whole = _PARALLEL[name](name, languages, split)
     first = whole[languages[0]]
-    places = {one: row for row, one in enumerate(first.ids)}
+    places = {key: row for row, key in enumerate(first.ids)}
     # Which pairs share a premise is asked of one language: a translation may differ between two copies of a sentence.
-    rows = [places[one] for one in _drawn(first, n, seed, sample).ids]
-    return {language: one.at(rows) for language, one in whole.items()}
+    rows = [places[key] for key in _drawn(first, n, seed, sample).ids]
+    return {language: data.at(rows) for language, data in whole.items()}
 
 
 def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
@@ -174,8 +175,8 @@ def _pairs_in(
 ) -> dict[str, Dataset]:
     folder = _folder_of(name)
     whole = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
-    for language, one in whole.items():
-        if one.labels != whole[languages[0]].labels:
+    for language, data in whole.items():
+        if data.labels != whole[languages[0]].labels:
             raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
     return whole
 
@@ -184,7 +185,7 @@ def _folder_of(name: str) -> Path:
     """Where the parallel texts of one of the papers' own data sets lie: in a folder, or in their owners' archive."""
     if name == "nli" and partial_sets.is_read_in_parts(name):
         return fetch("xnli-archive")
-    source = _READ_FROM.get(name, (name,))[-1]
+    source = registry().data[name][-1]
     require(source)
     return data_folder() / source
 
@@ -201,8 +202,8 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
     splits = {split: load_dataset(name, split) for split in ("train", "dev")}
     left_out: dict[str, dict[str, int]] = {}
     for split, later in (("dev", ("test",)), ("train", ("dev", "test"))) if name in _KEPT_FROM else ():
-        others = {f"{one} split": (name, one) for one in later}
-        others |= {f"test split of {one}": (one, "test") for one in _KEPT_FROM[name]}
+        others = {f"{later_split} split": (name, later_split) for later_split in later}
+        others |= {f"test split of {other}": (other, "test") for other in _KEPT_FROM[name]}
         data = splits[split]
         distinct = list(dict.fromkeys(data.texts))
         near = {}
@@ -260,7 +261,7 @@ def _load_task(name: str) -> dict[str, Dataset]:
 
 def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str) -> Dataset:
     texts, labels, ids, queries, marks, groups = zip(
-        *((one.text, one.label, one.id, one.query, one.rationale, one.group) for one in items), strict=True
+        *((item.text, item.label, item.id, item.query, item.rationale, item.group) for item in items), strict=True
     )
     asked, marked = None if None in queries else queries, marks if task.has_rationales else None
     known = (texts, labels, ids, task.label_names, task.max_length, digest, asked, marked)
@@ -426,7 +427,7 @@ def _paper_set(name: str, split: str) -> Dataset:
     if partial_sets.is_read_in_parts(name):
         return Dataset(name=name, split=split, **partial_sets.read_part(name, split))
     if name != "sst":
-        require(*_READ_FROM.get(name, (name,)))
+        require(*registry().data[name])
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]
@@ -455,7 +456,6 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "exnli": (nli_sets.exnli, "{split}"),
     "nli": (nli_sets.nli_brought, "{split}"),
 }
-_READ_FROM = {"nli": ("snli", "xnli"), "reviews": ("movies",)}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
 _KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
 _PARALLEL: dict[str, Callable[[str, Sequence[str], str], dict[str, Dataset]]] = {

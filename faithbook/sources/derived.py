@@ -34,7 +34,7 @@ def derived_folder(name: str, makers: Mapping[str, Callable[[], bytes]], source_
     source_ids = source_ids or (name,)
     require(*source_ids)
     folder = data_folder() / name / "model"
-    made_from = {source.id: source.sha256 for one in source_ids for source in files_of(one)}
+    made_from = {source.id: source.sha256 for source_id in source_ids for source in files_of(source_id)}
     recorded = _recorded(folder / RECORD)
     fresh = {}
     for file, make in makers.items():
@@ -54,7 +54,9 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
     """What the record says of each file; nothing where it is missing or damaged."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
-        return {name: {"sha256": str(one["sha256"]), "from": dict(one["from"])} for name, one in records.items()}
+        return {
+            name: {"sha256": str(record["sha256"]), "from": dict(record["from"])} for name, record in records.items()
+        }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 

@@ -43,7 +43,9 @@ def marked_excerpts(data: Dataset, n: int, *, size: int) -> list[Excerpt]:
     for row in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
         if len(excerpts) == n:
             break
-        excerpts += [one for one in _excerpt(data, row, size) if any(one.marked) and not all(one.marked)]
+        excerpts += [
+            excerpt for excerpt in _excerpt(data, row, size) if any(excerpt.marked) and not all(excerpt.marked)
+        ]
     return excerpts
 
 
@@ -71,13 +73,13 @@ def _excerpt(data: Dataset, row: int, size: int) -> Iterator[Excerpt]:
 
 def excerpt_inputs(data: Dataset, excerpts: Sequence[Excerpt], tokenizer: Any) -> TextInputs:
     """Excerpts of a data set as inputs whose features are their words, each with its query or pair."""
-    rows = [one.row for one in excerpts]
+    rows = [excerpt.row for excerpt in excerpts]
     return TextInputs.from_texts(
-        [one.text for one in excerpts],
+        [excerpt.text for excerpt in excerpts],
         tokenizer,
         queries=data.queries and [data.queries[i] for i in rows],
         pairs=data.pairs and [data.pairs[i] for i in rows],
-        words=[one.words for one in excerpts],
+        words=[excerpt.words for excerpt in excerpts],
         max_length=data.max_length,
     )
 

@@ -58,7 +58,7 @@ def _facts(n: int, sentences: int) -> list[SentencePrompt]:
     for i in range(n):
         draws = np.random.default_rng([sentences, i])
         names = [ASKED, *(OTHERS[k] for k in draws.permutation(len(OTHERS))[: people - 1])]
-        cities, trades = ([one[k] for k in draws.permutation(len(one))[:people]] for one in (CITIES, TRADES))
+        cities, trades = ([names[k] for k in draws.permutation(len(names))[:people]] for names in (CITIES, TRADES))
         facts = [f"{name} lives in {city}." for name, city in zip(names, cities, strict=True)]
         facts += [f"{name} works as a {trade}." for name, trade in zip(names, trades, strict=True)]
         order = draws.permutation(sentences).tolist()
@@ -75,7 +75,7 @@ def _news(n: int, sentences: int) -> list[SentencePrompt]:
         text = " ".join(data.texts[i].split())
         spans = cut(text, "sentence")
         first = [text[start:end] for start, end in spans[:sentences]]
-        if len(spans) > sentences and all(len(one.split()) <= LONGEST for one in first):
+        if len(spans) > sentences and all(len(sentence.split()) <= LONGEST for sentence in first):
             prompts.append(SentencePrompt(data.ids[i], " ".join(first), None, None))
         if len(prompts) == n:
             break

@@ -220,7 +220,7 @@ def tar_member(opened: tarfile.TarFile, member: str | tarfile.TarInfo) -> bytes:
 # ----------------------------------------------------------- files out of Debian packages, which `dpkg-deb` opens
 def package_names(archive: Path) -> list[str]:
     """The names of a package's plain files ("./usr/..."), in alphabetical order; DataError as `package_member`."""
-    return sorted(one.name for one in _opened_package(archive).getmembers() if one.isfile())
+    return sorted(member.name for member in _opened_package(archive).getmembers() if member.isfile())
 
 
 def package_member(archive: Path, member: str) -> bytes:
@@ -253,8 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.verb == "fetch":
         kinds = ("registry", "url") if options.all else ("registry",)
-        wanted = [one for name in options.names for one in files_of(name)]
-        wanted = wanted or [one for one in sources().values() if one.kind in kinds and not one.optional]
+        wanted = [source for name in options.names for source in files_of(name)]
+        wanted = wanted or [source for source in sources().values() if source.kind in kinds and not source.optional]
         for source in tqdm(wanted, desc="sources", unit="file"):
             tqdm.write(str(fetch(source.id)))
         return

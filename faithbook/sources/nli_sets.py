@@ -58,7 +58,7 @@ def xnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
         rows = read_table(folder, alone, {"premise": (), "hypothesis": (), "label": LABELS}, header=False)
         return _pairs(rows.premise, rows.hypothesis, rows.label, numbered(f"xnli-{split}", rows))
     every = read_table(folder, whole, {"language": (), **_OWNERS})
-    english, rows = (every[every.language == one].drop_duplicates("pairID", keep="last") for one in ("en", language))
+    english, rows = (every[every.language == code].drop_duplicates("pairID", keep="last") for code in ("en", language))
     if missing := set(english.pairID) ^ set(rows.pairID):
         raise DataError(f"{folder / whole}: {len(missing)} pairs are not in both English and {language}; get it again")
     rows = rows.set_index("pairID").loc[english.pairID]
@@ -224,9 +224,11 @@ def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
     ids = ("snli-" + places.pairID).tolist()
     if split != "test":
         shown = {_picture(name) for name in ids}
-        parts = [picked(one, [_picture(name) not in shown for name in one["ids"]]) for one in known.values()]
+        parts = [
+            picked(columns, [_picture(name) not in shown for name in columns["ids"]]) for columns in known.values()
+        ]
         others = parts[0] | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
-        written = {side: tuple(" ".join(original_words(one)) for one in others[side]) for side in ("texts", "pairs")}
+        written = {side: tuple(" ".join(original_words(text)) for text in others[side]) for side in ("texts", "pairs")}
         split_of = split_groups("esnli-part", {_picture(name) for name in others["ids"]}, (0.0, _ESNLI_DEV_SHARE))
         return picked(others | written, [split_of[_picture(name)] == split for name in others["ids"]])
     row_of = {name: row for row, name in enumerate(known["dev"]["ids"])}

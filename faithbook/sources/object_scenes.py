@@ -76,7 +76,7 @@ class Scene:
 
     def id_of(self, i: int) -> str:
         """The scene as one that shows its i-th object: that object's name, then the other's if any."""
-        names = [self.stamps[i].name, *(one.name for one in self.stamps if one is not self.stamps[i])]
+        names = [self.stamps[i].name, *(stamp.name for stamp in self.stamps if stamp is not self.stamps[i])]
         return "+".join(names) + (f"@{self.copy}" if self.copy else "")
 
 
@@ -88,9 +88,9 @@ def scenes(split: str, objects: int) -> list[Scene]:
     """
     photographs = stamps(split)
     groups = (
-        [(one,) for one in photographs]
+        [(photograph,) for photograph in photographs]
         if objects == 1
-        else [(one, _next_unlike(photographs, i)) for i, one in enumerate(photographs)]
+        else [(photograph, _next_unlike(photographs, i)) for i, photograph in enumerate(photographs)]
     )
     made = [_scene(group, copy) for group in groups for copy in range(COPIES[split])]
     return [scene for scene in made if all(scene.cells)]
@@ -114,18 +114,22 @@ def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
             continue
         image = Image.open(io.BytesIO(package_member(archive, name))).convert("RGBA")
         every.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
-    if len({one.label for one in every}) < len(CLASSES):
+    if len({stamp.label for stamp in every}) < len(CLASSES):
         raise DataError(f"{archive} lacks photographs of some classes: expected all of {', '.join(CLASSES)}")
     return tuple(every)
 
 
 def _next_unlike(photographs: list[Stamp], i: int) -> Stamp:
-    return next(one for one in [*photographs[i + 1 :], *photographs[:i]] if one.label != photographs[i].label)
+    return next(
+        photograph
+        for photograph in [*photographs[i + 1 :], *photographs[:i]]
+        if photograph.label != photographs[i].label
+    )
 
 
 def _scene(group: tuple[Stamp, ...], copy: int) -> Scene:
     """The objects side by side in an order that is drawn, each at a place of its half that is drawn."""
-    generator = seeded("scene", *(one.name for one in group), str(copy))
+    generator = seeded("scene", *(stamp.name for stamp in group), str(copy))
     canvas = _ground(generator)
     halves = generator.permutation(2)
     cells = []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.access import require
+from faithbook.artifacts import registry
 from faithbook.sources import nli_sets, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, files_of
 from faithbook.sources.splits import split_groups
@@ -25,7 +26,7 @@ _DEV_SHARE = 0.15  # of Evidence Inference's documents, as the paper cuts AG New
 def is_read_in_parts(name: str) -> bool:
     """Whether a data set's whole files are not there, but all of its parts are. Downloads nothing."""
     brought = data_folder() / name
-    return name in _SOURCES and not brought.is_dir() and all(map(_lies, _SOURCES[name]))
+    return name in _PARTS and not brought.is_dir() and all(map(_lies, registry().instead[name]))
 
 
 def read_part(name: str, split: str) -> dict[str, Any]:
@@ -40,20 +41,20 @@ def _lies(source: str) -> bool:
     if source == "multirc-docs":
         folder = data_folder() / source
         return (folder / "docs").is_dir() or (folder / "docs.tar.gz").exists()
-    return all(one.path.exists() for one in files_of(source))
+    return all(file.path.exists() for file in files_of(source))
 
 
 def _fetched(source: str) -> Path:
     """The folder of a source of several files, all verified."""
-    for one in files_of(source):
-        file = fetch(one.id)
+    for part in files_of(source):
+        file = fetch(part.id)
     return file.parent
 
 
 def _ag(split: str) -> dict[str, Any]:
     if split == "test":
         return zhao_aletras_sets.ag(fetch("ag-test").parent, "test.csv")
-    train, dev = (zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{one}.csv") for one in ("train", "dev"))
+    train, dev = (zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{part}.csv") for part in ("train", "dev"))
     known = set(dev["texts"])
     return dev if split == "dev" else zhao_aletras_sets.picked(train, [text not in known for text in train["texts"]])
 
@@ -109,13 +110,6 @@ def _esnli(split: str) -> dict[str, Any]:
     return nli_sets.esnli_part(fetch("esnli-part").parent, fetch("snli").parent, split)
 
 
-_SOURCES = {
-    "ag": ("ag-test", "ag-part"),
-    "evinf": ("evinf-part",),
-    "multirc": ("multirc-part", "multirc-docs"),
-    "nli": ("snli-archive", "xnli-archive"),
-    "esnli": ("esnli-part", "snli"),
-}
 _PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "ag": _ag,
     "evinf": _evinf,

@@ -144,8 +144,8 @@ def places_of(ranges: str) -> list[int]:
     [0, 1, 2, 5, 8, 9]
     """
     places: list[int] = []
-    for one in ranges.split():
-        first, _, last = one.partition("-")
+    for stretch in ranges.split():
+        first, _, last = stretch.partition("-")
         places += range(int(first), int(last or first) + 1)
     return places
 

@@ -14,7 +14,7 @@ from faithbook.sources.reserve import FILE, IMAGES, TEXTS, ids_digest, measured_
 
 def row_of(name: str, ids: Sequence[str], measured: Collection[str]) -> dict[str, str]:
     """The row of a data set in the file: its rows without those that are measured."""
-    rows = [row for row, one in enumerate(ids) if one not in measured]
+    rows = [row for row, key in enumerate(ids) if key not in measured]
     return {
         "dataset": name,
         "split": "test",
@@ -47,7 +47,8 @@ def _main(arguments: Sequence[str]) -> int:
         same = list(csv.DictReader(stream)) == rows
     for row in rows:
         print(f"{row['dataset']}: {row['reserved']} of {row['total']} test inputs are reserved")
-    print(f"{FILE} is {'what' if same else 'NOT what'} the committed values say")
+    found = "what" if same else "NOT what"
+    print(f"{FILE} is {found} the committed values say")
     return 0 if same else 1
 
 

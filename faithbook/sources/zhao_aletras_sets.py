@@ -127,7 +127,7 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
     """Evidence Inference rows; the query is intervention, comparator and outcome, rationales are evidence tokens."""
     needed = {"annotation_id": (), "document": (), "query": (), "label_id": EVINF_OUTCOMES, "rationale": ()}
     rows = read_table(folder, name, needed)
-    marks = (ast.literal_eval(one or "[]") for one in rows.rationale)
+    marks = (ast.literal_eval(written or "[]") for written in rows.rationale)
     return columns(
         EVINF_OUTCOMES,
         512,
@@ -195,10 +195,10 @@ def _eraser(
     texts, spans = [], []
     for row in rows:
         text = " ".join(documents[row["annotation_id"].split(":")[0]].split())
-        evidence = [one for group in row["evidences"] for one in group]
+        evidence = [piece for group in row["evidences"] for piece in group]
         _check_quoted(row["annotation_id"], text.split(), evidence)
         texts.append(text)
-        spans.append(token_spans(text, [(one["start_token"], one["end_token"]) for one in evidence]))
+        spans.append(token_spans(text, [(piece["start_token"], piece["end_token"]) for piece in evidence]))
     ids = [f"{source}-{row['annotation_id']}" for row in rows]
     labels = [classes.index(row["classification"]) for row in rows]
     return rows, columns(classes, 512, texts, labels, ids, rationales=tuple(spans))
@@ -206,8 +206,8 @@ def _eraser(
 
 def _check_quoted(name: str, tokens: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> None:
     """Raises DataError where a document has other words at a place than those that its marks quote from there."""
-    for one in evidence:
-        start, end, quoted = one["start_token"], one["end_token"], one.get("text", "").split()
+    for piece in evidence:
+        start, end, quoted = piece["start_token"], piece["end_token"], piece.get("text", "").split()
         if quoted and (there := tokens[start:end]) != quoted:
             raise DataError(
                 f"{name}: marked are {' '.join(quoted)!r}, but tokens {start} to {end} of the document are "
@@ -221,8 +221,8 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
     archive = folder / "docs.tar.gz"
     try:
         with tarfile.open(archive) as opened:
-            wanted = [one for one in opened if one.isfile() and Path(one.name).name in names]
-            documents = {Path(one.name).name: tar_member(opened, one).decode("utf-8") for one in wanted}
+            wanted = [member for member in opened if member.isfile() and Path(member.name).name in names]
+            documents = {Path(member.name).name: tar_member(opened, member).decode("utf-8") for member in wanted}
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise DataError(f"there is no docs/, and {archive} cannot be read: {error}; get the archive again") from error
     if lost := names - set(documents):

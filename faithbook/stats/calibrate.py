@@ -26,7 +26,7 @@ from tqdm.auto import tqdm
 from faithbook.access import require
 from faithbook.paths import root
 from faithbook.stats import verdict as rules
-from faithbook.stats.estimate import Array, Estimate, Resamples, mean
+from faithbook.stats.estimate import ALPHA, Array, Estimate, Resamples, mean
 from faithbook.stats.inference import BootstrapT, Inference, McNemar, Score, Student, wilson
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import unknown
@@ -40,7 +40,7 @@ BEFORE = "data/reference/error_rates_before.csv"
 STORED = "data/reference/calibration_values.csv"
 COLUMNS_AT_ONCE = 12_000
 
-PROMISE = 0.025
+PROMISE = ALPHA
 COVERED = "covered"
 KEYS = ["rule", "test", "shape", "clusters", "parts", "correlation", "answer"]
 

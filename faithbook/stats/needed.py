@@ -135,4 +135,5 @@ def needed_row(pair: Comparison) -> dict[str, float]:
     """Inputs needed with a 95 % interval, from an effect; the upper end is infinite where the effect may be zero."""
     interval = pair.ours.interval()
     ends = {"estimate": interval.estimate, "low": interval.high, "high": interval.low}
-    return {name: math.ceil(n) if math.isfinite(n := inputs_needed(size)) else n for name, size in ends.items()}
+    needed = {name: inputs_needed(size) for name, size in ends.items()}
+    return {name: math.ceil(n) if math.isfinite(n) else n for name, n in needed.items()}

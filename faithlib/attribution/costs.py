@@ -47,7 +47,7 @@ class Cost:
     seconds: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
+        return Cost(*(mine + more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Costs:

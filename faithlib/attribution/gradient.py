@@ -247,12 +247,14 @@ def along_path(chunk: Any, start: Tensor, end: Tensor, n_steps: int) -> Tensor:
     tensor([[[9.]]])
     """
     check_counts(n_steps=n_steps)
-    points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
+    points, weights = (torch.from_numpy(values) for values in np.polynomial.legendre.leggauss(n_steps))
     path, target = end - start, chunk.settled_target()
     lengths = chunk.backend.lengths[chunk.rows].cpu().numpy().repeat(n_steps)
     # Every step of every input is a row, whatever the others of its forward are.
     place = torch.arange(len(end), device=end.device).repeat_interleave(n_steps)
-    share, weight = ((one / 2).to(end).repeat(len(end)).view(-1, *[1] * path[0].ndim) for one in (1 + points, weights))
+    share, weight = (
+        (values / 2).to(end).repeat(len(end)).view(-1, *[1] * path[0].ndim) for values in (1 + points, weights)
+    )
     mean = torch.zeros_like(end)
     begin = 0
     for size in cut(lengths, launch=chunk.launch, most_tokens=chunk.max_tokens):

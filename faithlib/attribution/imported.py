@@ -218,7 +218,7 @@ def _of_array(values: Tensor, inputs: Inputs, rows: list[int], total: int, aggre
             readings.append(pooled(positions[:, :length], inputs.feature_of, mask, pool))
     if not readings:
         raise InputError(f"an explanation of shape {shape}: these inputs have {_expected_shapes(inputs, total)}")
-    readings = [torch.where(mask, one, 0.0) for one in readings]
+    readings = [torch.where(mask, reading, 0.0) for reading in readings]
     if len(readings) == 2 and not torch.equal(*readings):
         raise InputError(
             f"an explanation of shape {shape} may have a value for each word or for each token, of which there are as "
@@ -295,11 +295,11 @@ def _one_for_each_text(explanation: Any) -> list[Any]:
         kind = f"{type(explanation).__module__}.{type(explanation).__name__}"
         raise InputError(f"an explanation of type {kind}: {_EXPECTED}")
     made: list[Any] = []
-    for one in texts:
-        if _is_of_shap(one):
-            made += _of_shap(one)
+    for text in texts:
+        if _is_of_shap(text):
+            made += _of_shap(text)
         else:
-            made.append(_of_lime(one) if _is_of_lime(one) else one)
+            made.append(_of_lime(text) if _is_of_lime(text) else text)
     return made
 
 
@@ -380,10 +380,10 @@ def _of_texts(
 ) -> Tensor:
     """Scores [B, F] or [B, F, K] from what is said of each text."""
     made, unsaid = [], []
-    for i, (one, row) in enumerate(zip(texts, rows, strict=True)):
-        tokens = one if isinstance(one, _Tokens) else _tokens_in(one, row)
+    for i, (text, row) in enumerate(zip(texts, rows, strict=True)):
+        tokens = text if isinstance(text, _Tokens) else _tokens_in(text, row)
         if tokens is None:
-            made.append(_of_values(one, inputs, i, row, aggregation, pool))
+            made.append(_of_values(text, inputs, i, row, aggregation, pool))
             continue
         if len(tokens.names) != len(tokens.scores):
             counts = f"{len(tokens.names)} tokens and {len(tokens.scores)} scores"
@@ -398,13 +398,13 @@ def _of_texts(
         made.append(_pooled_tokens(tokens.scores, owners, len(names), pool))
     if unsaid:
         note("attributions", f"features that no token covers have the score 0 (texts {format_rows(unsaid)})")
-    kinds = {one.shape[1:] for one in made}
+    kinds = {scores.shape[1:] for scores in made}
     if len(kinds) > 1:
         # Lime's explanations of different classes have different numbers of them.
-        most = max(one.shape[1] if one.ndim == 2 else 0 for one in made)
-        if any(one.ndim == 1 for one in made):
+        most = max(scores.shape[1] if scores.ndim == 2 else 0 for scores in made)
+        if any(scores.ndim == 1 for scores in made):
             raise InputError("some explanations have a score for each class, and others do not: expected one kind")
-        made = [torch.nn.functional.pad(one, (0, most - one.shape[1]), value=torch.nan) for one in made]
+        made = [torch.nn.functional.pad(scores, (0, most - scores.shape[1]), value=torch.nan) for scores in made]
     return torch.nn.utils.rnn.pad_sequence(made, batch_first=True)
 
 
@@ -590,7 +590,7 @@ def _refuse_several(token: str, features: Sequence[str], row: int) -> None:
 def _letters(text: str) -> str:
     """A string without case, accents, blanks, and marks of word pieces."""
     plain = unicodedata.normalize("NFKD", text.removeprefix("##").removesuffix("</w>").translate(_PIECES).casefold())
-    return "".join(one for one in plain if not one.isspace() and not unicodedata.combining(one))
+    return "".join(character for character in plain if not character.isspace() and not unicodedata.combining(character))
 
 
 def _check_numbers(scores: Tensor, mask: Tensor, rows: list[int]) -> None:

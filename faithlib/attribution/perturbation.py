@@ -139,8 +139,8 @@ class Perturbers:
 
     def rows(self) -> tuple[int, int]:
         """Rows that all of them were asked, and those that have run or wait to."""
-        asked = [one.scheduler for one in (self._given, *self._made.values()) if one is not None]
-        return sum(one.stats.rows_asked for one in asked), sum(one.rows_new for one in asked)
+        asked = [perturber.scheduler for perturber in (self._given, *self._made.values()) if perturber is not None]
+        return sum(scheduler.stats.rows_asked for scheduler in asked), sum(scheduler.rows_new for scheduler in asked)
 
 
 def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
@@ -356,7 +356,9 @@ class ErasingMethod:
     def defaults(self) -> dict[str, Any]:
         """The options with their defaults."""
         parameters = inspect.signature(self.value).parameters.values()
-        return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+        return {
+            parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+        }
 
 
 def _named(function: Half, options: Mapping[str, Any]) -> dict[str, Any]:

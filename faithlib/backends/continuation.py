@@ -114,8 +114,10 @@ class Continuation(Prompt):
             filled, row = self._filled(text).text, made.input_ids[b, : made.lengths[b]]
             self._check_end(filled, int(row[-1]))
             asked = [given] if self.against is None else [given, self.against]
-            ids = [self._answer(row) if one is None else self._ids_after(filled, one, "continuation") for one in asked]
-            texts_asked = [one or self._text(tokens) for one, tokens in zip(asked, ids, strict=True)]
+            ids = [
+                self._answer(row) if text is None else self._ids_after(filled, text, "continuation") for text in asked
+            ]
+            texts_asked = [text or self._text(tokens) for text, tokens in zip(asked, ids, strict=True)]
             check_apart(ids, texts_asked, "continuations")
             follows.append(ids)
         after = stacked(follows)
@@ -180,8 +182,8 @@ class Continuation(Prompt):
         """The tokens that end an answer, by the tokenizer and the model."""
         model = inside(self.model)
         sources = (self.tokenizer, self.config, getattr(model, "generation_config", None))
-        ids = [getattr(one, "eos_token_id", None) for one in sources]
-        return {end for one in ids for end in (one if isinstance(one, list) else [one])}
+        ids = [getattr(source, "eos_token_id", None) for source in sources]
+        return {end for ends in ids for end in (ends if isinstance(ends, list) else [ends])}
 
     def _check_end(self, filled: str, last: int) -> None:
         if last != self.tokenizer(filled, add_special_tokens=False)["input_ids"][-1]:

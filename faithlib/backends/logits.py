@@ -54,14 +54,16 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
 def _of_several(answer: Sequence[Any], rows: int, model: Any, first: Any) -> Any:
     """The logits among the tensors of an answer: the first, or where several could be, the one with as many columns as
     the model says that it has classes; ModelError where that is none or more than one."""
-    could = [one for one in answer if isinstance(one, Tensor) and one.is_floating_point() and one.shape[:-1] == (rows,)]
-    widths = {one.shape[1] for one in could}
+    could = [
+        item for item in answer if isinstance(item, Tensor) and item.is_floating_point() and item.shape[:-1] == (rows,)
+    ]
+    widths = {scores.shape[1] for scores in could}
     said = count_of(model)
     if len(widths) < 2:
         return first
-    fitting = [one for one in could if one.shape[1] == said]
+    fitting = [scores for scores in could if scores.shape[1] == said]
     if len(fitting) != 1:
-        sizes = ", ".join(str(list(one.shape)) for one in could)
+        sizes = ", ".join(str(list(scores.shape)) for scores in could)
         says = "does not say how many classes it has" if said is None else f"says that it has {said} classes"
         raise ModelError(
             f"{named(model)} answers several tensors that could be logits, {sizes}, and {says} (config.num_labels): "

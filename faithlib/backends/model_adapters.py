@@ -178,7 +178,7 @@ def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
     elif isinstance(items, list):
         if "predicted" in items:
             raise InputError("target 'predicted' is for all inputs: give it alone, or a class for each input")
-        items = [_index(one, model) if isinstance(one, str) else one for one in items]
+        items = [_index(item, model) if isinstance(item, str) else item for item in items]
     try:
         classes = torch.as_tensor(items)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -287,7 +287,7 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
         config = config.get_text_config()
     faults = []
     for name in _SPECIAL:
-        token_id, known = (getattr(one, f"{name}_token_id", None) for one in (tokenizer, config))
+        token_id, known = (getattr(source, f"{name}_token_id", None) for source in (tokenizer, config))
         known = known if isinstance(known, list) else [known]
         if token_id is not None and known != [None] and token_id not in known:
             faults.append(f"its {name} token has the id {token_id}, and the model says {', '.join(map(str, known))}")

@@ -150,7 +150,7 @@ class Beginnings:
     @cached_property
     def _as_whole(self) -> bool:
         """Whether the longest input gets the same answer when the first half of it is kept."""
-        length, longest = (one[None] for one in self.backend.lengths.max(dim=0))
+        length, longest = (column[None] for column in self.backend.lengths.max(dim=0))
         with torch.inference_mode():
             embeddings = self.backend.embeddings(longest, length=int(length))
             whole = self.backend.logits(embeddings, longest)

@@ -99,13 +99,13 @@ class Prompt(nn.Module):
         """
         filled = [self._filled(item) for item in listed(texts)]
         if words is not None:
-            begins = [one.spans[0][0] for one in filled]
+            begins = [prompt.spans[0][0] for prompt in filled]
             words = [[(at + start, at + end) for start, end in row] for at, row in zip(begins, words, strict=True)]
         given: dict[str, Any] = {"unit": {"token": "wordpiece"}.get(unit, unit), "words": words}
         if unit == "slot":
-            given = {"unit": "wordpiece", "words": [one.spans for one in filled]}
-        given |= {"within": [one.spans for one in filled], "max_length": max_length}
-        made = TextInputs.from_texts([one.text for one in filled], self.tokenizer, **given)
+            given = {"unit": "wordpiece", "words": [prompt.spans for prompt in filled]}
+        given |= {"within": [prompt.spans for prompt in filled], "max_length": max_length}
+        made = TextInputs.from_texts([prompt.text for prompt in filled], self.tokenizer, **given)
         if bool(made.truncated.any()):
             long = int(made.truncated.nonzero()[0])
             raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")
@@ -187,7 +187,9 @@ class Prompt(nn.Module):
 
     def _ids_after(self, before: str, text: str, what: str) -> list[int]:
         """The tokens of a text that follows another; InputError where the two share one."""
-        ids, longer = (self.tokenizer(one, add_special_tokens=False)["input_ids"] for one in (before, before + text))
+        ids, longer = (
+            self.tokenizer(piece, add_special_tokens=False)["input_ids"] for piece in (before, before + text)
+        )
         if not text or longer == ids:
             raise InputError(f"{what} {text!r} is empty: expected a text of one token or more")
         if longer[: len(ids)] != ids:
@@ -253,10 +255,10 @@ def check_apart(ids: Sequence[Sequence[int]], names: Sequence[str], what: str) -
     Traceback (most recent call last):
     faithlib.errors.InputError: labels ' a' and ' a b': the first is what the second begins with, and so never ...
     """
-    for i, one in enumerate(ids):
+    for i, tokens in enumerate(ids):
         for j, other in enumerate(ids):
-            if i != j and list(other[: len(one)]) == list(one):
-                if len(one) == len(other):
+            if i != j and list(other[: len(tokens)]) == list(tokens):
+                if len(tokens) == len(other):
                     raise InputError(f"{what} {list(names)}: two of them are the same tokens after this template")
                 raise InputError(
                     f"{what} {names[i]!r} and {names[j]!r}: the first is what the second begins with, and so never "

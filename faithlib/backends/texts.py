@@ -208,7 +208,7 @@ class TextBackend:
             turned = (torch.arange(length, device=self.device) + mask.sum(dim=1, keepdim=True)) % length
             embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
             types = None if types is None else types.take_along_dim(turned, 1)
-            given = {name: one.take_along_dim(turned, 1) for name, one in given.items()}
+            given = {name: values.take_along_dim(turned, 1) for name, values in given.items()}
         with_types = {} if types is None else {"token_type_ids": types}
         answer = self.answer(self.model, embeddings, mask, **with_types, **given)
         return logits_of(answer, len(embeddings), self.model).to(self.device)
@@ -269,7 +269,7 @@ class TextBackend:
             return False
         with torch.no_grad(), handing(ON_NO_ACCOUNT, True):
             alone, beside = self._of_tokens(b, stays, len(stays)), self._of_tokens(b, stays, longest)
-        return any(_apart(one, other) for one, other in zip(alone, beside, strict=False))
+        return any(_apart(mine, other) for mine, other in zip(alone, beside, strict=False))
 
     def _of_tokens(self, b: int, stays: Tensor, length: int) -> list[Tensor]:
         """The answer [1, C] to those tokens of input b that stay, padded to so many; where the base has a state for

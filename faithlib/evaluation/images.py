@@ -164,7 +164,7 @@ def _is_file(image: Any) -> bool:
 
 def _stacked(images: Sequence[Any], what: str) -> Tensor:
     tensors = [torch.as_tensor(image) for image in images]
-    if len({one.shape for one in tensors}) > 1:
+    if len({tensor.shape for tensor in tensors}) > 1:
         raise InputError(
             f"{what} of several sizes, {list(tensors[0].shape)} and others: expected one size [C, H, W]; resize and "
             "crop before"

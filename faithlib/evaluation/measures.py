@@ -51,20 +51,22 @@ def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> di
     ['hard', 'soft']
     """
     if metrics is None:
-        return {name: one for name, one in EVERY.items() if one.by_default and (has_gold or not one.needs_gold)}
+        return {
+            name: family for name, family in EVERY.items() if family.by_default and (has_gold or not family.needs_gold)
+        }
     metrics = items_of(metrics)
     if not isinstance(metrics, list) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
-    named = [one for one in metrics if not isinstance(one, Family)]
-    own = [one for one in metrics if isinstance(one, Family)]
+    named = [metric for metric in metrics if not isinstance(metric, Family)]
+    own = [metric for metric in metrics if isinstance(metric, Family)]
     for name in named:
         check_known("metric", name, DIRECTIONS)
-    chosen = {name: one for name, one in EVERY.items() if one.directions.keys() & set(named)}
+    chosen = {name: family for name, family in EVERY.items() if family.directions.keys() & set(named)}
     for family in own:
         if family.name in EVERY or family.directions.keys() & DIRECTIONS.keys():
             raise InputError(f"{family.name} is the name of a metric of this package: give yours another name")
         chosen[family.name] = family
-    needy = [one for one in chosen.values() if one.needs_gold]
+    needy = [family for family in chosen.values() if family.needs_gold]
     if needy and not has_gold:
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
     return chosen
@@ -79,8 +81,8 @@ def names_of(metrics: Sequence[str | Family] | None) -> list[str]:
     if metrics is None:
         return list(METRICS)
     names: list[str] = []
-    for one in metrics:
-        names += list(one.directions) if isinstance(one, Family) else [one]
+    for metric in metrics:
+        names += list(metric.directions) if isinstance(metric, Family) else [metric]
     return names
 
 

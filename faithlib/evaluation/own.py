@@ -64,7 +64,7 @@ def _made_in(file: str) -> dict[str, _Any]:
         sys.path.remove(str(path.parent))
     made = [value for value in module.values() if isinstance(value, Family | ErasingMethod | InsideMethod)]
     # What the file only imports, say a metric of this package to compare with, is not the file's own.
-    return {one.name: one for one in made if _home(one) == path.stem}
+    return {metric.name: metric for metric in made if _home(metric) == path.stem}
 
 
 def _home(own: _Any) -> str:

@@ -405,7 +405,7 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
     except Exception as error:  # a pipeline is a program of somebody's own
         raise ModelError(f"the pipeline fails on input {whole.rows[place]}: {type(error).__name__}: {error}") from error
     answer = answer[0] if answer and isinstance(answer[0], list) else answer
-    theirs = {str(one["label"]): float(one["score"]) for one in answer}
+    theirs = {str(item["label"]): float(item["score"]) for item in answer}
     logits = perturber.logits_full[place]
     classes = torch.arange(len(logits), device=logits.device)
     if len(logits) == 1:
@@ -415,11 +415,13 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
     same_names = set(of_name) == set(theirs) and len(theirs) == len(ours)
     pairs = [(theirs[name], of_name[name]) for name in of_name] if same_names else []
     if not same_names:  # two classes of one name
-        pairs = list(zip(sorted(float(one["score"]) for one in answer), sorted(ours), strict=False))
-    if any(abs(one - other) > _TOLERANCE * (1 + abs(other)) for one, other in pairs):
+        pairs = list(zip(sorted(float(item["score"]) for item in answer), sorted(ours), strict=False))
+    if any(abs(score - other) > _TOLERANCE * (1 + abs(other)) for score, other in pairs):
+        answered = [round(score, 4) for score, _ in pairs[:4]]
+        explained = [round(other, 4) for _, other in pairs[:4]]
         raise ModelError(
-            f"the pipeline answers input {whole.rows[place]} {[round(one, 4) for one, _ in pairs[:4]]}, and what would "
-            f"be explained, the {perturber.output} of its model, is {[round(other, 4) for _, other in pairs[:4]]}: it "
+            f"the pipeline answers input {whole.rows[place]} {answered}, and what would "
+            f"be explained, the {perturber.output} of its model, is {explained}: it "
             "reads its inputs or the model's answers in a way of its own; ask it as a function, lambda texts: "
             "[[one['score'] for one in sorted(row, key=lambda one: one['label'])] for row in pipe(texts, top_k=None)]"
         )

@@ -227,7 +227,7 @@ def _undefined(groups: Sequence[Mapping[str, Any]], left_out: Mapping[str, str])
     for group in groups:
         same = whole.setdefault(group["reason"], {"reason": group["reason"], "metrics": [], "methods": [], "rows": []})
         for name in ("metrics", "methods"):
-            same[name] = list(dict.fromkeys([*same[name], *(one for one in group[name] if one not in left_out)]))
+            same[name] = list(dict.fromkeys([*same[name], *(value for value in group[name] if value not in left_out)]))
         same["rows"] = sorted({*same["rows"], *group["rows"]})
     return list(whole.values())
 

@@ -278,12 +278,14 @@ def notes_of(table: pd.DataFrame) -> list[str]:
     """
     attrs, notes = table.attrs, []
     if skipped := attrs.get("skipped"):
-        notes.append(f"Skipped: {len(skipped)} inputs (rows {format_rows([one['row'] for one in skipped])}).")
+        notes.append(f"Skipped: {len(skipped)} inputs (rows {format_rows([note['row'] for note in skipped])}).")
     if cut := attrs.get("truncated"):
         notes.append(f"Cut off at their end: {len(cut)} texts (rows {format_rows(cut)}).")
     notes += [f"Left out: {name}. {why}" for name, why in attrs.get("left_out", {}).items()]
-    for one in attrs.get("undefined", ()):
-        notes.append(f"Undefined for rows {format_rows(one['rows'])} ({', '.join(one['metrics'])}): {one['reason']}.")
+    for note in attrs.get("undefined", ()):
+        notes.append(
+            f"Undefined for rows {format_rows(note['rows'])} ({', '.join(note['metrics'])}): {note['reason']}."
+        )
     return notes
 
 

@@ -304,10 +304,10 @@ def _questions(scores: Mapping[str, Tensor], about: About) -> list[_Question]:
     n_inputs, n_features = about.feature_mask.shape
     size = max(1, _MOST_MASK_PLACES // n_features**2)
     questions = []
-    for dtype in dict.fromkeys(one.dtype for one in scores.values()):
-        numbers = [number for number, one in enumerate(scores.values()) if one.dtype == dtype]
+    for dtype in dict.fromkeys(values.dtype for values in scores.values()):
+        numbers = [number for number, values in enumerate(scores.values()) if values.dtype == dtype]
         method, of = np.repeat(numbers, n_inputs), np.tile(np.arange(n_inputs), len(numbers))
-        stacked = torch.cat([one for one in scores.values() if one.dtype == dtype])
+        stacked = torch.cat([values for values in scores.values() if values.dtype == dtype])
         for start in range(0, len(of), size):
             some = slice(start, start + size)
             questions.append(_Question(method[some], of[some], about.subset(of[some].tolist()), stacked[some]))

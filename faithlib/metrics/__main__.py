@@ -33,7 +33,7 @@ def records() -> list[dict[str, object]]:
     """
     known = [str(record["name"]) for record in metric_names.RECORDS]
     order = [name for name in known if name in BUILT_IN] + [name for name in BUILT_IN if name not in known]
-    return [{one.name: getattr(BUILT_IN[name], one.name) for one in fields(Facts)} for name in order]
+    return [{field.name: getattr(BUILT_IN[name], field.name) for field in fields(Facts)} for name in order]
 
 
 def readme_table() -> str:

@@ -50,10 +50,10 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.studies import settings_of
+from faithbook.engine.trained import checkpoint_folder
 from faithbook.models import vit_s14
 from faithbook.models.load import HEAD, load_model
 from faithbook.models.resume import TrainingState, precision_on
-from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
 started = time.time()
@@ -61,7 +61,7 @@ settings = settings_of("photo_classifiers", profile)
 training = settings["training"][dataset]
 how = settings["models"][model] | training.get("otherwise", {})
 epochs, rank = training["epochs"][model], how["rank"]
-target = Path(folder) if folder else checkpoints_dir() / settings["kind"] / f"{dataset}-{model}-seed{seed}"
+target = Path(folder) if folder else checkpoint_folder("photo_classifiers", profile, dataset, model, seed)
 sizes = {split: min(limit, size) if limit else size for split, size in training["pictures"].items()}
 # The first ones of the cut, so that a machine that holds these alone has the same.
 train, dev = (load_pictures(dataset, split)[: sizes[split]] for split in ("train", "dev"))

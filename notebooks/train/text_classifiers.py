@@ -56,13 +56,15 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
 from faithbook import hub
+from faithbook.artifacts import encoder_called
 from faithbook.engine.studies import recipes
+from faithbook.engine.trained import checkpoint_folder
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
 from faithbook.models.load import load_model
+from faithbook.models.lora import adapted_layers, new_layers
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.resume import TrainingState, precision_on
-from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn
 from faithlib.errors import unknown
@@ -78,9 +80,8 @@ if classifier not in by_classifier:
     raise unknown(f"classifier of the profile {profile}", classifier, by_classifier)
 training = by_dataset[dataset] | by_classifier[classifier]
 epochs, batch_size, rank, hidden = (training.get(key, 0) for key in ("epochs", "batch_size", "rank", "hidden"))
-kind = "text" if rank or hidden else "paper"
-name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
-target = Path(folder) if folder else checkpoints_dir() / kind / name
+target = Path(folder) if folder else checkpoint_folder("text_classifiers", profile, dataset, classifier, seed)
+name = target.name
 train, dev, left_out = splits_to_learn(dataset, n=limit or training.get("learnt"))
 splits = ("train", "dev", "test") if left_out else ()
 whole_sizes = {split: len(load_dataset(dataset, split, sample="all")) for split in splits}
@@ -89,19 +90,11 @@ test = load_dataset(MEASURED_ON.get(dataset, dataset), "test", n=tested, sample=
 if "max_length" in training:  # a shorter window than the paper's, for a model that is to be run often
     train, dev, test = (replace(data, max_length=training["max_length"]) for data in (train, dev, test))
 named = encoder or training["model"]
-shipped = {
-    "all-MiniLM-L6-v2": "minilm",
-    "paraphrase-MiniLM-L3-v2": "minilm-l3",
-    "all-mpnet-base-v2": "mpnet",
-    "multilingual-e5-small": "e5",
-    "multilingual-e5-small, first six layers": "e5-six",
-    "multilingual-e5-small, whole vocabulary": "e5-whole",
-    "multilingual-e5-small, whole vocabulary, first six layers": "e5-whole-six",
-}.get(named)
-# Of the hub: at the commit of data/artifacts.toml, or what was converted of it.
-converted = hub.converted_folder(named)
-weights = str(encoder_folder(shipped)) if shipped else str(converted) if converted.is_dir() else named
-revision = hub.revision_of(f"hf:{named}") if weights == named else None
+shipped = encoder_called(named)
+# A model of the hub is read at the commit of data/artifacts.toml, or from where it was converted.
+place = encoder_folder(shipped) if shipped else hub.folder_of(f"hf:{named}")
+weights = str(place or named)
+revision = None if place else hub.revision_of(f"hf:{named}")
 tokenizer = transformers.AutoTokenizer.from_pretrained(weights, revision=revision)
 
 # %% [markdown]
@@ -109,25 +102,22 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(weights, revision=revisio
 
 # %%
 transformers.logging.set_verbosity_error()
-OF_BERT = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
-OF_MPNET = ["q", "k", "v", "o", "intermediate.dense", "output.dense"]  # it has no pooler
 
 
 def adapted():
-    """A LoRA adapter on every linear layer, and new layers where the encoder has none: the classifier, and the pooler of
-    those that lost theirs."""
-    linear = OF_MPNET if shipped == "mpnet" else OF_BERT
-    new = ["classifier"] if shipped in ("minilm", "mpnet") else ["classifier", "pooler"]
+    """A LoRA adapter on every linear layer of the encoder; what its file lacks is learnt whole."""
+    # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.
+    network, found = pretrained(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, output_loading_info=True)
+    new = new_layers(network, found["missing_keys"])
     lora = peft.LoraConfig(
         task_type="SEQ_CLS",
         r=rank,
         lora_alpha=2 * rank,
         lora_dropout=0.0,
-        target_modules=linear + (["pooler.dense"] if shipped == "minilm" else []),
+        target_modules=adapted_layers(network, new),
         modules_to_save=new,
     )
-    # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.
-    return peft.get_peft_model(pretrained(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), lora)
+    return peft.get_peft_model(network, lora)
 
 
 def pretrained(**options):

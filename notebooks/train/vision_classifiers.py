@@ -47,19 +47,18 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.studies import settings_of
+from faithbook.engine.trained import checkpoint_folder
 from faithbook.models.load import load_model
 from faithbook.models.resume import TrainingState, precision_on
-from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
 started = time.time()
 torch.manual_seed(seed)
 settings = settings_of("vision_classifiers", profile)
-kind = settings["kind"]
 architecture = settings["architectures"][model]
 training = settings["training"][dataset] | architecture.get("training", {})
 epochs = training["epochs"][model] if isinstance(training["epochs"], dict) else training["epochs"]
-target = Path(folder) if folder else checkpoints_dir() / kind / f"{dataset}-{model}-seed{seed}"
+target = Path(folder) if folder else checkpoint_folder("vision_classifiers", profile, dataset, model, seed)
 SPLITS = ("train", "dev", "held_out")
 train, dev, held_out = (load_pictures(dataset, split, n=limit or None, sample="all") for split in SPLITS)
 
@@ -95,8 +94,8 @@ learned = {}
 if pretrained:  # at the commit that data/artifacts.toml names; timm by itself takes the newest, pickled or not
     learned = load_model(f"timm:{architecture['name']}").model.state_dict()
 elif training["start_from"]:
-    earlier = checkpoints_dir() / kind / f"{training['start_from']}-{model}-seed{seed}" / "model.safetensors"
-    learned = safetensors.torch.load_file(earlier)
+    earlier = checkpoint_folder("vision_classifiers", profile, training["start_from"], model, seed)
+    learned = safetensors.torch.load_file(earlier / "model.safetensors")
 # All but the head, which has other classes.
 network.load_state_dict({k: v for k, v in learned.items() if not k.startswith("head.")}, strict=False)
 device = "cuda" if torch.cuda.is_available() else "cpu"

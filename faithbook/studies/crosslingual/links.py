@@ -242,4 +242,4 @@ def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:
             text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True
         )
         alignments = systran_align.Aligner(forward, backward).align_batch(sources, targets)
-    return tuple(frozenset(one["alignments"]) for one in alignments)
+    return tuple(frozenset(alignment["alignments"]) for alignment in alignments)

@@ -258,7 +258,8 @@ def crosslingual_similar(profile: Profile) -> Settings:
 
 def marked(dataset: str, seed: int = 0, **_: object) -> str:
     """The classifier of texts with marks of people: of reviews that of study 1's sentences."""
-    return f"local:text/{'sst' if dataset == 'reviews' else dataset}-seed{seed}"
+    learnt = "sst" if dataset == "reviews" else dataset
+    return f"local:text/{learnt}-seed{seed}"
 
 
 def marked_of_paper(dataset: str, seed: int = 0, **_: object) -> str:

@@ -80,7 +80,7 @@ def above_floors(
     places, parts = np.arange(len(looking))[::-1], []
     for ax, (setting, frame) in zip(axes, frames.items(), strict=True):
         loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
-        floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
+        floors = _defined(loss.estimate, blind)
         for row, value in floors.items():
             ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"baseline: {row_label(*row)}")
         figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
@@ -88,7 +88,7 @@ def above_floors(
         ax.set_yticks(places, [row_label(*row) for row in looking])
         ax.tick_params(labelbottom=True, labelsize="x-small")
         ax.grid(axis="y", visible=False)
-        reached = {row: value for row in looking if not math.isnan(value := loss.estimate[row])}
+        reached = _defined(loss.estimate, looking)
         first = max(reached, key=reached.__getitem__, default=None)
         best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
@@ -98,6 +98,12 @@ def above_floors(
     return fig, (
         f"Dot plots of rho of {len(looking)} rows, one panel per setting; upright lines: baselines. {'; '.join(parts)}."
     )
+
+
+def _defined(estimates: pd.Series, rows: Sequence[Row]) -> dict[Row, float]:
+    """The estimates of these rows, but those that are undefined."""
+    values = {row: float(estimates[row]) for row in rows}
+    return {row: value for row, value in values.items() if not math.isnan(value)}
 
 
 def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:

@@ -375,12 +375,12 @@ def together(orders: Sequence[Ordered]) -> dict[str, float]:
     """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
     high: 95 % interval over texts; n of the smallest cell), the share of permutations of the items with a mean as high
     (p), and of how many permutations."""
-    taus = [tau_of(one.ours, one.published) for one in orders]
+    taus = [tau_of(order.ours, order.published) for order in orders]
     mean_tau = average(taus)
-    points = [[item.point for item in one.ours] for one in orders]
+    points = [[item.point for item in order.ours] for order in orders]
     blocks = orders[0].block_of_each or list(orders[0].items)
-    p = permutation_p(points, [one.published for one in orders], blocks)
-    n = min(item.n for one in orders for item in one.ours)
+    p = permutation_p(points, [order.published for order in orders], blocks)
+    n = min(item.n for order in orders for item in order.ours)
     ends = ends_of(mean_tau, "tau", "low", "high")
     return ends | {"n": n, "p": float(p), "permutations": len(permutations_of(tuple(blocks)))}
 

@@ -173,8 +173,8 @@ def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:
     data = load_dataset(name.removeprefix("prompted-"), "test")
     if data.rationales is not None:
         excerpts = marked_excerpts(data, n, size=words[1])
-        rows, texts = [one.row for one in excerpts], [one.text for one in excerpts]
-        spans, marked = (tuple(one.words for one in excerpts), tuple(one.marked for one in excerpts))
+        rows, texts = [excerpt.row for excerpt in excerpts], [excerpt.text for excerpt in excerpts]
+        spans, marked = (tuple(excerpt.words for excerpt in excerpts), tuple(excerpt.marked for excerpt in excerpts))
     else:
         cut = {row: split_words(text) for row, text in enumerate(data.texts)}
         rows = [row for row in cut if words[0] <= len(cut[row]) <= words[1]]
@@ -197,11 +197,11 @@ _SOURCES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 def _copied(n: int) -> Task:
     """ "My neighbour Anna met the doctor Peter near the bridge ." and the same the other way round."""
-    every = [one for one in product(NAMES, NAMES, ROLES, PLACES) if one[0] != one[1]]
+    every = [filling for filling in product(NAMES, NAMES, ROLES, PLACES) if filling[0] != filling[1]]
     forms = ("My neighbour {0} met the {2} {1} {3} .", "The {2} {1} met my neighbour {0} {3} .")
     order = np.random.default_rng(0).permutation(len(every))
     chosen = [(every[which], form) for which in order for form in forms][:n]
-    texts = tuple(form.format(*one) for one, form in chosen)
+    texts = tuple(form.format(*filling) for filling, form in chosen)
     names = tuple((name, other) for (name, other, _, _), _ in chosen)
     marked = tuple(tuple(word == name for word in text.split()) for text, (name, _) in zip(texts, names, strict=True))
     ids, words = tuple(f"copied-{i}" for i in range(n)), tuple(map(split_words, texts))

@@ -121,7 +121,7 @@ def as_coded(
         *(lengths("integrated_gradients", baseline="mask", n_steps=ig_steps), shapley, fitted, occluded),
         attribute("random", model, pieces, seed=seed),
     )
-    return {name: _of_words(one.abs(), pieces, inputs) for name, one in zip(METHODS, scores, strict=True)}
+    return {name: _of_words(values.abs(), pieces, inputs) for name, values in zip(METHODS, scores, strict=True)}
 
 
 def _of_words(scores: Tensor, pieces: TextInputs, inputs: TextInputs) -> Tensor:

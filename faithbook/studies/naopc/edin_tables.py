@@ -449,10 +449,10 @@ def nearest_methods(means: pd.DataFrame, *, first: int = 5) -> pd.DataFrame:
     cells = ["dataset", "length", "model", "metric"]
     wide = kept.pivot_table(index=cells, columns="method", values="value")
     rows = []
-    for one, other in combinations(wide.columns, 2):
-        distance = (wide[one] - wide[other]).abs().dropna()
+    for method, other in combinations(wide.columns, 2):
+        distance = (wide[method] - wide[other]).abs().dropna()
         rows.append(
-            {"one": one, "other": other, "mean": distance.mean(), "most": distance.max(), "cells": len(distance)}
+            {"one": method, "other": other, "mean": distance.mean(), "most": distance.max(), "cells": len(distance)}
         )
     return pd.DataFrame(rows).sort_values("mean", ignore_index=True).head(first)
 

@@ -118,9 +118,9 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
 
 
 def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> None:
-    for key, (one, other) in pairs.items():
-        if not abs(one - other) < EXACT:
-            raise DataError(f"{what} of {name} ({key}): {one} and {other}, expected the same: run it again")
+    for key, (first, other) in pairs.items():
+        if not abs(first - other) < EXACT:
+            raise DataError(f"{what} of {name} ({key}): {first} and {other}, expected the same: run it again")
 
 
 def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:

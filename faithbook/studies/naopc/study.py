@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faithbook.artifacts import is_here, on_this_machine
+from faithbook.artifacts import checkpoint_is_here, is_here, on_this_machine
 from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every, value_at
-from faithbook.paths import checkpoints_dir
 
 study = Study(
     "naopc",
@@ -55,7 +54,7 @@ def is_usable(classifier: str) -> bool:
     if classifier == "mpnet":
         return is_here("mpnet")
     if classifier == "mpnet-tuned":
-        return (checkpoints_dir() / "paper" / "sst-mpnet-tuned-seed0").is_dir()
+        return checkpoint_is_here("local:paper/sst-mpnet-tuned-seed0")
     return True
 
 

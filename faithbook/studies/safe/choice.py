@@ -222,7 +222,7 @@ def _answer(low: float, high: float, level: float) -> str:
 def by_design(found: Safety, untouched: Means, name: str, other: str) -> str:
     """Why a metric may owe its place to the grid alone, in words; empty where neither declared sign is there."""
     declared = design.plan()
-    first, second = (found.metrics.index(one) for one in (name, other))
+    first, second = (found.metrics.index(metric) for metric in (name, other))
     reasons = []
     lead = {}
     for group in ("by_amount", "by_content"):

@@ -216,7 +216,7 @@ def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = Non
     """
     wins = against_random(variants, on=["dataset", "seed", "id", "metric", "variant"])
     frames = []
-    for name in [one for one in dict.fromkeys(wins["variant"]) if one != "paper"]:
+    for name in [variant for variant in dict.fromkeys(wins["variant"]) if variant != "paper"]:
         base = wins[wins["variant"] == (bases or {}).get(name, "paper")]
         both = wins[wins["variant"] == name].merge(base[[*_INPUT, "value", "win"]], on=_INPUT, suffixes=("", "_base"))
         won, won_base = both["win"], both["win_base"]

@@ -138,7 +138,9 @@ def levels(
 
     `of_model`: the mean of a metric over methods, by `dataset` and `model`.
     """
-    by_step = {(one, metric): of_model(metric, dataset=dataset, model=one) for one in models for metric in METRICS}
+    by_step = {
+        (model, metric): of_model(metric, dataset=dataset, model=model) for model in models for metric in METRICS
+    }
     for name, made in zip(NAMES, STEPS, strict=True):
         by_step |= {(name, metric): replayed.power(metric, made, [dataset]) for metric in METRICS}
     return by_step
@@ -164,7 +166,9 @@ def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], metho
     looks = {"min-max": (PUBLISHED, "D"), "ranks": (OURS, "o")}
     kept = orders[orders.method.isin([*methods, "average"])]
     ends = {side: [side, f"{side} low", f"{side} high"] for side in looks}
-    tidy = pd.concat([stacked(kept[kept.metric == one], ["metric", "method"], ends, "amounts") for one in metrics])
+    tidy = pd.concat(
+        [stacked(kept[kept.metric == metric], ["metric", "method"], ends, "amounts") for metric in metrics]
+    )
     layout = Layout(panel="metric", series="amounts", names=labels(), looks=looks, mark=0.5)
     return dot_plot(tidy, "diagnosticity", row="method", layout=layout)
 
@@ -200,11 +204,11 @@ def rows_apart(printed: Cells, ours: Cells) -> pd.DataFrame:
         for name, cells in (("printed", printed), ("ours", ours))
     }
     rows = []
-    for one, other in combinations(wide["printed"].columns, 2):
-        row: dict[str, object] = {"one": label(one), "other": label(other)}
+    for first, other in combinations(wide["printed"].columns, 2):
+        row: dict[str, object] = {"one": label(first), "other": label(other)}
         for name, values in wide.items():
-            both = values.reindex(columns=[one, other])
-            distance = (both[one] - both[other]).abs()
+            both = values.reindex(columns=[first, other])
+            distance = (both[first] - both[other]).abs()
             row |= {f"{name}, mean": distance.mean(), f"{name}, most": distance.max()}
         rows.append(row)
     return pd.DataFrame(rows).sort_values("printed, mean", ignore_index=True)

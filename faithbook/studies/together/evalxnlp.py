@@ -262,7 +262,7 @@ def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], meth
 def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Estimate, Estimate]:
     """ERASER's IOU-F1 over spans, and the share of texts whose IOU is at least one half, for top-k rationales."""
     both = [(rationale(text.scores, k), text.marks) for text in texts]
-    values = {"spans": [span_f1(*one) for one in both], "texts": [float(overlap(*one) >= 0.5) for one in both]}
+    values = {"spans": [span_f1(*pair) for pair in both], "texts": [float(overlap(*pair) >= 0.5) for pair in both]}
     frame = pd.DataFrame(values).rename_axis("text").reset_index().melt("text", var_name="which")
     cells = Conditions.of(frame, over=["which"], unit="text", bounds=(0, 1))
     return cells.mean(which="spans"), cells.mean(which="texts")

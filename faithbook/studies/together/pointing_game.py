@@ -23,10 +23,10 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
     names = ["dataset", "method", "metric"]
     cells, words = by_cell(measured, names), []
-    for data, one, metric in cells:
-        ends = (cells[data, one, metric] - cells[data, FLOOR, metric]).ours.interval()
+    for data, method, metric in cells:
+        ends = (cells[data, method, metric] - cells[data, FLOOR, metric]).ours.interval()
         low, high = (-ends.high, -ends.low) if metrics[metric] == "lower" else (ends.low, ends.high)
-        words.append("" if one == FLOOR else "better" if low > 0 else "worse" if high < 0 else "open")
+        words.append("" if method == FLOOR else "better" if low > 0 else "worse" if high < 0 else "open")
     return listed(cells, names).assign(beside_random=words)
 
 
@@ -34,7 +34,7 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Rows of one data set for people: one row per method, best first by the first metric it has, random scores
     last."""
     rows: list[Any] = list(table.itertuples())
-    part = table.assign(cell=[f"{spoken(one)}, {one.n}, {one.beside_random or '–'}" for one in rows])
+    part = table.assign(cell=[f"{spoken(row)}, {row.n}, {row.beside_random or '–'}" for row in rows])
     cells = part.pivot(index="method", columns="metric", values="cell").reindex(columns=list(metrics))
     by = next(name for name in metrics if name in part.metric.unique())
     first = part[part.metric == by].set_index("method").estimate.sort_values(ascending=False)

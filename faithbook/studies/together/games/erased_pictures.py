@@ -64,18 +64,18 @@ def made() -> dict[str, NDArray[Any]]:
     """
     model, pictures, inputs = chosen()
     score = Perturber(model, inputs, erase="mean")
-    p = np.stack([(one.numpy() * PARTS).round().astype(np.uint16) for one in answers.every_answer(score)])
-    table = AnswerTable(list(range(len(p))), [torch.tensor(one / PARTS) for one in p])
+    p = np.stack([(answer.numpy() * PARTS).round().astype(np.uint16) for answer in answers.every_answer(score)])
+    table = AnswerTable(list(range(len(p))), [torch.tensor(answer / PARTS) for answer in p])
     game = answers.erasing(table, answers.attributed(METHODS, model, inputs, score, output="probability"))
     orders = {
         name: game.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
         for name in ("order", "aopc")
     }
-    paths = {end: np.array([order_of(one) for one in game.items[end]], dtype=np.uint8) for end in ("worst", "best")}
+    paths = {end: np.array([order_of(item) for item in game.items[end]], dtype=np.uint8) for end in ("worst", "best")}
     return {
-        "id": np.array([one.ids[0] for one in pictures]),
+        "id": np.array([picture.ids[0] for picture in pictures]),
         "says": np.array([pictures[0].label_names[label] for label in score.predicted.tolist()]),
-        "grey": np.stack([np.asarray(one.opened()[0].convert("L")) for one in pictures]),
+        "grey": np.stack([np.asarray(picture.opened()[0].convert("L")) for picture in pictures]),
         "p": p,
         **{end: game.items[end].to_numpy() for end in ("lower", "upper", "chance")},
         **paths,

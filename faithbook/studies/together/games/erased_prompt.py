@@ -39,7 +39,7 @@ def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str,
     score = Perturber(lm, inputs, erase="delete")
     scores = answers.attributed(METHODS, lm, inputs, score)
     game = answers.erasing(AnswerTable([0], answers.every_answer(score)), scores)
-    tables = [one.assign(model="smollm2") for one in (game.answers, game.items, game.orders)]
+    tables = [table.assign(model="smollm2") for table in (game.answers, game.items, game.orders)]
     names = {
         "text": f"“… {TEMPLATES['facts'].removeprefix('{text} ')}”",
         "model": "SmolLM2-135M, a small language model",
