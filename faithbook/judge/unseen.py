@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -92,11 +93,12 @@ def verdicts() -> pd.DataFrame:
                 row["pooled"] = pooled["decision"]
                 row |= {f"pooled_{field}": pooled.get(field) for field in ("n", "effect", "low", "high")}
             rows.append(row)
-    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "before", *_POOLED, "lacks"])
-    texts = frame[["before", *_POOLED, "lacks"]].astype(object)
-    more = texts.where(texts.notna(), "")
-    board = filled(frame.drop(columns=list(more)))
-    return board.assign(**{name: more[name].to_numpy() for name in more}, freeze=digests.pop())[list(COLUMNS)]
+    more = ["before", *_POOLED, "lacks"]
+    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, *more])
+    texts = frame[more].astype(object)
+    board = filled(frame.drop(columns=more)).assign(freeze=digests.pop())
+    board[more] = texts.where(texts.notna(), "").to_numpy()
+    return board[list(COLUMNS)]
 
 
 def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
@@ -104,7 +106,8 @@ def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
     if unseen.get("decision") != UNDECIDED:
         return False
     effects = [entry.get("effect") for entry in (unseen, seen)]
-    return all(isinstance(effect, float) for effect in effects) and effects[0] * effects[1] > 0
+    signs = {math.copysign(1, effect) for effect in effects if effect}
+    return all(effects) and len(signs) == 1
 
 
 def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]], str]:
