@@ -134,7 +134,12 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     ends = f" [{float(row['low']):.3f}, {float(row['high']):.3f}]" if row["low"] else ""
     effect = f"; {row['part']} {float(row['effect']):.3f}{ends}" if row["effect"] else ""
     before = f"; the same model before: {worded(row['before'], row['evidence'])}" if row["before"] else ""
-    return f"{worded(row['decision'], row['evidence'])} ({contrasts}{n}{effect}{before})"
+    pooled = ""
+    if row.get("pooled"):
+        ends = f"{float(row['pooled_effect']):.3f} [{float(row['pooled_low']):.3f}, {float(row['pooled_high']):.3f}]"
+        verdict = f"{worded(row['pooled'], row['evidence'])}, n = {float(row['pooled_n']):,.0f}, {ends}"
+        pooled = f"; pooled with the inputs before, which is no independent evidence: {verdict}"
+    return f"{worded(row['decision'], row['evidence'])} ({contrasts}{n}{effect}{before}{pooled})"
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it

@@ -38,8 +38,10 @@ REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
 CONFIRM = "confirm"  # the profile at which a page shows the confirmatory values alone
 SAME = ("dataset", "classifier", "model", "seed", "language")
 """What exploratory values share with confirmatory ones where both are judged alike (`unseen`)."""
-EXPLORATORY_INSTEAD = ContextVar("EXPLORATORY_INSTEAD", default=False)
-"""At the profile `confirm`: whether pages show the exploratory values of what the confirmatory run measured instead."""
+UNSEEN, SEEN, POOLED = "unseen", "seen", "pooled"
+INPUTS = ContextVar("INPUTS", default=UNSEEN)
+"""At the profile `confirm`: whether pages show the confirmatory values, the exploratory values of the same data sets,
+models and seeds instead, or both together."""
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")
@@ -272,7 +274,7 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     At the profile `confirm` those of the confirmatory run and no others.
     """
     if run.job.profile == CONFIRM:
-        return _confirmed(notebook, parts, exploratory=EXPLORATORY_INSTEAD.get())
+        return _confirmed(notebook, parts, inputs=INPUTS.get())
     known = _reference(run, notebook)
     theirs = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
     if theirs and not has_run(run, notebook):
@@ -285,19 +287,20 @@ def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Mate
     return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
 
 
-def _confirmed(notebook: str, parts: Sequence[str], *, exploratory: bool) -> Material:
-    """The committed values of the confirmatory run; of `parts` those that it has measured. `exploratory`: those of the
-    reference instead, of the same data sets, models, seeds and languages."""
+def _confirmed(notebook: str, parts: Sequence[str], *, inputs: str) -> Material:
+    """The committed values of the confirmatory run; of `parts` those that it has measured. `inputs`: `SEEN` is those of
+    the reference instead, of the same data sets, models, seeds and languages, `POOLED` both, one below the other."""
     manifest: dict[str, Any] = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
     measured = [part for part in parts if has_units(notebook, part)] or parts
     unseen = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"])
-    if not exploratory:
+    if inputs == UNSEEN:
         return unseen
     before = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"], reference=True)
     keys = [name for name in SAME if name in unseen.units.columns and name in before.units.columns]
-    return replace(
-        before, units=before.units.merge(unseen.units[keys].drop_duplicates(), on=keys), datasets=unseen.datasets
-    )
+    units = before.units.merge(unseen.units[keys].drop_duplicates(), on=keys)
+    if inputs == POOLED:
+        units = pd.concat([units, unseen.units], ignore_index=True)
+    return replace(before, units=units, datasets=unseen.datasets)
 
 
 def _of_book(run: Run, notebook: str, parts: Sequence[str]) -> Material | None:

@@ -23,15 +23,17 @@ from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
-from faithbook.judge.scores import CONFIRM, EXPLORATORY_INSTEAD
+from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN
 from faithbook.paths import confirmatory_dir, root
-from faithbook.stats.grounds import NOT_TESTED
+from faithbook.stats.grounds import NOT_TESTED, UNDECIDED
 from faithlib.errors import DataError
 
-COLUMNS = ("id", *FIELDS, "before", "lacks", "freeze")
+_POOLED = ("pooled", "pooled_n", "pooled_effect", "pooled_low", "pooled_high")
+COLUMNS = ("id", *FIELDS, "before", *_POOLED, "lacks", "freeze")
 """Columns of the file: those of the scoreboard; `before`: the decision on the exploratory inputs of the same data sets,
-models and seeds, so that inputs alone differ; `lacks`: why a claim could not be judged; `freeze`: the digest of what
-was frozen when its values were measured."""
+models and seeds, so that inputs alone differ; `pooled` and its n, effect and interval: the decision on these and the
+unseen inputs together, where the unseen ones alone leave it undecided with an effect of the same sign; `lacks`: why a
+claim could not be judged; `freeze`: the digest of what was frozen when its values were measured."""
 
 
 NOTEBOOKS = {
@@ -79,26 +81,42 @@ def verdicts() -> pd.DataFrame:
     for page, names in headlines().items():
         lacks = still_to_measure(paper_of[names[0]], manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
-        before = judged_on(page, exploratory=True)[0] if set(names) & set(entries) else {}
+        before = judged_on(page, SEEN)[0] if set(names) & set(entries) else {}
+        open_ones = [name for name in names if _stays_open(entries.get(name, {}), before.get(name, {}))]
+        together = judged_on(page, POOLED)[0] if open_ones else {}
         for name in names:
-            row = entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks})
-            rows.append(row | {"before": before.get(name, {}).get("decision", "")})
-    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "before", "lacks"])
-    more = {name: frame[name].fillna("").to_numpy() for name in ("before", "lacks")}
+            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
+            row["before"] = before.get(name, {}).get("decision", "")
+            if name in open_ones:
+                pooled = together[name]
+                row["pooled"] = pooled["decision"]
+                row |= {f"pooled_{field}": pooled.get(field) for field in ("n", "effect", "low", "high")}
+            rows.append(row)
+    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, "before", *_POOLED, "lacks"])
+    texts = frame[["before", *_POOLED, "lacks"]].astype(object)
+    more = texts.where(texts.notna(), "")
     board = filled(frame.drop(columns=list(more)))
-    return board.assign(**more, freeze=digests.pop())[list(COLUMNS)]
+    return board.assign(**{name: more[name].to_numpy() for name in more}, freeze=digests.pop())[list(COLUMNS)]
 
 
-def judged_on(page: str, *, exploratory: bool = False) -> tuple[dict[str, dict[str, Any]], str]:
-    """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others; `exploratory`:
-    from the exploratory values of the same models instead.
+def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
+    """Whether unseen inputs leave a claim undecided, with an effect of the sign that the seen ones have."""
+    if unseen.get("decision") != UNDECIDED:
+        return False
+    effects = [entry.get("effect") for entry in (unseen, seen)]
+    return all(isinstance(effect, float) for effect in effects) and effects[0] * effects[1] > 0
+
+
+def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]], str]:
+    """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others; with `inputs`
+    SEEN from the exploratory values of the same models, with POOLED from both together.
 
     A statement that fails for want of values is left out, with all that rest on it; why is told where a headline claim
     has no verdict therefore, so that no failure is silent.
     """
     names: dict[str, Any] = {"__name__": "__main__", "profile": CONFIRM}
     lacks = []
-    token = EXPLORATORY_INSTEAD.set(exploratory)
+    token = INPUTS.set(inputs)
     for statement in freeze.measured_in(page):
         if _sets_profile(statement):
             continue
@@ -106,7 +124,7 @@ def judged_on(page: str, *, exploratory: bool = False) -> tuple[dict[str, dict[s
             exec(compile(ast.Module([statement], []), f"{page}, line {statement.lineno}", "exec"), names)
         except Exception as error:
             lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
-    EXPLORATORY_INSTEAD.reset(token)
+    INPUTS.reset(token)
     shown = names.get("page")
     entries = shown.entries if isinstance(shown, Page) else {}
     if isinstance(shown, Page):

@@ -17,6 +17,8 @@ study = Study(
 )
 NINE = ["en", "bg", "de", "es", "fr", "ru", "tr", "el", "zh"]  # of the home assistant's messages
 FIVE = ["en", "bg", "de", "es", "fr"]
+FEWEST = dict(ig_steps=2, lime_samples=6, permutations=1)
+FEW = dict(ig_steps=4, lime_samples=8, permutations=2)
 FIFTEEN = ["en", "ar", "bg", "de", "el", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh"]  # of XNLI
 
 
@@ -203,6 +205,57 @@ def crosslingual_alignment(profile: Profile) -> Settings:
     return settings
 
 
+@study.compute(
+    grid={"dataset": "datasets", "model": "models_read"},
+    loads=lambda settings, run: [settings["model"], settings["aligner"], run["dataset"]],
+)
+def crosslingual_samples(profile: Profile) -> Settings:
+    """Some texts of `crosslingual_metrics` once more, with our and the paper's steps, samples and permutations."""
+    settings = profile.layers(
+        laptop=dict(
+            datasets=["messages"],
+            models_read=by("dataset", messages=["e5"], nli=["e5"]),
+            seeds=[0],
+            texts=1,
+            split="test",
+            batch=4,
+            align_layer=7,
+            numbers=dict(
+                ours=dict(ig_steps=12, lime_samples=30, permutations=4),
+                paper=dict(ig_steps=100, lime_samples=50, permutations=25),
+            ),
+        ),
+        smoke=dict(models_read=["six"], numbers=dict(ours=FEWEST, paper=FEW)),
+        full=dict(models_read=["six"], texts=by("dataset", messages=12, nli=4)),
+        paper=dict(datasets=[]),
+    )
+    return shared(profile) | with_pairs(profile, settings) | {"model": model, "aligner": aligner(profile)}
+
+
+@study.compute(
+    grid={"dataset": "datasets"},
+    loads=lambda settings, run: [*settings["models"].values(), *settings["beside"].values(), run["dataset"]],
+)
+def crosslingual_similar(profile: Profile) -> Settings:
+    """How alike models see pairs of sentences and their translations (`crosslingual_alignment` has messages)."""
+    settings = profile.layers(
+        laptop=dict(
+            datasets=[],
+            models_read=["e5", "six"],
+            seeds=[0],
+            beside={"multilingual, frozen": "e5-whole", "English, frozen": "minilm"},
+            languages=FIVE,
+            split="test",
+            cka_draws=2,
+            represented=32,
+        ),
+        full=dict(languages=FIFTEEN, cka_draws=10, represented=160),
+        paper=dict(datasets=[]),
+    )
+    settings = shared(profile) | with_pairs(profile, settings)
+    return settings | {"models": {name: model("nli", name) for name in settings["models_read"]}}
+
+
 def marked(dataset: str, seed: int = 0, **_: object) -> str:
     """The classifier of texts with marks of people: of reviews that of study 1's sentences."""
     return f"local:text/{'sst' if dataset == 'reviews' else dataset}-seed{seed}"
@@ -350,7 +403,7 @@ study.report(
 study.report("crosslingual_aligner", reads=["crosslingual_alignment"], contents="appendix")
 study.report(
     "crosslingual_deviations",
-    reads=["crosslingual_metrics", "crosslingual_plausibility"],
+    reads=["crosslingual_metrics", "crosslingual_samples", "crosslingual_similar", "crosslingual_plausibility"],
     loads=["cards"],
     settings=shared,
     contents="appendix",

@@ -1,0 +1,144 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: do steps, samples and permutations matter for faithfulness across languages?
+#
+# Zaman & Belinkov (2022) use up to 100 steps of integrated gradients, 50 samples of LIME and 25 permutations of Shapley
+# sampling (Appendix B.4 to B.7); `crosslingual_metrics` uses fewer. Here the numbers of both are used on the first of the same texts,
+# in the paper's languages, for the rows that have such a number. Everything else is as there: sums over pieces and links, copied words
+# stay, English words without a link have 0.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "messages"
+model = "e5"
+# Your choices: None is what the profile says.
+texts = None  # texts that are explained with both numbers, in every language
+numbers = None  # such as {"mine": {"ig_steps": 20, "lime_samples": 100, "permutations": 10}}
+
+# %%
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from faithbook.engine.computed import beside_book
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.encoders import load_encoder
+from faithbook.models.load import load_model
+from faithbook.sources.datasets import load_dataset, load_parallel
+from faithbook.sources.tokenise import Pair, split_words
+from faithbook.studies.crosslingual.links import LINK_RULES, between_features, encoder_links
+from faithbook.studies.crosslingual.zaman_belinkov import PAPER_LANGUAGES
+from faithbook.studies.crosslingual.zaman_belinkov_rows import thirteen_rows
+from faithlib.attribution import attribute_rows
+from faithlib.inputs import TextInputs
+from faithlib.metrics import aligned_scores, crosslingual_rho
+from faithlib.perturb import Perturber
+
+SEED = 0  # of the trained model; random numbers of the methods have a seed of their own
+run = start_run("crosslingual_samples", profile=profile, dataset=dataset, model=model, texts=texts, numbers=numbers)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(settings["model"])
+network = classifier.model.to(device)
+aligner, aligner_tokenizer = load_encoder(settings["aligner"])
+aligner = aligner.to(device)
+
+# %% [markdown]
+# ## Rows that have such a number
+#
+# With more steps, samples or permutations the scores of a text are less noisy. If the noise of a text's scores and of its translation's
+# are independent, with variances $\sigma^2$ beside variances $\tau^2$ of what a method says in the limit, the correlation that is found
+# is $\tau^2 / (\tau^2 + \sigma^2)$ of the correlation without noise (Spearman's attenuation, exact for Pearson's correlation). So more
+# samples can only raise these rows on average.
+
+# %%
+SAMPLED = ("integrated_gradients", "lime", "shapley_sampling")
+
+
+def sampled_rows(numbers):
+    """The rows whose scores depend on a number of steps, samples or permutations."""
+    rows = thirteen_rows(**numbers)
+    return {key[:3]: row for key, row in rows.items() if key[0] in SAMPLED and key[3] == "sum"}
+
+
+ROWS = {whose: sampled_rows(numbers) for whose, numbers in settings["numbers"].items()}
+
+
+def inputs_of(data):
+    """A data set's texts, or both texts of a pair, their words as features."""
+    return TextInputs.from_texts(
+        data.texts,
+        classifier.tokenizer,
+        pairs=data.pairs,
+        words=[split_words(text) for text in data.wholes],
+        max_length=classifier.window(data),
+    ).to(device)
+
+
+def explained(data):
+    """For each text: scores [R, F] of the rows with either numbers, and the text as inputs of one."""
+    inputs, gold = inputs_of(data), torch.tensor(classifier.labels_of(data), device=device)
+    eraser = Perturber(network, inputs, erase="pad")
+    scores = {}
+    for numbers, rows in ROWS.items():
+        found, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+        run.count(rows_asked=sum(one.rows_asked for one in spent.values()))
+        scores[numbers] = [found[row.name].cpu() for row in rows.values()]
+    return [
+        ({name: torch.stack([one[b, :size] for one in of]) for name, of in scores.items()}, inputs[[b]].to("cpu"))
+        for b, size in enumerate(inputs.n_features.tolist())
+    ]
+
+
+def correlated(texts):
+    """Rho of every row with either numbers, for each text and language."""
+    readings = {language: explained(of_language) for language, of_language in texts.items()}
+    layer = settings["align_layer"]
+    rows = []
+    for language in [one for one in texts if one != "en"]:
+        pairs = [Pair.from_texts(*both) for both in zip(texts["en"].wholes, texts[language].wholes, strict=True)]
+        linked = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=LINK_RULES[settings["links"]])[
+            layer
+        ]
+        for number, links in enumerate(linked):
+            (ours, source), (theirs, target) = readings["en"][number], readings[language][number]
+            between = between_features(links, source.feature_of_word[0], target.feature_of_word[0])
+            for numbers, keys in ROWS.items():
+                carried = aligned_scores(theirs[numbers], between, int(source.n_features[0]))
+                rho = crosslingual_rho(ours[numbers], carried).tolist()
+                about = {"language": language, "input": texts["en"].ids[number], "numbers": numbers}
+                rows += [
+                    about | {"method": method, "aggregation": how, "output": output, "rho": value}
+                    for (method, how, output), value in zip(keys, rho, strict=True)
+                ]
+    return pd.DataFrame(rows)
+
+
+# %%
+split, sample = settings["split"], settings["sample"]
+languages = ["en", *PAPER_LANGUAGES]
+parallel = load_parallel(dataset, languages, split, n=settings["texts"], sample=sample)
+clusters = load_dataset(dataset, split, sample="all").clusters
+for rows in tqdm(list(run.blocks(len(parallel["en"]), settings["batch"])), desc="texts"):
+    rho = correlated({language: texts[rows] for language, texts in parallel.items()})
+    keys = ["language", "aggregation", "output", "numbers"]
+    run.add_units(as_units(rho, seed=SEED, clusters=clusters, metrics=["rho"], keys=keys))
+
+# %%
+run.note(n=len(parallel["en"]), dtype="float32", device=device)
+run.finish()
+
+# %% [markdown]
+# ## What was computed
+#
+# Rho of each row with either set of numbers, mean over languages and texts. `notebooks/report/crosslingual_deviations.py` has the
+# differences on the same texts with their intervals.
+
+# %%
+beside_book(run, by=["numbers", "method", "aggregation"])
