@@ -82,11 +82,13 @@ def verdicts() -> pd.DataFrame:
     for page, names in headlines().items():
         lacks = still_to_measure(paper_of[names[0]], manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
+        entries = {name: entry for name, entry in entries.items() if name not in freeze.UNAFFORDABLE}
         before = judged_on(page, SEEN)[0] if set(names) & set(entries) else {}
         open_ones = [name for name in names if _stays_open(entries.get(name, {}), before.get(name, {}))]
         together = judged_on(page, POOLED)[0] if open_ones else {}
         for name in names:
-            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
+            left_out = "left out of the plan: its inputs take too long" if name in freeze.UNAFFORDABLE else ""
+            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": left_out or lacks}))
             row["before"] = before.get(name, {}).get("decision", "")
             if name in open_ones:
                 pooled = together[name]
