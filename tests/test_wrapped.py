@@ -250,7 +250,7 @@ def test_gradients_of_a_recurrent_layer_on_a_gpu() -> None:
 DOORS: dict[str, Callable[..., Any]] = {
     "Perturber": Perturber,
     "evaluate": partial(evaluate, methods=["random"], metrics=["nc"]),
-    "explain": partial(explain, methods=["occlusion"]),
+    "explain": lambda model, inputs, check=True: explain(model, inputs, ["occlusion"], run=RunSettings(check=check)),
     "attribute": partial(attribute, "occlusion"),
     "gradients": lambda model, inputs, **given: attribute(
         "saliency" if isinstance(inputs, TextInputs) else "lrp", model, inputs, **given

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from faithlib.backends import Family
+from faithlib.backends import ModelFamily
 from faithlib.errors import ModelError
 
 
@@ -46,7 +46,7 @@ class LstmClassifier(nn.Module):
 
     base_model_prefix = "encoder"
     # Embeddings come as an argument; weights of attention are refused here, in words of its own.
-    family = Family("", "word embeddings, scaled to unit variance", weighs=True)
+    family = ModelFamily("", "word embeddings, scaled to unit variance", weighs=True)
 
     def __init__(self, words: Tensor, *, hidden: int, classes: int, dropout: float = 0.0) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from faithlib.backends.continuation import Continuation
-from faithlib.backends.families import Family, family_of
+from faithlib.backends.families import ModelFamily, family_of
 from faithlib.backends.functions import FunctionBackend
 from faithlib.backends.pixels import VisionBackend, is_vit, tokens_of
 from faithlib.backends.prompts import Prompt, PromptClassifier
@@ -34,8 +34,8 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs
 __all__ = [
     "Backend",
     "Continuation",
-    "Family",
     "FunctionBackend",
+    "ModelFamily",
     "Prompt",
     "PromptClassifier",
     "TextBackend",

@@ -42,7 +42,7 @@ from faithlib.inputs import TextInputs
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """A way to ask a model.
 
     - `point`: the part of the base model whose output is perturbed; "" where the model takes it as an argument.
@@ -58,7 +58,7 @@ class Family:
     - `window`: the name in its configuration of what lengths are padded to.
     - `prepare`: what is settled on a replica first; it raises ModelError where the model cannot be asked so.
 
-    >>> Family("embeddings", "token embeddings, before positions").reads
+    >>> ModelFamily("embeddings", "token embeddings, before positions").reads
     'first'
     """
 
@@ -136,33 +136,35 @@ def _summary_of_last(model: Any, inputs: TextInputs) -> None:
         )
 
 
-_ENCODER = Family("embeddings", "the embedding output: words, positions and token types, after LayerNorm", weighs=True)
+_ENCODER = ModelFamily(
+    "embeddings", "the embedding output: words, positions and token types, after LayerNorm", weighs=True
+)
 _NARROW = replace(_ENCODER, acts_on=f"{_ENCODER.acts_on}, before its projection to the hidden size")
-_DECODER = Family(
+_DECODER = ModelFamily(
     "embed_tokens", "token embeddings, before rotary positions",
     reads="last", by_ids=True, shares=True, prepare=_end_before_padding,
 )  # fmt: skip
 _ADDED = replace(_DECODER, point="drop", acts_on="token embeddings with positions added", tokens="wte", positions="wpe")
 _RECURRENT = replace(_DECODER, point="embeddings", acts_on="token embeddings", reads="", shares=False)
-_FAMILIES: dict[str, Family] = {
+_FAMILIES: dict[str, ModelFamily] = {
     "albert": _NARROW,
     "electra": _NARROW,
     "big_bird": replace(_ENCODER, prepare=_full_attention),
     "longformer": replace(_ENCODER, by_ids=True, window="attention_window", weighs=False),
-    "deberta-v2": Family("embeddings", "the embedding output after LayerNorm, before relative positions"),
+    "deberta-v2": ModelFamily("embeddings", "the embedding output after LayerNorm, before relative positions"),
     "esm": replace(
         _ENCODER, acts_on="the embedding output: tokens, and positions where they are not rotary",
         by_ids=True, weighs=False,
     ),
     **dict.fromkeys(
         ("xlm", "flaubert"),
-        Family("embeddings", "token embeddings, before positions and LayerNorm", by_ids=True),
+        ModelFamily("embeddings", "token embeddings, before positions and LayerNorm", by_ids=True),
     ),
-    "modernbert": Family("embeddings", "token embeddings after LayerNorm, before rotary positions"),
+    "modernbert": ModelFamily("embeddings", "token embeddings after LayerNorm, before rotary positions"),
     "modernbert-decoder": replace(
         _DECODER, point="embeddings", acts_on="token embeddings after LayerNorm, before rotary positions"
     ),
-    "xlnet": Family(
+    "xlnet": ModelFamily(
         "", "token embeddings, before relative positions and segments",
         tokens="word_embedding", reads="", on_left=True, with_types=True, prepare=_summary_of_last,
     ),
@@ -178,7 +180,7 @@ _FAMILIES: dict[str, Family] = {
     "falcon": replace(
         _DECODER, point="word_embeddings", acts_on="token embeddings, before rotary positions or ALiBi"
     ),
-    "t5": Family(
+    "t5": ModelFamily(
         "encoder.embed_tokens", "token embeddings of encoder and decoder alike, before relative positions",
         also="decoder.embed_tokens", reads="", by_ids=True, prepare=_end_of_sequence,
     ),
@@ -211,7 +213,7 @@ def base_of(model: Any) -> Any:
     )
 
 
-def family_of(model: Any) -> Family:
+def family_of(model: Any) -> ModelFamily:
     """How a model is asked: as it says itself (`family`), by its configuration, or by the parts it has.
 
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -226,9 +228,9 @@ def family_of(model: Any) -> Family:
     return replace(family, reads="") if pools else family
 
 
-def _family(model: Any, base: nn.Module) -> Family | None:
+def _family(model: Any, base: nn.Module) -> ModelFamily | None:
     declared = getattr(model, "family", None)
-    if isinstance(declared, Family):
+    if isinstance(declared, ModelFamily):
         return declared
     kind = getattr(getattr(base, "config", None), "model_type", "")
     known = ((name, family) for name, family in (("embeddings", _ENCODER), ("embed_tokens", _DECODER)))

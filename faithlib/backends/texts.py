@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.families import Family, base_of, family_of, text_config
+from faithlib.backends.families import ModelFamily, base_of, family_of, text_config
 from faithlib.backends.logits import check_task, logits_of, named
 from faithlib.backends.model_adapters import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.prompts import Prompt, appended, forwards
@@ -68,7 +68,7 @@ class TextBackend:
         self._embedding_arguments = set(inspect.signature(self.embedding_module.forward).parameters)
         # A head of one's own may pool with the mask or look for tokens, so it is given both, as its own call is.
         made_elsewhere = not type(self.model).__module__.startswith("transformers.")
-        knows_families = isinstance(getattr(self.model, "family", None), Family)
+        knows_families = isinstance(getattr(self.model, "family", None), ModelFamily)
         self._own_head = made_elsewhere and not knows_families and not isinstance(self.model, Prompt)
 
     @property

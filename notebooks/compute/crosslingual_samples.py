@@ -52,10 +52,13 @@ aligner = aligner.to(device)
 # %% [markdown]
 # ## Rows that have such a number
 #
-# With more steps, samples or permutations the scores of a text are less noisy. If the noise of a text's scores and of its translation's
-# are independent, with variances $\sigma^2$ beside variances $\tau^2$ of what a method says in the limit, the correlation that is found
-# is $\tau^2 / (\tau^2 + \sigma^2)$ of the correlation without noise (Spearman's attenuation, exact for Pearson's correlation). So more
-# samples can only raise these rows on average.
+# With more steps, samples or permutations the scores of a text are less noisy. Let $\rho$ be the correlation of what a method says of a
+# text and of its translation in the limit, $\tau^2$ the variance of these scores within a text, and $\sigma^2$ that of independent noise
+# in both. What is found is (Spearman's attenuation, exact for Pearson's correlation)
+#
+# $$\rho_{\mathrm{found}} = \frac{\tau^2}{\tau^2 + \sigma^2}\,\rho ,$$
+#
+# so more samples can only raise these rows on average.
 
 # %%
 SAMPLED = ("integrated_gradients", "lime", "shapley_sampling")

@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from faithlib.attribution.registry import PREDICTED, Row
-from faithlib.backends import Family, replica
+from faithlib.backends import ModelFamily, replica
 from faithlib.backends.families import base_of
 from faithlib.backends.shared_weights import slot_at
 from faithlib.errors import ModelError, unknown
@@ -89,7 +89,7 @@ class EmbeddedTwice(nn.Module):
     """
 
     base_model_prefix = "base"
-    family = Family(
+    family = ModelFamily(
         "", "the embedding output, which then goes through the embedding module again", weighs=True, with_types=True
     )
 
