@@ -486,25 +486,7 @@ point_in_words("E14")
 # rows were measured once more with the paper's numbers, on the first of the same texts, in the paper's languages (E15 to E17).
 
 # %%
-sampled = page.measure(
-    "crosslingual_samples", over=["dataset", "model", "method", "aggregation", "numbers"], bounds=(-1, 1)
-)
-by_row = list(dict.fromkeys(zip(sampled.frame.method, sampled.frame.aggregation, strict=True)))
-rows = []
-for name, network in dict.fromkeys(zip(sampled.frame.dataset, sampled.frame.model, strict=True)):
-    for method, how in by_row:
-        of_row = {"dataset": name, "model": network, "method": method, "aggregation": how}
-        ours, more = (sampled.mean(**of_row, numbers=numbers) for numbers in ("ours", "paper"))
-        rows.append({**of_row, "ours": ours.ours.point, "paper's numbers": more.ours.point, **row_of(more - ours)})
-with_more = pd.DataFrame(rows)
-page.listing(
-    with_more,
-    "crosslingual_deviations_samples",
-    caption="Rho with our numbers of steps, samples and permutations and with the paper's, on the same texts, mean over languages and "
-    "outputs; their difference (estimate) with its 95 % interval over n texts",
-)  # fmt: skip
-
-# %%
+NOT_HERE = "There are no values of it here."
 LOSERS = [
     ("lime", "none"),
     ("shapley_sampling", "none"),
@@ -514,26 +496,53 @@ LOSERS = [
 LEADERS = [("input_x_gradient", "l2"), ("saliency", "l2")]
 
 
-lead = rho["main"].mean(LEADERS, [*OUTPUT_NAMES]) - rho["main"].mean(LOSERS, [*OUTPUT_NAMES])
+def measured_twice():
+    """Rho with either set of numbers; None where it was not measured (with the paper's own sizes there is one set)."""
+    if not page.has("crosslingual_samples"):
+        return None
+    cells = ["dataset", "model", "method", "aggregation", "numbers"]
+    return page.measure("crosslingual_samples", over=cells, bounds=(-1, 1))
 
 
-def change_in_words(name, network):
-    """What the paper's numbers change in the four rows together."""
-    ours, more = (sampled.mean(dataset=name, model=network, numbers=numbers) for numbers in ("ours", "paper"))
-    return f"{label(name)}, {label(network)} {spoken(more - ours, '+.3f')} (n = {part_size(name, network)})"
+def compared(sampled):
+    """Each row with our numbers of steps, samples and permutations and with the paper's."""
+    rows = []
+    for name, network, method, how in pairs_of(sampled, ["dataset", "model", "method", "aggregation"]):
+        of_row = {"dataset": name, "model": network, "method": method, "aggregation": how}
+        ours, more = (sampled.mean(**of_row, numbers=numbers) for numbers in ("ours", "paper"))
+        rows.append({**of_row, "ours": ours.ours.point, "paper's numbers": more.ours.point, **row_of(more - ours)})
+    return pd.DataFrame(rows)
 
 
-def part_size(name, network):
-    """How many texts were measured with either number."""
-    return sampled.frame[(sampled.frame.dataset == name) & (sampled.frame.model == network)].id.nunique()
+def pairs_of(sampled, columns):
+    """The combinations of some columns, in the order in which they come first."""
+    return list(sampled.frame[columns].drop_duplicates().itertuples(index=False, name=None))
 
 
-on_these = dict.fromkeys(zip(with_more.dataset, with_more.model, strict=True))
-changes = "; ".join(change_in_words(*pair) for pair in on_these)
-Markdown(
-    f"Over all our texts, input × gradient and saliency (L2) lead these four rows by {spoken(lead, '.3f')} (n = {lead.ours.n}). The paper's "
-    f"numbers change the mean of the four by: {changes}."
-)
+def change_in_words(sampled):
+    """What the paper's numbers change in the four rows together, beside what these rows lose by."""
+    lead = rho["main"].mean(LEADERS, [*OUTPUT_NAMES]) - rho["main"].mean(LOSERS, [*OUTPUT_NAMES])
+    changes = []
+    for name, network in pairs_of(sampled, ["dataset", "model"]):
+        ours, more = (sampled.mean(dataset=name, model=network, numbers=numbers) for numbers in ("ours", "paper"))
+        n = sampled.frame.query("dataset == @name and model == @network")["id"].nunique()
+        changes.append(f"{label(name)}, {label(network)} {spoken(more - ours, '+.3f')} (n = {n})")
+    return (
+        f"Over all our texts, input × gradient and saliency (L2) lead these four rows by {spoken(lead, '.3f')} "
+        f"(n = {lead.ours.n}). The paper's numbers change the mean of the four by: {'; '.join(changes)}."
+    )
+
+
+sampled = measured_twice()
+page.listing(
+    compared(sampled),
+    "crosslingual_deviations_samples",
+    caption="Rho with our numbers of steps, samples and permutations and with the paper's, on the same texts, mean over languages and "
+    "outputs; their difference (estimate) with its 95 % interval over n texts",
+) if sampled is not None else Markdown(NOT_HERE)
+
+# %%
+Markdown("" if sampled is None else change_in_words(sampled))
 
 # %%
 full = settings_of("crosslingual_metrics", "full")
