@@ -30,7 +30,7 @@ from tqdm.auto import tqdm
 from faithbook import disk
 from faithbook.access import require
 from faithbook.paths import checked_root, raw_dir
-from faithlib.errors import DataError, DigestError, unknown
+from faithlib.errors import DataError, DigestError, FaithlibError, unknown
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,21 @@ def fetch(source_id: str) -> Path:
         return source.path
     if source.kind == "manual":
         raise DataError(f"{source.what}: get {source.file} by hand ({source.where}) and put it at {source.path}")
-    source.path.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks
-    # right.
-    with tempfile.TemporaryDirectory(dir=source.path.parent, prefix=".incoming-") as incoming:
-        got = _DOWNLOADS[source.kind](source, Path(incoming))
-        verify(source, got)
-        os.replace(got, source.path)
+    folder = source.path.parent
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks
+        # right.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".incoming-") as incoming:
+            got = _DOWNLOADS[source.kind](source, Path(incoming))
+            verify(source, got)
+            os.replace(got, source.path)
+    except FaithlibError:
+        if is_new:  # an empty folder would look as if the source were there
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
     return source.path
 
 
