@@ -64,6 +64,7 @@ from faithbook.engine.plan import (
     part_of,
     plan,
 )
+from faithbook.engine.studies import entry_of, reads_of
 from faithbook.engine.study import Settings
 from faithbook.engine.units import UNITS, UNITS_SCHEMA, read_units, write_units
 from faithbook.paths import results_dir, root
@@ -260,7 +261,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         folder, upstream = Path(planned["folder"]), tuple(map(Path, planned["upstream"]))
     else:
         job = make_job(source, profile, given)
-        folder, upstream = _new_folder(job), tuple(_folders_by_hand(job.upstream))
+        folder, upstream = _new_folder(job), (*_folders_by_hand(job.upstream), *_unplanned_of(job))
     declare(job.loads)
     return Run(job, folder, job.settings, bool(planned), upstream, share)
 
@@ -385,7 +386,30 @@ def _folders_of(notebook: str, profile: str) -> list[Path]:
     """The whole runs of a notebook that may be read here: those told by the build, or the newest by hand."""
     if planned := _planned_run():
         return [folder for folder in map(Path, planned["upstream"]) if folder.parent.name == notebook]
-    return list(_folders_by_hand(job for job in plan(profile) if job.notebook == notebook))
+    jobs = [job for job in plan(profile) if job.notebook == notebook]
+    return list(_folders_by_hand(jobs)) if jobs else _unplanned(notebook, profile)
+
+
+def _unplanned_of(job: Job) -> list[Path]:
+    """The newest runs by hand of what a report reads and the plan of its profile does not have, such as of optional
+    data."""
+    entry = entry_of(job.notebook)
+    planned = {earlier.notebook for earlier in job.upstream}
+    missing = [name for name in reads_of(entry) if name not in planned] if entry else []
+    return [folder for name in missing for folder in _unplanned(name, job.profile)]
+
+
+def _unplanned(notebook: str, profile: str) -> list[Path]:
+    """The newest run by hand of each point of a computation that the plan of a profile does not have; none where only
+    the profile's own settings are asked for."""
+    if not _any_settings:
+        return []
+    newest: dict[str, Path] = {}
+    folders = (results_dir(profile) / "by-hand" / notebook).glob(f"*/{MANIFEST}")
+    for manifest in sorted(folders, key=lambda path: path.stat().st_mtime_ns):
+        parameters = json.loads(manifest.read_text(encoding="utf-8"))["parameters"]
+        newest[json.dumps(point_of(find_notebook(notebook), parameters), sort_keys=True)] = manifest.parent
+    return list(newest.values())
 
 
 def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
