@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import json
-import math
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -107,9 +106,8 @@ def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
     """Whether unseen inputs leave a claim undecided, with an effect of the sign that the seen ones have."""
     if unseen.get("decision") != UNDECIDED:
         return False
-    effects = [entry.get("effect") for entry in (unseen, seen)]
-    signs = {math.copysign(1, effect) for effect in effects if effect}
-    return all(effects) and len(signs) == 1
+    now, before = unseen.get("effect"), seen.get("effect")
+    return now is not None and before is not None and bool(now * before > 0)
 
 
 def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]], str]:

@@ -29,13 +29,12 @@ from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
-from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_parallel
 from faithbook.sources.files import is_here
 from faithbook.sources.tokenise import Pair
 from faithbook.studies.crosslingual.gold import link_counts, load_gold
 from faithbook.studies.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
-from faithlib.metrics import cka_accuracy
+from faithbook.studies.crosslingual.similarity import found_translations, models_of, representations
 
 run = start_run(
     "crosslingual_alignment",
@@ -129,47 +128,15 @@ if agreement:
 # Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts.
 # Multilingual encoders, before and after learning the task from English, are compared with encoders of one language.
 
-
 # %%
-def representations(network, tokenizer, texts, batch=64):
-    """The last hidden state of the first position, [N, D]; texts of like length go together."""
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    states = torch.empty(len(texts), network.config.hidden_size)
-    for start in range(0, len(texts), batch):
-        rows = order[start : start + batch]
-        part = tokenizer([texts[i] for i in rows], padding=True, truncation=True, return_tensors="pt")
-        with torch.inference_mode():
-            states[rows] = network(**part.to(device)).last_hidden_state[:, 0].float().cpu()
-    return states
-
-
-def represented():
-    """Name, network and tokenizer of every model that is compared."""
-    tuned = {f"{name}, fine-tuned": spec for name, spec in settings["models"].items()}
-    for name, spec in (settings["beside"] | tuned).items():
-        if name.endswith(", frozen"):
-            yield name, *load_encoder(spec)
-        else:
-            classifier = load_model(spec)
-            yield name, classifier.model.base_model, classifier.tokenizer
-
-
 data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["represented"])
 hits = []
-for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
-    states = {
-        language: representations(network.to(device), own_tokenizer, texts.wholes) for language, texts in data.items()
-    }
-    for language in data:
-        if language != "en":
-            for seed in range(settings["cka_draws"]):
-                drawn = cka_accuracy(states["en"], states[language], seed=seed)
-                hits += [
-                    {"model": name, "language": language, "seed": seed, "batch": i, "hit": float(hit)}
-                    for i, hit in enumerate(drawn)
-                ]
+for name, network, own_tokenizer in tqdm(models_of(settings["beside"], settings["models"]), desc="representations"):
+    network = network.to(device)
+    states = {language: representations(network, own_tokenizer, texts.wholes) for language, texts in data.items()}
+    hits.append(found_translations(states, settings["cka_draws"]).assign(model=name))
 # A batch is what is drawn; `draw` numbers the ways in which the texts were put into batches.
-batches = pd.DataFrame(hits).rename(columns={"seed": "draw"})
+batches = pd.concat(hits, ignore_index=True)
 run.save_units(as_units(batches, seed=0, metrics=["hit"], keys=["model", "language", "draw"], name="batch"), "cka")
 
 # %%

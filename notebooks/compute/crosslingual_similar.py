@@ -27,10 +27,8 @@ from tqdm.auto import tqdm
 from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.encoders import load_encoder
-from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_parallel
-from faithlib.metrics import cka_accuracy
+from faithbook.studies.crosslingual.similarity import found_translations, models_of, representations
 
 run = start_run("crosslingual_similar", profile=profile, dataset=dataset, represented=represented, cka_draws=cka_draws)
 settings = run.settings
@@ -46,45 +44,18 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 # A batch is found if its own translations have a larger CKA with it than each of ten batches of translations of other texts
 # (`faithlib.metrics.cka_accuracy`); by chance that happens in one of eleven.
 
-
 # %%
-def representations(network, tokenizer, data, batch=64):
-    """The last hidden state of the first position, [N, D]; texts of like length go together, a pair is one text."""
-    texts = list(zip(data.texts, data.pairs, strict=True)) if data.pairs else list(data.texts)
-    order = sorted(range(len(texts)), key=lambda i: len(data.wholes[i]))
-    states = torch.empty(len(texts), network.config.hidden_size)
-    for start in range(0, len(texts), batch):
-        rows = order[start : start + batch]
-        part = tokenizer([texts[i] for i in rows], padding=True, truncation=True, return_tensors="pt")
-        with torch.inference_mode():
-            states[rows] = network(**part.to(device)).last_hidden_state[:, 0].float().cpu()
-    return states
-
-
-def represented():
-    """Name, network and tokenizer of every model that is compared."""
-    for name, encoder in settings["beside"].items():
-        yield name, *load_encoder(encoder)
-    for name, checkpoint in settings["models"].items():
-        classifier = load_model(checkpoint)
-        yield f"{name}, fine-tuned", classifier.model.base_model, classifier.tokenizer
-
-
 languages = settings["languages"]
 data = load_parallel(dataset, languages, settings["split"], n=settings["represented"], sample=settings["sample"])
 hits = []
-for name, network, tokenizer in tqdm(represented(), desc="representations"):
-    states = {language: representations(network.to(device), tokenizer, texts) for language, texts in data.items()}
-    for language in [one for one in data if one != "en"]:
-        for seed in range(settings["cka_draws"]):
-            drawn = cka_accuracy(states["en"], states[language], seed=seed)
-            hits += [
-                {"model": name, "language": language, "draw": seed, "batch": i, "hit": float(hit)}
-                for i, hit in enumerate(drawn)
-            ]
+for name, network, tokenizer in tqdm(models_of(settings["beside"], settings["models"]), desc="representations"):
+    network = network.to(device)
+    pairs = {language: list(zip(texts.texts, texts.pairs, strict=True)) for language, texts in data.items()}
+    states = {language: representations(network, tokenizer, of_language) for language, of_language in pairs.items()}
+    hits.append(found_translations(states, settings["cka_draws"]).assign(model=name))
 # A batch is what is drawn; `draw` numbers the ways in which the texts were put into batches.
-units = as_units(pd.DataFrame(hits), seed=0, metrics=["hit"], keys=["model", "language", "draw"], name="batch")
-run.add_units(units)
+batches = pd.concat(hits, ignore_index=True)
+run.add_units(as_units(batches, seed=0, metrics=["hit"], keys=["model", "language", "draw"], name="batch"))
 
 # %%
 run.note(n=len(data["en"]), dtype="float32", device=device)

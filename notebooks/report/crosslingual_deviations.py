@@ -439,6 +439,7 @@ point_in_words("E10")
 #   of this book rests on:
 
 # %%
+NOT_HERE = "There are no values of it here."
 CHANCE = 1 / 11  # the translations themselves and ten random batches
 
 
@@ -464,7 +465,7 @@ def figure6_on_xnli():
     return Markdown(f"{shown.data}\n\n{words}")
 
 
-figure6_on_xnli() if page.has("crosslingual_similar") else Markdown("There are no values of it here.")
+figure6_on_xnli() if page.has("crosslingual_similar") else Markdown(NOT_HERE)
 
 # %% [markdown]
 # ## E14: LIME's surrogate
@@ -486,7 +487,6 @@ point_in_words("E14")
 # rows were measured once more with the paper's numbers, on the first of the same texts, in the paper's languages (E15 to E17).
 
 # %%
-NOT_HERE = "There are no values of it here."
 LOSERS = [
     ("lime", "none"),
     ("shapley_sampling", "none"),

@@ -33,9 +33,10 @@ if there:
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    if there:
-        explained = measured.frame[measured.frame.explained == CONTRAST].method.unique().tolist()
-        first = max(explained, key=lambda name: measured.mean(method=name, explained=CONTRAST).ours.point)
+    if not there:
+        return WITHOUT_MODEL
+    explained = measured.frame[measured.frame.explained == CONTRAST].method.unique().tolist()
+    first = max(explained, key=lambda name: measured.mean(method=name, explained=CONTRAST).ours.point)
     return (
         f"{label(first)} gives the subject the highest score in {spoken(measured.mean(method=first, explained=CONTRAST), '.2f')} of the "
         "sentences when it explains the contrast of the two verbs, and in "
@@ -43,8 +44,6 @@ def in_short():
         f"methods the means are {spoken(measured.mean(method=explained, explained=CONTRAST), '.2f')} and "
         f"{spoken(measured.mean(method=explained, explained=ALONE), '.2f')} (n = {measured.mean(method=first, explained=ALONE).ours.n}; "
         "chance is one in five)."
-        if there
-        else WITHOUT_MODEL
     )
 
 

@@ -51,12 +51,12 @@ scores = with_published(edin_claims.printed_scores().query("method != 'decompx'"
 
 def in_short():
     """The result of this page in a sentence."""
+    if not ran:
+        return "not run: this profile runs none of the six models, and what follows has no numbers."
     return (
         f"Of {len(scores):,} published means of AOPC and NAOPC "
         f"{((scores.low <= scores.published) & (scores.published <= scores.high)).mean():.0%} lie within the 95 % interval of ours; the "
         f"two are {(scores.estimate - scores.published).abs().mean():.3f} apart on average (n = {scores.n.min()} texts at least)."
-        if ran
-        else "not run: this profile runs none of the six models, and what follows has no numbers."
     )
 
 

@@ -41,14 +41,14 @@ of_pictures = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
+    if not by_picture:
+        return "no photograph was measured in this run: there is nothing to show."
     each = of_pictures[of_pictures.index.get_level_values("method") != "random"].saco.groupby(level=WHICH)
     between = (each.max() - each.min()).mean()
     return (
         f"on {len(by_picture)} images the best and the worst of {len(METHODS)} explanations of one image differ in SaCo by "
         f"{between:.2f} on average. Over each image, in grey, are the ten groups of a map, the most salient one brightest. The "
         "colours show the order alone, so that maps with and without negative scores look the same."
-        if by_picture
-        else "no photograph was measured in this run: there is nothing to show."
     )
 
 

@@ -68,6 +68,8 @@ level = {
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
+    if not both:
+        return "no data set of the paper was explained with models of two sizes, so nothing is compared."
     return (
         "From the published diagnosticity to ours, on "
         + "; on ".join(
@@ -80,8 +82,6 @@ def in_short():
             for name in both
         )
         + f" ({LARGE})."
-        if both
-        else "no data set of the paper was explained with models of two sizes, so nothing is compared."
     )
 
 

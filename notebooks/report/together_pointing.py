@@ -57,7 +57,9 @@ if table is not None:
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    shown = table[table.metric == "pointing_game"] if table is not None else None
+    if table is None:
+        return WITHOUT_PICTURES
+    shown = table[table.metric == "pointing_game"]
     return (
         "The highest cell of a map is on the object that it explains in "
         + "; ".join(
@@ -67,8 +69,6 @@ def in_short():
             for name, part in shown.groupby("dataset", sort=False)
         )
         + "."
-        if table is not None
-        else WITHOUT_PICTURES
     )
 
 

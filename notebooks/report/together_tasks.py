@@ -88,6 +88,8 @@ lowest = {
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
+    if not there:
+        return WITHOUT_TEXTS
     return (
         "The lowest N-AUC (lower is better), and that of random scores, are "
         + "; ".join(
@@ -96,8 +98,6 @@ def in_short():
             for name in datasets
         )
         + "."
-        if there
-        else WITHOUT_TEXTS
     )
 
 
