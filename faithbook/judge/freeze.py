@@ -47,9 +47,8 @@ RESERVED_FOR = {
     "zaman_belinkov_2022": ("xnli",),
 }
 """The data sets with a reserve that a paper's claims are confirmed on."""
-UNAFFORDABLE = ("soft_c11",)
-"""Headline claims of these papers that are not confirmed: this one is about the two long-text tasks, whose substitutes
-take an hour of a processor for 64 texts."""
+ON_OTHERS = {"soft_c11": ("section", "pair")}
+"""Claims that are confirmed on others than the rest of their paper: this one is about the two long-text tasks."""
 FILES: Mapping[str, tuple[str, ...]] = {
     "analysis_plan": (
         *("id", "rule", "k", "threshold", "margin", "low", "high", "test"),
@@ -313,16 +312,14 @@ def sizes() -> pd.DataFrame:
     }
     rows = []
     for claim in our_table("claims").query("headline == 'yes'").to_dict("records"):
-        datasets = RESERVED_FOR.get(claim["paper"])
-        if datasets is None:
+        if claim["paper"] not in RESERVED_FOR:
             continue
+        datasets = ON_OTHERS.get(claim["id"], RESERVED_FOR[claim["paper"]])
         verdict = board.loc[claim["id"]]
         row = {"id": claim["id"], "exploratory": verdict["decision"], "n": verdict["n"], "needed": verdict["confirm"]}
         row |= {"reserved": int(reserve[list(datasets)].min()), "planned": planned[claim["paper"]]}
         rows.append(row)
-    sized = pd.DataFrame(rows)
-    sized.loc[sized["id"].isin(UNAFFORDABLE), "planned"] = 0
-    return sized
+    return pd.DataFrame(rows)
 
 
 def record(reason: str, name: str = NAMES_ONLY) -> None:

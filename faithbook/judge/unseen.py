@@ -42,7 +42,11 @@ NOTEBOOKS = {
     "zaman_belinkov_2022": "crosslingual_metrics",
 }
 """By paper the computation that measures its headline claims on the reserve."""
-SETS = {"zhao_aletras_2023": ("sst", "ag"), "wu_2024": ("cifar10", "cifar100"), "zaman_belinkov_2022": ("nli",)}
+SETS = {
+    "zhao_aletras_2023": ("sst", "ag", "section", "pair"),
+    "wu_2024": ("cifar10", "cifar100"),
+    "zaman_belinkov_2022": ("nli",),
+}
 """By paper the data sets of that computation, under the names that its notebook has for them."""
 
 
@@ -81,13 +85,11 @@ def verdicts() -> pd.DataFrame:
     for page, names in headlines().items():
         lacks = still_to_measure(paper_of[names[0]], manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
-        entries = {name: entry for name, entry in entries.items() if name not in freeze.UNAFFORDABLE}
         before = judged_on(page, SEEN)[0] if set(names) & set(entries) else {}
         open_ones = [name for name in names if _stays_open(entries.get(name, {}), before.get(name, {}))]
         together = judged_on(page, POOLED)[0] if open_ones else {}
         for name in names:
-            left_out = "left out of the plan: its inputs take too long" if name in freeze.UNAFFORDABLE else ""
-            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": left_out or lacks}))
+            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
             row["before"] = before.get(name, {}).get("decision", "")
             if name in open_ones:
                 pooled = together[name]
