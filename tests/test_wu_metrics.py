@@ -47,10 +47,10 @@ def test_every_explanation_of_every_image_has_every_metric(batch: ExplainedPictu
     table = metrics_of(batch, MAIN)
     assert len(table) == 3 * (len(METHODS) + 2) and not table.duplicated(KEY).any()
     assert set(METRICS) <= set(table.columns)
-    perturber = batch.perturber(MAIN)
-    for (method, draw), scores in batch.explanations(MAIN).items():
-        alone = saco_scores(perturber, scores, labels=batch.labels, **MAIN.grouping)
-        of_map = table.query("method == @method and draw == @draw")
+    by_map = dict(list(table.groupby(["method", "draw"])))
+    for key, scores in batch.explanations(MAIN).items():
+        alone = saco_scores(batch.perturber(MAIN), scores, labels=batch.labels, **MAIN.grouping)
+        of_map = by_map[key]
         for name in METRICS:
             assert of_map[name].to_numpy() == pytest.approx(alone[name].double().numpy(), nan_ok=True)
 
