@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from faithbook.sources.images import Pictures, as_inputs
-from faithbook.studies.saco.wu import LAST
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_steps
 from faithlib.inputs import ImageInputs
@@ -24,6 +23,7 @@ from faithlib.masks import salience_groups
 from faithlib.metrics.saco import grouped_alone, grouped_five
 from faithlib.perturb import Perturber
 
+LAST = "last_layer_attention_with_gradient"
 METRICS = ("saco", "auc", "aopc_morf", "aopc_lerf", "log_odds")
 METHODS = (
     *("integrated_gradients", "grad_cam", "lrp", "partial_lrp", "transformer_attribution", "conservative_lrp"),
