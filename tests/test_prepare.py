@@ -29,10 +29,10 @@ from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.backends import PromptClassifier
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import MetricSettings, RunSettings, explain
-from faithlib.evaluation.prepare import most_tokens_of
 from faithlib.evaluation.shards import share_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
+from faithlib.user_inputs import most_tokens_of
 
 TEXTS = ["a fine film, not bad", "unfunny", "it is bad at all", "who is it"]
 SIZES = [6, 1, 5, 3]
