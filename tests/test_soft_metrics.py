@@ -63,6 +63,16 @@ def test_values_are_those_of_single_calls(task: Task) -> None:
                 assert found["value"].to_numpy() == pytest.approx(hard[metric][:, 0].numpy(), abs=1e-5, nan_ok=True)
 
 
+def test_captum_computes_deeplift_as_the_pages_say(task: Task) -> None:
+    """Our own exact rules find other words."""
+    inputs = task.inputs_of(task.data)
+    by_captum, exact = (
+        task.attribute("deeplift", inputs, aggregation="sum", rules=rules) for rules in ("captum", "rescale")
+    )
+    found = task.explained(inputs)["deeplift"]
+    assert torch.allclose(found, by_captum, atol=1e-6) and not torch.allclose(found, exact, atol=1e-4)
+
+
 def test_the_error_of_a_mean_of_draws() -> None:
     limited = torch.tensor([[0.2, 0.4, 0.9], [0.0, 1.0, 1.0]])
     expected = limited.numpy().std(axis=1, ddof=1) / np.sqrt(3)

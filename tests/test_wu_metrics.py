@@ -29,6 +29,7 @@ from faithbook.studies.saco.wu_metrics import (
     steps_shown,
 )
 from faithlib.evaluation import saco_scores
+from faithlib.masks import salience_groups
 
 MAIN = Setting(k=5)
 KEY = ["input", "method", "draw"]
@@ -75,6 +76,8 @@ def test_ranks_make_the_same_groups_and_another_saco(batch: ExplainedPictures) -
 def test_ranks_fall_with_scores_and_equal_ones_with_the_order_of_reading() -> None:
     scores = torch.tensor([[0.1, 0.5, 0.1, -2.0], [1.0, 1.0, 1.0, 1.0]])
     assert ranks(scores).tolist() == [[3, 4, 2, 1], [4, 3, 2, 1]]
+    many = torch.randn(3, 784, generator=torch.Generator().manual_seed(0)).round(decimals=1)  # with many ties
+    assert torch.equal(salience_groups(many, 10), salience_groups(ranks(many), 10))
 
 
 def test_a_setting_changes_one_thing_of_the_main_one(batch: ExplainedPictures) -> None:
