@@ -258,3 +258,11 @@ def test_what_was_not_asked_for_is_not_left_out() -> None:
     table = evaluate(lambda texts: [[float(len(text))] for text in texts], ["a film", "good"], methods=["random"],
                      metrics=["saco"], settings=settings)  # fmt: skip
     assert table.attrs["left_out"] == {}
+
+
+def test_a_plain_function_is_told_how_a_metric_or_method_is_made() -> None:
+    def plain(scores: Tensor) -> Tensor:
+        return scores.sum(dim=1)
+
+    refused(InputError, "faithlib.metrics.metric", evaluate, answers, ["good"], metrics=[plain])
+    refused(InputError, "faithlib.attribution.method", evaluate, answers, ["good"], methods={"mine": plain})

@@ -225,3 +225,13 @@ def test_repeated_images_are_found() -> None:
     pixels[1] += 1
     with pytest.warns(UserWarning, match=r"1 of 3 inputs repeat an earlier one \(rows 2\)"):
         evaluate(supported.seer(), pixels, **GIVEN)
+
+
+def test_values_beyond_the_features_are_told_of_attributions_too() -> None:
+    texts = ["good film", "a good film"]
+    given: dict[str, Any] = {"methods": ["random"], "metrics": ["aopc_morf"]}
+    quiet = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])}, **given)
+    assert quiet.attrs["notes"] == {}
+    wide = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 9.0], [1.0, 2.0, 3.0]])}, **given)
+    assert wide.attrs["notes"] == {"attributions 'mine'": "values beyond the features of input 0 are not read"}
+    pd.testing.assert_frame_equal(wide, quiet)

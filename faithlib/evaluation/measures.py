@@ -61,6 +61,11 @@ def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> di
     named = [metric for metric in metrics if not isinstance(metric, Family)]
     own = [metric for metric in metrics if isinstance(metric, Family)]
     for name in named:
+        if callable(name):
+            raise InputError(
+                f"metric {name!r}: expected a name, or a metric of your own, made of two functions by the decorator "
+                "faithlib.metrics.metric"
+            )
         check_known("metric", name, DIRECTIONS)
     chosen = {name: family for name, family in EVERY.items() if family.directions.keys() & set(named)}
     for family in own:

@@ -136,6 +136,20 @@ class PreparedInputs:
         self._remark(what, beyond)
         return table
 
+    def remark_beyond(self, values: Any, what: str) -> None:
+        """A remark where an array of features [B, F] says something beyond the features of an input.
+
+        >>> both = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "good"])
+        >>> both.remark_beyond(torch.tensor([[0.2, 0.3], [0.1, 0.7]]), "scores")
+        >>> both.remarks
+        {'scores': 'values beyond the features of input 1 are not read'}
+        """
+        mask = self.inputs.feature_mask
+        of_positions = isinstance(self.inputs, TextInputs) and self.inputs.input_ids.shape[1] == mask.shape[1]
+        if getattr(values, "ndim", 0) == 2 and not hasattr(values, "columns") and not of_positions:
+            whole = torch.as_tensor(values)
+            self._remark(what, _rows_beyond(whole, mask, self.rows, self.total, what))
+
     def _remark(self, what: str, rows: Sequence[int]) -> None:
         if rows:
             several = "input" if len(rows) == 1 else "inputs"
@@ -390,6 +404,11 @@ def methods_by_name(
             made[str(name)] = Row(what)
         elif isinstance(what, Row | InsideMethod):
             made[str(name)] = what
+        elif callable(what):
+            raise InputError(
+                f"methods {name!r} is a {type(what).__name__}: expected a method of your own, made by the decorator "
+                "faithlib.attribution.method, or scores [B, F]"
+            )
         else:
             made[str(name)] = whole.of_rows(what, f"scores of {name!r}")
         row = made[str(name)]
@@ -417,6 +436,7 @@ def _imported(attributions: Any, whole: PreparedInputs) -> dict[str, Explaining]
             explanation = next(iter(tables.values()))
         try:
             made[str(name)] = imported_scores(explanation, whole.inputs, rows=whole.rows, total=whole.total)
+            whole.remark_beyond(explanation, f"attributions {name!r}")
         except InputError as error:
             raise InputError(f"attributions {name!r}: {error}") from error
     return made
