@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import supported
 import torch
 from PIL import Image
 from refusals import refused
 from torch import Tensor, nn
-from toy_models import answers, text_model, tokenizer
+from toy_models import answers, text_model, tokenizer, vit
 
 import faithlib
 from faithlib import Perturber, RunSettings, attribute, evaluate, explain
@@ -92,7 +91,7 @@ def test_texts_that_do_not_fit_are_refused_and_long_ones_named(model) -> None:
 
 # -------------------------------------------------------------------------------------------------------------- images
 def test_images_of_all_forms_are_the_same(pictures) -> None:
-    seer = supported.seer()
+    seer = vit(img_size=32, patch_size=16)
     expected = ImageInputs.from_pixels(torch.stack([to_pixels(Image.open(path)) for path in pictures]), patch=16)
     opened = [Image.open(path) for path in pictures]
     arrays = [np.array(image) for image in opened]
@@ -224,7 +223,7 @@ def test_repeated_images_are_found() -> None:
     pixels = torch.randn(1, 3, 32, 32).repeat(3, 1, 1, 1)
     pixels[1] += 1
     with pytest.warns(UserWarning, match=r"1 of 3 inputs repeat an earlier one \(rows 2\)"):
-        evaluate(supported.seer(), pixels, **GIVEN)
+        evaluate(vit(img_size=32, patch_size=16), pixels, **GIVEN)
 
 
 def test_values_beyond_the_features_are_told_of_attributions_too() -> None:
