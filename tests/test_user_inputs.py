@@ -102,7 +102,9 @@ def test_images_of_all_forms_are_the_same(pictures) -> None:
     halves = torch.arange(32).expand(32, 32) // 16
     found = faithlib.images(seer, pictures, transform=to_pixels, segments=halves)
     same(found, ImageInputs.from_pixels(expected.pixels, segments=halves))
-    refused(InputError, "patch and segments: give one", faithlib.images, seer, pictures, patch=8, segments=halves)
+    refused(
+        InputError, "patch and segments: give one", faithlib.images, seer, expected.pixels, patch=8, segments=halves
+    )
 
 
 def test_strings_are_files_for_a_function_of_pixels(pictures) -> None:
