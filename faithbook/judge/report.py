@@ -143,7 +143,9 @@ class Page:
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
             if by_dataset and len(measured.grounds) > 1:  # each with its data sets
                 evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in measured.grounds.items())
-            sources.append(f"`{measured.notebook}` ({sizes}) from {measured.speaks}, evidence: {evidence}")
+            numbers = "the committed full run" if measured.speaks == REFERENCE else measured.speaks
+            inputs = f"inputs: {sizes}; " if sizes else ""
+            sources.append(f"`{measured.notebook}` ({inputs}numbers of {numbers}; {evidence})")
         rest = (
             ""
             if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
