@@ -247,7 +247,11 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    assert "numbers of the committed full run" in page.speaks().data
+    said = page.speaks().data
+    assert (
+        said.startswith("**Data used.** 90 of fashion and 90 of mnist (")
+        and "from the committed full run of `saco_metrics`" in said
+    )
 
 
 def test_the_result_is_of_what_was_measured_and_a_run_without_it_says_so(store: Store) -> None:
