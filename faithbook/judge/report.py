@@ -31,6 +31,7 @@ from faithbook.show import figures, plots, tables
 from faithbook.show.labels import short
 from faithbook.show.numbers import listed, row_of
 from faithbook.show.page import badge
+from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
@@ -419,8 +420,8 @@ def _ends(low: float, high: float) -> str:
 
 
 def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
-    """How many different inputs there are of each data set, by the ground on which its values rest; "" for values
-    without a data set. Of several measured tables that have the same data set the one with most inputs counts."""
+    """How many different inputs there are of each data set, by the ground on which its values rest, the firmest first;
+    "" for values without a data set. Of several measured tables with one data set that with most inputs counts."""
     sizes: dict[str, dict[str, int]] = {}
     for measured in many:
         frame = measured.frame
@@ -432,7 +433,7 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
         for name, n in counted:
             of_ground = sizes.setdefault(ground_of.get(str(name), measured.evidence()), {})
             of_ground[str(name)] = max(int(n), of_ground.get(str(name), 0))
-    return sizes
+    return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
 
 
 def _in_words(counted: Mapping[str, int]) -> str:

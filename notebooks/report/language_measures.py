@@ -79,7 +79,7 @@ if there:
     share = {name: first_token("share", "share", name) for name in ("attention", "rollout", "input_x_gradient")}
     display(
         Markdown(
-            f"**In short.** On a small model, how much a method marks and its Soft-NS have a rank correlation over methods "
+            f"**What one sees.** On a small model, how much a method marks and its Soft-NS have a rank correlation over methods "
             f"of {spoken(rho['soft_ns'], '.2f')}, at equal retention of {spoken(rho['pi_soft_ns'], '.2f')}; Soft-NC has "
             f"{spoken(rho['soft_nc'], '.2f')} and {spoken(rho['pi_soft_nc'], '.2f')}. The first token, a word of the template, takes "
             f"{spoken(share['attention'], '.0%')} of the attention and {spoken(share['input_x_gradient'], '.0%')} of input × "

@@ -76,7 +76,7 @@ if there:
     display(
         Markdown(
             f"**In short.** On a small model, the mean win rate of five methods is: {rates}. The widest gap between two "
-            f"erasures of one method is {100 * gap.max():.0f} percentage points ({label(widest[1])}, {widest[0]} texts; the widest of {len(gap)}, so that "
+            f"erasures of one method is {gap.max():.0%} ({label(widest[1])}, {widest[0]} texts; the widest of {len(gap)}, so that "
             f"noise is part of it). The model answers correctly for {right}."
         )
     )

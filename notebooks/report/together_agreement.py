@@ -91,16 +91,16 @@ matrix.to_csv(page.run.path("together_matrix.csv"), index=False)
 
 # %%
 def means_of(modality):
-    """Means over the data sets of a modality, one row per metric, one column per method."""
+    """Means over the data sets of a modality, one row per method, one column per metric."""
     part = matrix[matrix.modality == modality]
-    wide = part.pivot_table(index="metric", columns="method", values="estimate", sort=False)
-    order = [name for name in questions.FAMILY_OF if name in wide.index]
+    wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
+    order = [name for name in questions.FAMILY_OF if name in wide.columns]
     arrows = {name: f"{label(name)} {'↓' if METRICS[name] == 'lower' else '↑'}" for name in order}
     n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
     fewest = ", ".join(label(name) for name in n.index[n == n.min()]) if n.min() < n.max() else ""
     caption = f"{modality}: mean of every metric over data sets ({n.max()} inputs in all"
     caption += f", {n.min()} for {fewest})" if fewest else ")"
-    wide = wide.loc[order].rename(index=arrows, columns=label).reset_index()
+    wide = wide[order].rename(columns=arrows).reset_index()
     return page.listing(wide, f"together_means_{modality}", digits=2, caption=caption)
 
 

@@ -114,7 +114,7 @@ def _of_classifiers(of_set: pd.DataFrame, printed: str) -> dict[str, Any]:
         "trained on": f"{of_set['train_size'].min():,.0f}",
         "F1 ± deviation": f"{f1.mean():.1f} ± {f1.std(ddof=0):.1f} ({printed})",
         "majority F1": f"{100 * of_set['majority_macro_f1'].mean():.1f}",
-        "models": str(len(of_set)),
+        "models": len(of_set),
     }
 
 
@@ -139,10 +139,9 @@ def tried_in_words(checkpoint: str) -> str:
         if low > card["majority_accuracy"]
         else "The interval does not lie above the most frequent class, so it was not learnable in this way"
     )
-    passes = len(card["dev_loss"])
-    epochs = "1 epoch" if passes == 1 else f"{passes} epochs"
+    epochs = len(card["dev_loss"])
     return (
-        f"{card['train_size']:,.0f} texts to learn from, {epochs}, {card['test_size']:.0f} test texts: "
+        f"{card['train_size']:,.0f} texts to learn from, {epochs} epochs, {card['test_size']:.0f} test texts: "
         f"accuracy {percent['accuracy']} {interval}, most frequent class {percent['majority_accuracy']}; "
         f"macro-F1 {percent['macro_f1']}, most frequent class {percent['majority_macro_f1']}, printed {printed:.1f} %. "
         f"{answer}."
