@@ -425,14 +425,16 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
     sizes: dict[str, dict[str, int]] = {}
     for measured in many:
         frame = measured.frame
+        ground_of: dict[str, str] = {}
+        counted: dict[str, int] = {}
         if "dataset" in frame.columns:
             ground_of = {name: ground for ground, names in measured.grounds.items() for name in names}
-            counted = frame.groupby("dataset")["id"].nunique().items()
+            counted = {str(name): int(n) for name, n in frame.groupby("dataset")["id"].nunique().items()}
         else:
-            ground_of, counted = {}, [("", frame["id"].nunique() if "id" in frame.columns else 0)]
-        for name, n in counted:
-            of_ground = sizes.setdefault(ground_of.get(str(name), measured.evidence()), {})
-            of_ground[str(name)] = max(int(n), of_ground.get(str(name), 0))
+            counted[""] = frame["id"].nunique() if "id" in frame.columns else 0
+        for name, n in counted.items():
+            of_ground = sizes.setdefault(ground_of.get(name, measured.evidence()), {})
+            of_ground[name] = max(n, of_ground.get(name, 0))
     return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
 
 
