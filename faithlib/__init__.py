@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from faithlib.evaluation import MetricSettings, RunSettings, evaluate, explain
     from faithlib.inputs import ImageInputs, TextInputs, WordInputs
     from faithlib.perturb import Perturber, SetFunction
+    from faithlib.user_inputs import images, texts, tokens
 
 __version__ = "0.3.0"
 __all__ = [
@@ -39,10 +40,13 @@ __all__ = [
     "attribute",
     "evaluate",
     "explain",
+    "images",
     "list_methods",
     "list_metrics",
     "metrics",
     "naopc",
+    "texts",
+    "tokens",
 ]
 
 # The module of each name, and what it is called there.
@@ -57,9 +61,12 @@ _HOME = {
     "attribute": ("faithlib.attribution", "attribute"),
     "evaluate": ("faithlib.evaluation", "evaluate"),
     "explain": ("faithlib.evaluation", "explain"),
+    "images": ("faithlib.user_inputs", "images"),
     "list_methods": ("faithlib.attribution", "methods"),
     "list_metrics": ("faithlib.catalogue", "list_metrics"),
     "naopc": ("faithlib.bounds", "naopc"),
+    "texts": ("faithlib.user_inputs", "texts"),
+    "tokens": ("faithlib.user_inputs", "tokens"),
 }
 
 

@@ -529,8 +529,6 @@ def faults_of(metric: Family, *, inputs: int = 6, seed: int = 0) -> list[str]:
         faults.append(
             f"{name} changes with the other inputs: the value of an input alone differs from its value beside others."
         )
-    if not _same(first, values(random.where(case.inputs.feature_mask, 7.0), everyone)):
-        faults.append(f"{name} reads scores beyond an input's features: use `about.feature_mask`.")
     if bool(first.isnan().all()):
         faults.append(f"{name} is NaN for every input.")
     elif _same(first, values(case.truth, everyone)) and _same(first, first[:1].expand(len(first))):

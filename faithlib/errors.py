@@ -17,11 +17,6 @@ __all__ = [
     "OutOfMemoryError",
     "UnavailableError",
     "UnknownNameError",
-    "check_counts",
-    "check_known",
-    "require",
-    "some_numbers",
-    "unknown",
 ]
 
 

@@ -573,11 +573,11 @@ def _patches(height: int, width: int, patch: int) -> Tensor:
     check_counts(patch=patch)
     if height % patch or width % patch:
         sides = [side for side in range(4, min(height, width) // 2 + 1) if height % side == 0 and width % side == 0]
-        fits = f"unit={min(sides, key=lambda side: abs(side - patch))}, " if sides else ""
+        fits = f"patches of {min(sides, key=lambda side: abs(side - patch))} pixels, " if sides else ""
         raise InputError(
             f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches: expected {fits}images "
             "resized to whole patches, or segments of your own, ImageInputs.from_pixels(pixels, segments=integers of "
-            "[H, W]); evaluate(..., unit=None) takes patches of nearly that size"
+            "[H, W]); where no size is given, patches are of nearly the model's"
         )
     down, across = torch.arange(height) // patch, torch.arange(width) // patch
     return down[:, None] * (width // patch) + across[None, :]

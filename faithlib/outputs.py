@@ -31,22 +31,7 @@ from torch.nn import functional
 
 from faithlib.errors import InputError, check_known
 
-__all__ = [
-    "FOLLOWED",
-    "NEEDS_PROBABILITY",
-    "OUTPUTS",
-    "check_stated",
-    "count_of",
-    "default_of",
-    "head_of",
-    "log_probability",
-    "predicted",
-    "read",
-    "settled",
-    "settled_classes",
-    "stated",
-    "stays",
-]
+__all__ = ["FOLLOWED", "OUTPUTS"]
 
 OUTPUTS = ("probability", "logit", "loss", "top_logit", "sigmoid", "value")
 FOLLOWED = ("probability", "logit", "sigmoid", "value")

@@ -107,6 +107,11 @@ class Eraser:
     ) -> None:
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
+        if type(inputs) not in ERASURES:
+            raise InputError(
+                f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs, as made by "
+                "faithlib.texts(model, ...), faithlib.images(model, ...) or faithlib.tokens(model, ...)"
+            )
         choices = ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
         check_known("erase", self.erase, choices)

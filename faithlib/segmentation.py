@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 from faithlib.errors import InputError
 
+__all__ = ["UNITS", "Span", "cut"]
+
 Span = tuple[int, int]
 UNITS = ("wordpiece", "word", "character", "sentence")
 

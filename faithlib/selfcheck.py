@@ -32,13 +32,6 @@ from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
 from faithlib.warnings_log import note
 
-__all__ = [
-    "cannot_run",
-    "met",
-    "own_answers",
-    "self_check",
-]
-
 # Differences of two ways to compute the same, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TF32, _QUANTISED, _FUNCTION = 1e-2, 1e-1, 1e-3

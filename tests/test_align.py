@@ -345,10 +345,8 @@ def test_verses_are_read_with_their_marks_but_without_linking_them(bible):
     ("damage", "message"),
     [
         ({"greek": GREEK.replace("text", "words")}, "KeyError"),
-        ({"english": ENGLISH.replace("exclude", "left_out")}, "KeyError"),
         ({"english": ENGLISH.rsplit("\t", 4)[0] + "\n"}, "as many cells as columns"),
         ({"records": [{"source": ["n40001001009"], "target": ["40001001002"]}]}, "n40001001009"),
-        ({"records": [{"source": ["n40001001001"], "target": ["40001001005"]}]}, "40001001005"),
         ({"records": [{"source": None, "target": []}]}, "TypeError"),
     ],
 )
@@ -387,9 +385,7 @@ def test_sure_and_possible_links_are_told_apart(folder):
         ("rwth/test.de-en", "Das stimmt . ||| \nNein ||| No\n", "is not a sentence and its translation"),
         ("rwth/test.de-en", "Nein ||| No\n", "test.de-en has 1 lines and deen.talp 2"),
         ("rwth/deen.talp", "0-1\n\n", "line 1: '0-1' is no link of 3 and 4 words counted from 1"),
-        ("rwth/deen.talp", "1-1\n1-2\n", "line 2: '1-2' is no link of 1 and 1 words"),
         ("rwth/deen.talp", "1-1 2?2\n\n", r"'2\?2' is no link"),
-        ("xlwa/bg_test.tsv", "One sentence\n", "is not a sentence and its translation"),
         ("xlwa/bg_test.tsv", "a b\tв\t0-0 2-0\n", "'2-0' is no link of 2 and 1 words counted from 0"),
         ("rwth/deen.talp", None, r"deen\.talp .* is missing"),
     ],

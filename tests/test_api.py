@@ -139,3 +139,63 @@ def test_pages_of_the_book_link_to_entries() -> None:
     for page in sorted((ROOT / "book" / "foundations").glob("*.md")):
         linked = re.findall(r"\{py:\w+\}`(?:[^`<]*<)?~?(faithlib[\w.]+)>?`", page.read_text())
         assert set(linked) <= entries, page.name
+
+
+# ------------------------------------------------------------------------------------------------------ what is public
+INDEX = (ROOT / "book" / "api" / "index.md").read_text(encoding="utf-8")
+PUBLIC = {
+    name: tuple(importlib.import_module(name).__all__)
+    for name in ("faithlib", *MODULES)
+    if hasattr(importlib.import_module(name), "__all__")
+}
+
+
+def test_one_page_lists_what_is_public() -> None:
+    """A name that is added or taken away is a decision, which shows as a change of that page."""
+    below = INDEX.partition("## All public names")[2]
+    written = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", below, flags=re.MULTILINE)
+    expected = [(module, ", ".join(f"`{name}`" for name in sorted(names))) for module, names in PUBLIC.items()]
+    assert written == expected
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_names_are_there_once_and_without_an_underscore(module: str) -> None:
+    names = PUBLIC[module]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if name.startswith("_") and name != "__version__"] == []
+    imported: dict[str, Any] = {}
+    exec(f"from {module} import *", imported)
+    assert set(names) <= set(imported)
+
+
+def test_what_users_are_told_to_import_is_public() -> None:
+    """In the two READMEs, the documents, the examples and the pages of the book."""
+    files = [ROOT / "README.md", ROOT / "faithlib" / "README.md"]
+    for folder in ("docs", "examples", "book"):
+        found = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py")]
+        files += [path for path in found if "_build" not in path.parts and "executed" not in path.parts]
+    told: set[tuple[str, str]] = set()
+    for path in files:
+        for module, names in re.findall(
+            r"^\s*from (faithlib[\w.]*) import (\([^)]*\)|[\w, ]+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            told |= {(module, name.partition(" as ")[0].strip()) for name in names.strip("()").split(",")}
+    told = {(module, name) for module, name in told if name}
+    assert len(told) > 20
+    assert {(module, name) for module, name in told if name not in PUBLIC.get(module, ())} == set()
+
+
+def test_names_in_messages_are_public() -> None:
+    """What an error tells a user to call, with its module, may be relied on."""
+    said: set[str] = set()
+    for path in sorted((ROOT / "faithlib").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                node.value.value = ""  # a docstring
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                said |= set(re.findall(r"\bfaithlib(?:\.\w+)+", node.value))
+    names = {f"{module}.{name}" for module, of_module in PUBLIC.items() for name in of_module}
+    assert "faithlib.masks.normalise" in said
+    assert {name for name in said if name not in names and name not in PUBLIC} == set()

@@ -182,45 +182,54 @@ def test_perturber_is_shared(bert: nn.Module, name: str) -> None:
     [
         ("bert", "atention", {}, "unknown method 'atention': did you mean 'attention'"),
         ("bert", "saliency", {"output": "logits"}, "unknown output 'logits': did you mean 'logit'"),
-        ("bert", "saliency", {"aggregation": "l3"}, "unknown aggregation 'l3'"),
-        ("bert", "saliency", {"pool": "max"}, "unknown pool 'max'"),
         ("bert", "saliency", {"target": "best"}, "unknown target 'best'"),
         ("bert", "saliency", {"target": "gold"}, "give the labels themselves"),
         ("bert", "saliency", {"target": 0.5}, "expected integers"),
         ("bert", "saliency", {"target": -1}, "counted from 0"),
         ("bert", "lime", {"target": 3}, "classes 0 to 2"),
         ("bert", "saliency", {"target": object()}, "expected 'predicted'"),
-        ("bert", "saliency", {"max_tokens": 0}, "max_tokens 0"),
         ("bert", "attention", {"layer": 2}, "layers 0 to 1"),
-        ("bert", "scaled_attention", {"variant": "old"}, "unknown variant of scaled_attention"),
-        ("bert", "guided_backprop", {"variant": "old"}, "unknown variant of guided_backprop"),
-        ("bert", "deeplift", {"rules": "old"}, "unknown rules of deeplift"),
-        ("bert", "deeplift", {"baseline": "one"}, "unknown baseline 'one'"),
-        ("bert", "integrated_gradients", {"baseline": "one"}, "unknown baseline 'one'"),
-        ("bert", "integrated_gradients", {"n_steps": 0}, "n_steps 0"),
         ("bert", "lime", {"n_samples": 1}, "n_samples 1"),
-        ("bert", "lime", {"surrogate": "tree"}, "unknown surrogate 'tree'"),
         ("bert", "lime", {"alpha": 0.0}, "alpha 0.0"),
-        ("bert", "shapley_sampling", {"n_samples": 0}, "n_samples 0"),
-        ("bert", "occlusion", {"erase": "noise"}, "unknown erase 'noise'"),
-        ("bert", "random", {"distribution": "cauchy"}, "unknown distribution 'cauchy'"),
-        ("vit", "rolout", {}, "unknown method 'rolout': did you mean 'rollout'"),
         ("vit", "saliency", {}, "'saliency' explains texts, not ImageInputs: known for these: attcat, conserv"),
         ("vit", "lrp", {"output": "probability"}, "lrp starts from the target's logit or value; omit output"),
         ("vit", "lrp", {"aggregation": "l2"}, "aggregation 'l2': lrp has one score .* on texts"),
-        ("vit", "lrp", {"target": 3}, "classes 0 to 2"),
-        ("vit", "rollout", {"upsample": "cubic"}, "unknown upsample 'cubic'"),
         ("vit", "rollout", {"start_layer": 2}, "start_layer 2: this model has layers 0 to 1"),
         ("vit", "transformer_attribution", {"start_layer": -1}, "start_layer -1"),
         ("vit", "raw_attention", {"layer": 2}, "layers 0 to 1"),
-        ("vit", "transformer_mm", {"layers": "first"}, "unknown layers 'first'"),
-        ("vit", "attcat", {"queries": "patches"}, "unknown queries 'patches'"),
-        ("vit", "partial_lrp", {"variant": "old"}, "unknown variant of partial_lrp"),
-        ("vit", "integrated_gradients", {"baseline": "pad"}, "unknown baseline 'pad'"),
     ],
 )
 def test_values_that_cannot_be_used(what: str, name: str, options: dict[str, object], message: str) -> None:
     refused(InputError, message, attribute, name, model_of(what), inputs_of(what), **options)
+
+
+MISSPELT = [
+    ("bert", "saliency", {"aggregation": "l3", "pool": "max"}),
+    ("bert", "scaled_attention", {"variant": "old"}),
+    ("bert", "guided_backprop", {"variant": "old"}),
+    ("bert", "deeplift", {"rules": "old", "baseline": "one"}),
+    ("bert", "integrated_gradients", {"baseline": "one"}),
+    ("bert", "lime", {"surrogate": "tree"}),
+    ("bert", "occlusion", {"erase": "noise"}),
+    ("bert", "random", {"distribution": "cauchy"}),
+    ("vit", "rollout", {"upsample": "cubic"}),
+    ("vit", "transformer_mm", {"layers": "first"}),
+    ("vit", "attcat", {"queries": "patches"}),
+    ("vit", "partial_lrp", {"variant": "old"}),
+    ("vit", "integrated_gradients", {"baseline": "pad"}),
+]
+NONE_OF_IT = [("saliency", "max_tokens"), ("integrated_gradients", "n_steps"), ("shapley_sampling", "n_samples")]
+
+
+def test_no_option_takes_a_name_that_it_does_not_know_or_a_count_below_one() -> None:
+    """In words of their own: the doctests of `check_known` and `check_counts`."""
+    for what, name, options in MISSPELT:
+        for option, value in options.items():
+            with pytest.raises(UnknownNameError):
+                attribute(name, model_of(what), inputs_of(what), **{option: value})
+    for name, option in NONE_OF_IT:
+        with pytest.raises(InputError):
+            attribute(name, model_of("bert"), inputs_of("bert"), **{option: 0})
 
 
 def test_nan_is_an_error_that_names_method_and_input() -> None:

@@ -167,20 +167,16 @@ def test_erased_copies_are_those_of_each_inputs_own_features_and_share_full_forw
     ("rows", "given", "message"),
     [
         ([], {}, "expected at least one Row"),
-        ([Row("salience")], {}, "unknown method 'salience': did you mean 'saliency'"),
         ([Row("saliency", target="gold")], {}, "unknown target 'gold': .*known: other, predicted"),
         ([Row("lime", target="gold")], {"targets": {"gold": [1, 2]}}, r"expected integers \[3\]"),
         ([Row("saliency", options={"max_tokens": 3})], {}, "max_tokens belongs to all rows"),
         ([Row("lime", options={"perturber": 3})], {}, "perturber belongs to all rows"),
         ([Row("lime", options={"unit": "letter"})], {}, "unknown unit 'letter'"),
-        ([Row("lime")], {"perturber": True}, "other inputs"),
         ([Row("saliency")], {"inputs": image_inputs()}, "ImageInputs: attribute_rows explains TextInputs"),
     ],
 )
 def test_rows_that_cannot_be(bert: nn.Module, rows: list[Row], given: dict[str, Any], message: str) -> None:
     inputs = text_inputs(bert)
-    if "perturber" in given:
-        given = {"perturber": Perturber(bert, inputs[[0, 1]])}
     refused(InputError, message, attribute_rows, rows, bert, **{"inputs": inputs, "targets": {"other": 1}, **given})
 
 

@@ -212,7 +212,6 @@ def undefined(answers: None, scores: Tensor, about: About) -> Tensor:
         (of_batch, "changes with the other inputs"),
         (drawn, "answers the same question twice and differently"),
         (first_in_batch, "changes with the order"),
-        (beyond, "reads scores beyond an input's features"),
         (undefined, "NaN for every input"),
         (lambda answers, scores, about: torch.ones(len(scores)), "the same value for every explanation"),
     ],
@@ -220,6 +219,11 @@ def undefined(answers: None, scores: Tensor, about: About) -> Tensor:
 def test_checks_say_in_a_sentence_what_is_wrong(value: object, said: str) -> None:
     faults = faults_of(metric("mine", rows=None, direction="higher")(value))
     assert any(said in fault for fault in faults), faults
+
+
+def test_a_metric_that_forgets_padding_has_no_fault() -> None:
+    """`evaluate` asks it about inputs of one size at a time."""
+    assert faults_of(metric("mine", rows=None, direction="higher")(beyond)) == []
 
 
 def test_checks_find_nothing_wrong_with_a_metric_that_is_right() -> None:

@@ -25,7 +25,6 @@ def test_the_contracts_are_run_and_know_no_exception() -> None:
     contracts = {each["name"]: each for each in LINTER["contracts"]}
     alone = contracts["the library stands alone"]
     assert {"faithbook", "yaml", "matplotlib", "IPython", "papermill", "snakemake"} <= set(alone["forbidden_modules"])
-    assert len(contracts) == 6
 
 
 @functools.cache

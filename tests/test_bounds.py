@@ -220,7 +220,6 @@ BEYOND = SetFunction(lambda keep: 2 + keep.double().sum(dim=1), 3)
         ("outside the limits", beam_bounds, BEYOND, {"limits": (0, 1)}),
         ("expected change >= 0 and first <= most", adaptive_bounds, table(3, 0), {"change": -1}),
         ("expected change >= 0 and first <= most", adaptive_bounds, table(3, 0), {"first": 4, "most": 2}),
-        ("width 0", adaptive_bounds, table(3, 0), {"first": 0}),
     ],
 )
 def test_bad_requests_are_refused(message, search, score, given):

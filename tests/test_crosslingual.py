@@ -120,7 +120,6 @@ def test_what_cannot_be_correlated_is_an_error():
     refused(InputError, "same shape", crosslingual_rho, scores, torch.ones(1, 3))
     keep = torch.ones(3, dtype=torch.bool)
     refused(InputError, r"expected \[F\] or \[B, F\]", crosslingual_rho, scores, scores, keep=keep)
-    refused(InputError, "finite", crosslingual_rho, torch.tensor([[torch.nan, 0.2]]), scores)
     refused(InputError, "leave the pair out", aligned_scores, torch.tensor([0.1, torch.inf]), [(0, 0)], 1)
     for link in ((2, 0), (0, 2), (-1, 0)):
         refused(InputError, "cut into words", aligned_scores, scores[0], [link], 2)

@@ -52,7 +52,7 @@ def test_each_rule_has_its_sentence(rule: str) -> None:
         ({"own_repeat": "disagrees"}, "The paper's own repeat disagrees, by the same rule."),
         ({"depends_on": "sum: MoRF; texts: long"}, "The answer changes with the choice of sum: MoRF; of texts: long."),
         ({"agreeing": 2, "specifications": 3}, "2 of 3 analysis variants that decide anything have this answer."),
-        ({"unrelated": 2}, "It rests on 2 unrelated models."),
+        ({"unrelated": 2}, "It rests on 2 models; models that share an encoder count as one."),
     ],
 )
 def test_what_a_reader_should_know_besides(more: dict[str, Any], expected: str) -> None:
@@ -67,7 +67,10 @@ def test_what_was_not_tested_says_why() -> None:
         == "Not tested: it is about Evidence Inference and MultiRC, which we do not have."
     )
     nothing = {"decision": "nothing to test", "reason": "the paper's own repeats disagree"}
-    assert sentences(nothing, "order", date="2026-11-28") == "The paper's own repeats disagree. Rule of 2026-11-28."
+    assert (
+        sentences(nothing, "order", date="2026-11-28")
+        == "The paper's own repeats disagree. Rule as written on 2026-11-28."
+    )
 
 
 def test_reasons_of_the_board_are_words() -> None:

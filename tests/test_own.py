@@ -203,3 +203,66 @@ def test_the_collected_names_are_what_the_metrics_say_where_they_are_registered(
         assert family.cost and family.source, name
         assert all(family.meanings[metric] for metric in family.directions), name
         assert family.asks_model == (family.rows is not None)
+
+
+# ------------------------------------------------------------------------------------------------- without any padding
+def best_erased(scores: Tensor, about: About) -> Tensor:
+    """What a user writes who does not think of padding: beyond a short input's features scores are 0, and may win."""
+    return (torch.arange(scores.shape[1]) != scores.argmax(dim=1, keepdim=True))[:, None]
+
+
+@metric("careless", rows=best_erased, direction="higher", meaning="how far the output falls without the highest score")
+def careless(left: Tensor, scores: Tensor, about: About) -> Tensor:
+    assert about.feature_mask.all() and about.perturber.feature_mask.all()
+    return about.full - left[:, 0] + scores.mean(dim=1)
+
+
+def test_a_metric_of_ones_own_sees_no_padding() -> None:
+    texts = ["good film", "so good", "a good and very long film", "bad"]
+    scores = [[-0.25, -0.5], [-0.5, -0.25], [-0.75, -0.25, -0.75, -0.75, -0.75, -0.75], [-1.0]]
+    given = {"metrics": [careless, "aopc_morf"]}
+    together = evaluate(answers, texts, attributions={"mine": scores}, methods=["random"], **given)
+    mine = together[(together.method == "mine") & (together.metric == "careless")]
+    expected = [0.4 - 0.375, 0.4 - 0.375, 0.4 - 4 / 6, -1.0]
+    assert mine.value.tolist()[:3] == pytest.approx(expected[:3])
+    for place, (text, own) in enumerate(zip(texts, scores, strict=True)):
+        alone = evaluate(answers, [text], attributions={"mine": [own]}, methods=["random"], **given)
+        both = together[together.input == place]
+        assert both.value.tolist() == pytest.approx(alone.value.tolist(), nan_ok=True)
+    inputs = WordInputs.from_texts(texts)
+    wide = torch.nn.utils.rnn.pad_sequence([torch.tensor(own) for own in scores], batch_first=True)
+    count = count_rows(answers, inputs, methods={"mine": wide}, metrics=[careless])
+    assert count.each == (2, 2, 2, 2), "the input, and the copy without its best feature"
+
+
+def test_copies_of_another_size_are_refused() -> None:
+    @metric("wide", rows=lambda scores, about: torch.ones(len(scores), 1, 9).bool(), direction="higher")
+    def wide(left: Tensor, scores: Tensor, about: About) -> Tensor:
+        return left[:, 0]
+
+    texts = ["good film", "a good film"]
+    refused(
+        InputError,
+        r"copies have shape \(1, 1, 9\): expected",
+        evaluate,
+        answers,
+        texts,
+        methods=["random"],
+        metrics=[wide],
+    )
+
+
+def test_what_was_not_asked_for_is_not_left_out() -> None:
+    """SaCo shares its rows with AUC and log-odds, which a predicted number does not have."""
+    settings = MetricSettings(output="value")
+    table = evaluate(lambda texts: [[float(len(text))] for text in texts], ["a film", "good"], methods=["random"],
+                     metrics=["saco"], settings=settings)  # fmt: skip
+    assert table.attrs["left_out"] == {}
+
+
+def test_a_plain_function_is_told_how_a_metric_or_method_is_made() -> None:
+    def plain(scores: Tensor) -> Tensor:
+        return scores.sum(dim=1)
+
+    refused(InputError, "faithlib.metrics.metric", evaluate, answers, ["good"], metrics=[plain])
+    refused(InputError, "faithlib.attribution.method", evaluate, answers, ["good"], methods={"mine": plain})

@@ -369,7 +369,7 @@ def test_the_best_tracker_is_recommended_although_it_loses_a_little() -> None:
     assert texts.metric.tolist() == ["n_auc", "auc", "saco"]
     assert texts["worse of the two"].tolist() == [0.92, 0.86, 0.53]
     assert texts[NOT_WORSE].tolist() == ["no", "no", "yes"] and set(texts.n) == {90}
-    assert set(found[found.modality == "photographs"][NOT_WORSE]) == {"not asked"}
+    assert set(found[found.modality == "photographs"][NOT_WORSE]) == {"not tested"}
 
 
 @pytest.mark.parametrize(("freed", "answer"), [("no", "no"), ("yes", "yes")])

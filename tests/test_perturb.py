@@ -230,7 +230,6 @@ NAN[1, 0, 2] = torch.nan
         (InputError, "max_rows", {"max_rows": 0}),
         (InputError, "eval", {"model": text_model().train()}),
         (ModelError, "Linear", {"model": torch.nn.Linear(2, 2).eval()}),
-        (UnknownNameError, "'mean'", {"model": vision_model(), "inputs": image_inputs(), "erase": "men"}),
     ],
 )
 def test_refusals_say_what_came_and_what_was_expected(error, message, ask):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 
 import numpy as np
@@ -33,7 +32,6 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.catalogue import METRICS
 from faithlib.errors import DataError, InputError
 from faithlib.evaluation import explain
-from faithlib.masks import salience_groups
 
 TRAINING = root() / "notebooks" / "train" / "photo_classifiers.py"
 PHOTO = [name for name in local_checkpoints() if name.startswith("photo/cifar")]
@@ -340,14 +338,3 @@ def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_mod
         assert values[data.ids[i], "grad_cam", "pointing_game"] == pytest.approx(marked, nan_ok=True)
     assert {bool(data.cells[i]) for i in right[:3]} == {True, False}  # of the class "neither" nothing is marked
     assert values.xs("pointing_game", level="metric").nunique() == 2  # not every map points there
-
-
-def test_ranks_keep_the_groups_and_forget_how_far_apart_scores_are():
-    source = (root() / "notebooks" / "compute" / "saco_metrics.py").read_text()
-    (body,) = re.findall(r"^def ranks\(scores\):\n(?:.+\n)+", source, flags=re.MULTILINE)
-    names = {"torch": torch}
-    exec(body, names)
-    scores = torch.tensor([[0.5, 9.0, 0.5, -3.0], [0.0, 0.0, 0.0, 1.0]])
-    assert names["ranks"](scores).tolist() == [[3, 4, 2, 1], [3, 2, 1, 4]]
-    many = torch.randn(3, 784, generator=torch.Generator().manual_seed(0)).round(decimals=1)  # with many ties
-    assert torch.equal(salience_groups(many, 10), salience_groups(names["ranks"](many), 10))

@@ -79,12 +79,6 @@ def test_every_source_is_on_the_data_page_and_everything_in_the_bibliography_is_
     assert not [key for key in keys if key not in text]
 
 
-def test_captum_computes_the_first_studys_deeplift_as_its_pages_say() -> None:
-    """The page said that captum computes it; our own rules did, which find other words."""
-    source = (ROOT / "faithbook" / "studies" / "soft" / "zhao_aletras_soft.py").read_text(encoding="utf-8")
-    assert re.findall(r'"deeplift": {.*"rules": "(\w+)"', source) == ["captum"]
-
-
 def test_the_glossary_names_the_variants_of_two_words_that_papers_share() -> None:
     """And who asks the library for the bare word is told the nearest name."""
     from faithlib import metrics

@@ -247,7 +247,11 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    assert "from the reference" in page.speaks().data
+    said = page.speaks().data
+    assert (
+        said.startswith("**Data used.** 90 of fashion and 90 of mnist (")
+        and "from the committed full run of `saco_metrics`" in said
+    )
 
 
 def test_the_result_is_of_what_was_measured_and_a_run_without_it_says_so(store: Store) -> None:
@@ -345,7 +349,8 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     found = every.mean(method="rollout", dataset=every.comparable())
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
     assert every.mean(method="rollout").evidence == grounds.STAND_INS
-    assert f"evidence: {grounds.DATA} (cifar10), {grounds.STAND_INS} (animals, fashion)" in page.speaks().data
+    said = f"30 of CIFAR-10 ({grounds.DATA}); 30 of animals and 30 of fashion ({grounds.STAND_INS}); from"
+    assert said in page.speaks().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
     assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)
     assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)

@@ -268,7 +268,6 @@ GROUPED = salience_groups(SCORES, 2)
         ("k 0: expected at least 1", salience_groups, (SCORES, 0), {}),
         (r"did you mean 'last'\? known: drop, last, spread", salience_groups, (SCORES, 2), {"remainder": "lost"}),
         ("did you mean 'random'", salience_groups, (SCORES, 2), {"ties": "rand"}),
-        ("scores of input 1 hold nan at feature 0", salience_groups, (double([1], [math.nan]), 1), {}),
         ("expected -1 to 0", group_salience, (SCORES, GROUPED, 1), {}),
         ("group 2 of input 0 is empty", group_salience, (SCORES, GROUPED, 3), {"reduce": "mean"}),
         ("expected the same", group_salience, (SCORES, GROUPED[:, :4], 2), {}),

@@ -90,7 +90,8 @@ def test_merged_shares_of_a_function_are_the_whole_run_bit_for_bit(tmp_path: Pat
     paths = []
     for number in range(count, 0, -1):
         share = evaluate(film, texts, run=RunSettings(shard=(number, count), block=block), **arguments)
-        assert share.attrs["shard"] == {"number": number, "of": count, "inputs": 11}
+        about = {name: value for name, value in share.attrs["shard"].items() if name != "digests"}
+        assert about == {"number": number, "of": count, "inputs": 11}
         assert set(share.input) == set(share_of(11, (number, count)))
         paths.append(tmp_path / f"{number}.json")
         save_share(share, paths[-1])

@@ -196,7 +196,8 @@ def test_heat_maps_show_the_scores_of_the_first_inputs_and_features(table) -> No
     strongest = max(range(6), key=lambda f: abs(first.scores["saliency"][f]))
     assert ",0.60)" in spans[strongest]["style"]
     assert all(MEANINGS[name] in page.text for name in ("saco", "aopc_lerf"))
-    many = evaluate(answers, ["a good film"] * 6 + ["word " * 1000], methods=["random"], metrics=["sparseness"])
+    films = [f"film {number} is good" for number in range(6)]
+    many = evaluate(answers, [*films, "word " * 1000], methods=["random"], metrics=["sparseness"])
     assert [one.row for one in many.shown] == [0, 1, 2, 3, 4]
     long = evaluate(answers, ["word " * 1000], methods=["random"], metrics=["sparseness"])
     assert len(long.shown[0].parts) == len(long.shown[0].scores["random"]) == 400

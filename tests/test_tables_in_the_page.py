@@ -88,6 +88,7 @@ def test_the_caption_of_a_table_that_is_cut_off_is_whole_and_stays_while_it_is_s
     window: Browser, page: str
 ) -> None:
     window.open(page, width=600)
+    window.evaluate("document.querySelectorAll('#plain td').forEach(cell => { cell.style.whiteSpace = 'nowrap'; })")
     window.evaluate("document.querySelector('#plain').createCaption().textContent = 'many words '.repeat(40)")
     box = "document.querySelector('#plain caption').getBoundingClientRect()"
     table = "document.querySelector('#plain')"

@@ -1,5 +1,6 @@
 // Tables in the page itself, without a kernel and without a network. `.findable` sorts by a click on a head and is filtered by a
-// field, and by a menu for each column of few different words. A table that does not fit a telephone is set as cards, one a row.
+// field, and by a menu for each column of few different words. A table that does not fit its column is set closer, with heads that
+// stand upright if need be; on a telephone it is set as cards, one for each row.
 (() => {
   "use strict";
   const FEW = 12, SHORT = 40, NARROW = 576;
@@ -65,11 +66,36 @@
     table.classList.add("cards");
   };
 
+  // Names of files and columns break after an underline, a slash and their like.
+  const breakable = table => {
+    const walker = document.createTreeWalker(table, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) if (/[_/#=]\S/.test(walker.currentNode.data)) found.push(walker.currentNode);
+    found.forEach(node => node.replaceWith(...node.data.split(/(?<=[_/#=])(?=\S)/).flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part]))));
+  };
+  const dense = table => {
+    table.classList.add("dense");
+    breakable(table);
+  };
+  // The head of a column whose cells are all shorter than it.
+  const upright = table => {
+    table.classList.add("upright");
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const longest = Math.max(...[...table.tBodies[0].rows].map(row => words(row.cells[column]).length));
+      head.classList.toggle("standing", longest < Math.min(SHORT, words(head).length));
+    });
+  };
+
   // All are measured before any is changed: a change between two measures lays the whole page out anew, table by table.
+  // A table in a closed box has no width, and its turn comes when the box is opened.
+  const tooWide = tables => tables.filter(table => table.clientWidth && table.scrollWidth > table.clientWidth + 1);
   const fit = tables => {
-    if (innerWidth > NARROW) return;
-    // A table in a closed box has no width, and its turn comes when the box is opened.
-    tables.filter(table => table.clientWidth && table.scrollWidth > table.clientWidth + 1).forEach(card);
+    if (innerWidth <= NARROW) {
+      tooWide(tables).forEach(card);
+      return;
+    }
+    tooWide(tables).forEach(dense);
+    tooWide(tables).forEach(upright);
+    tooWide(tables).forEach(table => table.classList.add("broken"));  // words break where nothing else helps
   };
 
   addEventListener("DOMContentLoaded", () => {
@@ -81,6 +107,15 @@
       const box = event.target.closest(".dropdown");
       if (box) fit(tables.filter(table => box.contains(table)));
     });
-    addEventListener("resize", () => { tables.forEach(table => table.classList.remove("cards")); fit(tables); });
+    // The column also changes where a sidebar comes or goes.
+    const article = document.querySelector("article");
+    if (!article) return;
+    let width = article.clientWidth;
+    new ResizeObserver(() => {
+      if (article.clientWidth === width) return;
+      width = article.clientWidth;
+      tables.forEach(table => table.classList.remove("cards", "dense", "upright", "broken"));
+      fit(tables);
+    }).observe(article);
   });
 })();

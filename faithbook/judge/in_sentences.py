@@ -8,12 +8,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from faithbook.judge import published
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.show.labels import label
 from faithbook.show.tables import short
-from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED
+from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED, worded
 
 _ABOUT, _STATEMENTS = "about ", ": "
+_PAGES = "executed/"
 
 
 def sentences(verdict: Mapping[Any, Any], rule: str, *, date: str = "") -> str:
@@ -26,7 +28,7 @@ def sentences(verdict: Mapping[Any, Any], rule: str, *, date: str = "") -> str:
     >>> sentences(told | {"low": -0.271, "high": -0.071, "published": 0.157, "n": 100}, "direction")
     '2 of 4 comparisons hold. The one that decides: all layers, -.170 [-.271, -.071] (published .157; n = 100).'
     """
-    one = {name: _known(verdict.get(name)) for name in FIELDS}
+    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS)}
     if one["decision"] == NOTHING:
         said = [_capital(f"{one['reason'] or 'it leaves nothing to test'}.")]
     elif one["decision"] == NOT_TESTED:
@@ -34,7 +36,7 @@ def sentences(verdict: Mapping[Any, Any], rule: str, *, date: str = "") -> str:
     else:
         said = [_measured(one, rule), *_besides(one)]
     if date:
-        said.append(f"Rule of {date}.")
+        said.append(f"Rule as written on {date}.")
     return " ".join(filter(None, said))
 
 
@@ -55,7 +57,10 @@ def _comparisons(one: Mapping[str, Any]) -> str:
 
 def _whole(one: Mapping[str, Any]) -> str:
     """A sentence of several statements, each with its own verdict in the reason."""
-    each = f"Its statements: {one['reason']}." if one["reason"] else ""
+    pieces = [piece.partition(_STATEMENTS) for piece in str(one["reason"] or "").split("; ")]
+    evidence = str(one["evidence"] or "")
+    decided = "; ".join(f"{name}{colon}{worded(decision, evidence)}" for name, colon, decision in pieces)
+    each = f"Its statements: {decided}." if decided else ""
     return f"{each} First comparison: {one['part']}, {_value(one)} ({_published(one)}n = {one['n']:,}).".strip()
 
 
@@ -106,7 +111,7 @@ def _besides(one: Mapping[str, Any]) -> list[str]:
         same = f"{one['agreeing']} of {one['specifications']}"
         said.append(f"{same} analysis variants that decide anything have this answer.")
     if one["unrelated"]:
-        said.append(f"It rests on {one['unrelated']} unrelated model{'s' * (one['unrelated'] != 1)}.")
+        said.append(_models(one))
     return said
 
 
@@ -114,10 +119,27 @@ def _undecided(one: Mapping[str, Any]) -> str:
     if one["needed"] and one["waits_for"] == MORE_INPUTS:
         return f"About {one['needed']:,} inputs would decide it, if the true values are the estimates."
     if one["waits_for"] == RULE:
-        return "More inputs would not decide it: the rule asks for more than the number of inputs can give."
+        return f"More inputs would not decide it. {_why_not(one)}".strip()
     if one["waits_for"] == UNOBTAINABLE:
         return "It would take more inputs than there are, or data that we do not have."
     return "More inputs may decide it."
+
+
+def _why_not(one: Mapping[str, Any]) -> str:
+    """Why no number of inputs decides a claim, where `data/undecided.csv` says it."""
+    reasons = published.our_table("undecided").set_index("id")["why"]
+    return str(reasons.get(one["same_as"] or one["id"], ""))
+
+
+def _models(one: Mapping[str, Any]) -> str:
+    """How many models a verdict rests on, and which."""
+    number = int(one["unrelated"])
+    text = f"It rests on {number} model{'s' * (number != 1)}"
+    named = published.our_table("unrelated_models").set_index("page")["models"]
+    which = named.get(str(one["page"] or "").removeprefix(_PAGES))
+    if which is None:
+        return f"{text}; models that share an encoder count as one."
+    return f"{text} ({which}; models that share an encoder count as one)."
 
 
 def _value(one: Mapping[str, Any]) -> str:

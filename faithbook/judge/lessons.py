@@ -87,17 +87,20 @@ def on_unseen(overview: str, results: Results) -> str:
     """The headline claims of a study that were judged again on unseen inputs, each with both verdicts; "" for none."""
     study, again = paper_of(overview), confirmed()
     claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
-    said = []
+    rows = []
     for name in [claim for claim in claims["id"] if claim in again.index]:
         before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
-        said.append(
-            f"*{plain.rstrip('.')}* (`{name}`): before {before}, on unseen inputs {on_unseen_inputs(name, again)}"
-        )
-    if not said:
+        rows.append(f"| {plain.rstrip('.')} (`{name}`) | {before} | {on_unseen_inputs(name, again)} |")
+    if not rows:
         return ""
-    begins = "**On unseen inputs.** What is said above is exploratory. Judged once more, after the rules were frozen:"
-    return f"{begins} {'; '.join(said)}."
+    begins = (
+        "**On unseen inputs.** The results above come from inputs that were also seen while rules were chosen "
+        "(exploratory). Then the rules were frozen, and these claims were judged once more, on inputs that nothing had "
+        "measured before and on one of the models:"
+    )
+    head = "| claim | first inputs, all models | unseen inputs, one model |\n| --- | --- | --- |"
+    return "\n".join([f"{begins}\n", head, *rows])
 
 
 def paragraph(lesson: Any, results: Results) -> str:

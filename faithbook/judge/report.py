@@ -28,8 +28,10 @@ from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
+from faithbook.show.labels import short
 from faithbook.show.numbers import listed, row_of
 from faithbook.show.page import badge
+from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
@@ -135,21 +137,21 @@ class Page:
         return Markdown(f"{said}\n\n{self.speaks().data}" if self._measured else said)
 
     def speaks(self) -> Markdown:
-        """The data used on this page, in a sentence."""
-        sources = []
-        for measured in self._measured:
-            by_dataset, evidence = "dataset" in measured.frame.columns, measured.evidence()
-            n = measured.frame.groupby("dataset")["id"].nunique() if by_dataset else pd.Series(dtype=int)
-            sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            if by_dataset and len(measured.grounds) > 1:  # each with its data sets
-                evidence = ", ".join(f"{ground} ({', '.join(names)})" for ground, names in measured.grounds.items())
-            sources.append(f"`{measured.notebook}` ({sizes}) from {measured.speaks}, evidence: {evidence}")
+        """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
+        said = []
+        for source in dict.fromkeys(measured.speaks for measured in self._measured):
+            of_source = [measured for measured in self._measured if measured.speaks == source]
+            sizes = _sizes(of_source)
+            inputs = "; ".join(f"{_in_words(counted)} ({ground})" for ground, counted in sizes.items())
+            notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
+            run = "the committed full run" if source == REFERENCE else source
+            said.append(f"{inputs}; from {run} of {notebooks}")
         rest = (
             ""
             if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
             else f" {RUN_SPEAKS}"
         )
-        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(sources))}.{rest}")
+        return Markdown(f"**Data used.** {'. '.join(said)}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim]) -> Tested:
@@ -415,3 +417,29 @@ def _alone(answer: object) -> str:
 
 def _ends(low: float, high: float) -> str:
     return "" if math.isnan(low) else f"{tables.short(low, 3)} to {tables.short(high, 3)}"
+
+
+def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
+    """How many different inputs there are of each data set, by the ground on which its values rest, the firmest first;
+    "" for values without a data set. Of several measured tables with one data set that with most inputs counts."""
+    sizes: dict[str, dict[str, int]] = {}
+    for measured in many:
+        frame = measured.frame
+        ground_of: dict[str, str] = {}
+        counted: dict[str, int] = {}
+        if "dataset" in frame.columns:
+            ground_of = {name: ground for ground, names in measured.grounds.items() for name in names}
+            counted = {str(name): int(n) for name, n in frame.groupby("dataset")["id"].nunique().items()}
+        else:
+            counted[""] = frame["id"].nunique() if "id" in frame.columns else 0
+        for name, n in counted.items():
+            of_ground = sizes.setdefault(ground_of.get(name, measured.evidence()), {})
+            of_ground[name] = max(n, of_ground.get(name, 0))
+    return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
+
+
+def _in_words(counted: Mapping[str, int]) -> str:
+    """Numbers of inputs by data set, for a sentence: `1,000 of SST and 360 of AG News`."""
+    named = [f"{n:,} of {short(name)}" if name else f"{n:,} inputs" for name, n in counted.items() if n or name]
+    *first, last = named or ["inputs"]
+    return f"{', '.join(first)} and {last}" if first else last

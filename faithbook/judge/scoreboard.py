@@ -123,7 +123,7 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
     >>> on_unseen_inputs("a", pd.DataFrame([row]).set_index("id", drop=False))
-    'mixed (1 of 2 contrasts, n = 64; b minus c 0.250 [0.200, 0.300]; the same model before: undecided)'
+    'mixed (1 of 2 contrasts, n = 64; b minus c 0.250 [0.200, 0.300]; that model on the first inputs: undecided)'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
@@ -133,7 +133,7 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     n = f"n = {int(row['n']):,}" if row["n"] else "n not counted"
     ends = f" [{float(row['low']):.3f}, {float(row['high']):.3f}]" if row["low"] else ""
     effect = f"; {row['part']} {float(row['effect']):.3f}{ends}" if row["effect"] else ""
-    before = f"; the same model before: {worded(row['before'], row['evidence'])}" if row["before"] else ""
+    before = f"; that model on the first inputs: {worded(row['before'], row['evidence'])}" if row["before"] else ""
     pooled = ""
     if row.get("pooled"):
         ends = f"{float(row['pooled_effect']):.3f} [{float(row['pooled_low']):.3f}, {float(row['pooled_high']):.3f}]"

@@ -131,8 +131,8 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
-    link to (`anchor`) and its page, the decision, source, the decision on unseen inputs, evidence, comparisons that
-    support it, n, why, printed numbers.
+    link to (`anchor`) and its page, the decision, source, evidence, comparisons that support it, n, and what else is
+    known: why, the decision on unseen inputs, unrelated models, the paper's own repeat, printed numbers.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -156,14 +156,13 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
             "source": [cited(paper) for paper in rows["paper"]],
-            "on unseen inputs": [on_unseen_inputs(name, again) for name in facts_of],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).fillna(""),
-            "unrelated models": rows["unrelated"].astype(str).fillna(""),
-            "own repeat": rows["own_repeat"],
-            "why": [_why(row) for row in rows.to_dict("records")],
-            "printed numbers": status.mask(status.str.startswith("not_testable"), "").to_numpy(),
+            "more": [
+                _more(row, on_unseen_inputs(fact, again), printed)
+                for row, fact, printed in zip(rows.to_dict("records"), facts_of, status, strict=True)
+            ],
         }
     )
 
@@ -188,8 +187,17 @@ def anchor(name: str) -> str:
     return f"verdict-{name.replace('_', '-')}"
 
 
-def _why(row: Mapping[Any, Any]) -> str:
-    """The reason for a decision where the rule says more, what would decide it, and which finding it repeats."""
+def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
+    """What else is known of a verdict: the reason where the rule says more, what would decide it, which finding it
+    repeats, then each other fact under its name."""
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
     waits = WAITS[row["waits_for"] or ""]
-    return "; ".join(filter(None, (row["reason"], waits, repeats)))
+    said = ["; ".join(filter(None, (row["reason"], waits, repeats)))]
+    named = {
+        "on unseen inputs": unseen,
+        "unrelated models": "" if pd.isna(row["unrelated"]) else str(row["unrelated"]),
+        "own repeat": row["own_repeat"],
+        "printed numbers": "" if printed.startswith("not_testable") else printed,
+    }
+    said += [f"*{name}*: {fact}" for name, fact in named.items() if fact]
+    return ". ".join(filter(None, said))

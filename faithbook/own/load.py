@@ -44,8 +44,8 @@ from faithbook.text import some
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.files import read_table
-from faithlib.evaluation.prepare import most_tokens_of
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.user_inputs import most_tokens_of
 
 LABELS = "labels.csv"
 _KINDS = ("local", "hf", "timm")

@@ -177,7 +177,7 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
 
 
 def to_decide(difference: Estimate) -> float:
-    """Inputs with which a difference as large as this one is distinguished from zero four times in five
+    """Inputs with which a difference as large as this one is distinguished from zero with a power of 80 %
     (`needed.how_many`), ten at least; infinite where it is none, NaN where nothing spreads."""
     if not difference.standard_error > 0:
         return math.nan

@@ -32,6 +32,8 @@ NAMED = (
 """Columns that hold names of ours, shown as those for people."""
 MOST_ROWS = 20
 """A table with more rows is folded."""
+MOST_COLUMNS = 16
+"""A table with more columns than this, and than rows, is shown on its side."""
 
 CellOf = Callable[[Mapping[str, str]], Comparison | None]
 """From a row of a published table to what we have for it, None where there is nothing."""
@@ -55,8 +57,9 @@ def table(
     more than 20 rows, unless it is `opened`.
 
     The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
-    method's aggregation with its name. `wide`: another table that is shown instead, as it is. `shown=False` writes the
-    data and shows only the download. `line`: what stands under the table, the download where nothing else is said.
+    method's aggregation with its name; one of many columns and few rows lies on its side. `wide`: another table that is
+    shown instead, as it is. `shown=False` writes the data and shows only the download. `line`: what stands under the
+    table, the download where nothing else is said.
     """
     if frame.empty:
         raise InputError(f"table {name} has no rows")
@@ -64,7 +67,7 @@ def table(
     link = downloads(run, f"{name}.csv") if line is None else line
     if not shown:
         return Markdown(link)
-    cells = in_names(frame, digits) if wide is None else wide
+    cells = on_its_side(in_names(frame, digits)) if wide is None else wide
     return Markdown(f"{markdown_table(cells, name, caption, opened=opened)}\n\n{link}")
 
 
@@ -83,6 +86,22 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
     shown = with_their_ends(shown)
     shown.columns = [label(str(column)).replace("_", " ") for column in shown.columns]
     return shown
+
+
+def on_its_side(shown: pd.DataFrame) -> pd.DataFrame:
+    """A table with its columns as rows, where it has too many columns to be read and names its rows in the first one.
+
+    >>> wide = pd.DataFrame([["lime", *"abcdefghijklmnopqr"]], columns=["method", *(f"m{i}" for i in range(18))])
+    >>> on_its_side(wide).head(2)
+            lime
+    0  m0    a
+    1  m1    b
+    """
+    names = shown.iloc[:, 0]
+    if shown.shape[1] <= max(MOST_COLUMNS, len(shown)) or not names.is_unique:
+        return shown
+    turned = shown.set_index(shown.columns[0]).T.rename_axis(columns=None)
+    return turned.rename_axis("").reset_index()
 
 
 def with_their_ends(shown: pd.DataFrame) -> pd.DataFrame:

@@ -28,7 +28,8 @@ reads what other tools explain.
 
 from faithlib.attribution.costs import Cost
 from faithlib.attribution.dispatch import attribute, attribute_rows
-from faithlib.attribution.own import method
+from faithlib.attribution.own import InsideMethod, method
+from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.attribution.registry import Row, methods
 
-__all__ = ["Cost", "Row", "attribute", "attribute_rows", "method", "methods"]
+__all__ = ["Cost", "ErasingMethod", "InsideMethod", "Row", "attribute", "attribute_rows", "method", "methods"]

@@ -29,13 +29,16 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.outputs import default_of
 from faithlib.perturb import Perturber
 from faithlib.selfcheck import met
+from faithlib.user_inputs import model_and_inputs
 
 
 def attribute(
     name: str,
     model: Any,
-    inputs: Inputs,
+    inputs: Any,
     *,
+    tokenizer: Any = None,
+    processor: Any = None,
     target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
     output: str | None = None,
     aggregation: str | None = None,
@@ -53,8 +56,12 @@ def attribute(
     model
         A classifier of Hugging Face for texts; a classifier of pixels for images; a function from texts to
         probabilities for words. random and uniform do not look at it and accept None.
-    inputs : Inputs
-        B inputs: `TextInputs`, `ImageInputs` or `WordInputs`.
+    inputs
+        B inputs, as for `evaluate`: texts, whose features are then words, images or files of them, token ids; or
+        `TextInputs`, `ImageInputs` or `WordInputs`, which `faithlib.texts`, `images` and `tokens` make with other
+        features.
+    tokenizer, processor : optional
+        What makes a model's input of texts, and of images.
     target : str | int | Tensor | list[int] | tuple[int, ...], default "predicted"
         The class that is explained: the "predicted" class, a class index, or one an input (gold labels).
     output : str, optional
@@ -161,13 +168,13 @@ def attribute(
 
     Examples
     --------
-    >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
+    >>> attribute("occlusion", model, ["a good film"])
     tensor([[0.0000, 0.4000, 0.0000]])
     """
     if return_delta and name != WITH_DELTA:
         raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
+    model, inputs = model_and_inputs(model, inputs, tokenizer, processor)
     row, deltas = Row(name, aggregation, output, pool=pool, options=options), dict[str, Tensor]()
     checked(row, unwrapped(model), inputs)
     shared: dict[str, Any] = {of_all: options.pop(of_all, None) for of_all in ("max_tokens", "perturber")}

@@ -23,7 +23,7 @@ from torch import nn
 
 from faithlib.backends.continuation import Continuation
 from faithlib.backends.families import ModelFamily, family_of
-from faithlib.backends.functions import FunctionBackend
+from faithlib.backends.functions import FunctionBackend, Remembering
 from faithlib.backends.pixels import VisionBackend, is_vit, tokens_of
 from faithlib.backends.prompts import Prompt, PromptClassifier
 from faithlib.backends.shared_weights import replica
@@ -38,6 +38,7 @@ __all__ = [
     "ModelFamily",
     "Prompt",
     "PromptClassifier",
+    "Remembering",
     "TextBackend",
     "VisionBackend",
     "acts_on",

@@ -19,11 +19,11 @@ from faithlib.inputs import WordInputs
 # What explains and measures without a look inside.
 _EXPECTED = (
     "expected probabilities [R, C], at least 0 and 1 in sum; with output='sigmoid' probabilities that need not add up, "
-    "with output='value' any numbers"
+    "with output='value' any numbers (evaluate(..., settings=MetricSettings(output='value')))"
 )
 _EMPTY = (
-    "It is asked where every word is erased: with erase='mask' there is '[MASK]' for each of them, and with "
-    "WordInputs.from_texts(texts, empty='[MASK]') that stands where nothing is left"
+    "It is asked where every word is erased: with erase='mask' (settings=MetricSettings(erase='mask')) there is "
+    "'[MASK]' for each of them, and with WordInputs.from_texts(texts, empty='[MASK]') that stands where nothing is left"
 )
 _REFUSALS = ("RateLimit", "Timeout", "ConnectionError", "ServiceUnavailable", "TooManyRequests", "Overloaded")
 _ENOUGH = 8  # answers of which it says something that each goes down
@@ -94,7 +94,7 @@ class Remembering:
                     unavailable = UnavailableError(
                         f"the function was refused {len(self.waits) + 1} times ({_words(error)}): {len(self._known)} "
                         "answers are kept; evaluate(error.answered, ...) goes on from there, of this error or of a "
-                        "function that was wrapped first, faithlib.backends.functions.Remembering(function)"
+                        "function that was wrapped first, faithlib.backends.Remembering(function)"
                     )
                     unavailable.answered = self
                     raise unavailable from error

@@ -22,6 +22,7 @@ from faithlib.evaluation.scores import (
     soft_scores,
 )
 from faithlib.evaluation.settings import MetricSettings, RunSettings, grouped_settings
+from faithlib.evaluation.summary import Summary, Table
 from faithlib.evaluation.table import average_marked, evaluate
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "RELEASED_RATIOS",
     "MetricSettings",
     "RunSettings",
+    "Summary",
+    "Table",
     "aopc_scores",
     "average_marked",
     "count_rows",

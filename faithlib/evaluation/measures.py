@@ -5,9 +5,9 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from faithlib.perturb import Eraser, Perturber
 from faithlib.protocols import Model
 from faithlib.scheduler import row_keys
 from faithlib.segmentation import items_of
+from faithlib.user_inputs import model_and_inputs
 
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 RANDOM_PAIRS = 32  # orders and their reverses, for what a random order gets of longer inputs
@@ -60,6 +61,11 @@ def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> di
     named = [metric for metric in metrics if not isinstance(metric, Family)]
     own = [metric for metric in metrics if isinstance(metric, Family)]
     for name in named:
+        if callable(name):
+            raise InputError(
+                f"metric {name!r}: expected a name, or a metric of your own, made of two functions by the decorator "
+                "faithlib.metrics.metric"
+            )
         check_known("metric", name, DIRECTIONS)
     chosen = {name: family for name, family in EVERY.items() if family.directions.keys() & set(named)}
     for family in own:
@@ -145,6 +151,67 @@ def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
             "feature and anything beyond an input's features"
         )
     checked_mask(scores, mask.to(scores.device))
+
+
+# ------------------------------------------------------------------------------------------------- without any padding
+class Narrowed:
+    """A perturber of inputs that all have `width` features, asked with masks [B, S, width] instead of wider ones.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> both = Perturber(model, WordInputs.from_texts(["good film", "a good film"]))
+    >>> Narrowed(both.subset([0]), 2).later(torch.tensor([[[True, False]]])).result()
+    tensor([[0.9000]])
+    """
+
+    def __init__(self, perturber: Any, width: int) -> None:
+        self._perturber = perturber
+        self._width = width
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._perturber, name)
+
+    @property
+    def feature_mask(self) -> Tensor:
+        """True everywhere, bool [B, width]."""
+        mask: Tensor = self._perturber.feature_mask[:, : self._width]
+        return mask
+
+    def later(self, copies: Copies | Tensor) -> Any:
+        """As of the perturber."""
+        if isinstance(copies, Tensor):
+            copies = Copies(copies)
+        keep = copies.keep
+        if keep.ndim != 3 or keep.shape[2] != self._width:
+            raise InputError(
+                f"the copies have shape {tuple(keep.shape)}: expected [B, S, F] = [{len(self.feature_mask)}, any, "
+                f"{self._width}], of inputs with {self._width} features"
+            )
+        beyond = self._perturber.feature_mask.shape[1] - self._width
+        whole = torch.nn.functional.pad(keep, (0, beyond), value=True if keep.dtype == torch.bool else 1.0)
+        return self._perturber.later(replace(copies, keep=whole))
+
+
+def by_size(scores: Tensor, about: About) -> Iterator[tuple[list[int], Tensor, About]]:
+    """Attributions [B, F] of inputs with the same number of features together, and without padding: places, scores and
+    what is known about them.
+
+    >>> words = About(torch.tensor([[True, True], [True, False]]), keys=(7, 8))
+    >>> [(places, part.tolist()) for places, part, _ in by_size(torch.tensor([[0.5, 0.25], [0.75, 0.0]]), words)]
+    [([1], [[0.75]]), ([0], [[0.5, 0.25]])]
+    """
+    sizes = about.feature_mask.sum(dim=1)
+    for size in sizes.unique().tolist():
+        places = (sizes == size).nonzero()[:, 0].tolist()
+        part = about.subset(places)
+        if size < about.feature_mask.shape[1]:
+            part = replace(
+                part,
+                feature_mask=part.feature_mask[:, :size],
+                gold=None if part.gold is None else part.gold[:, :size],
+                perturber=None if part.perturber is None else Narrowed(part.perturber, size),
+            )
+        yield places, scores[places, :size], part
 
 
 # -------------------------------------------------------------------------------------------------- counted beforehand
@@ -256,9 +323,11 @@ class RowCount:
 
 def count_rows(
     model: Model,
-    inputs: Inputs,
+    inputs: Any,
     *,
     methods: Mapping[str, Tensor],
+    tokenizer: Any = None,
+    processor: Any = None,
     metrics: Sequence[MetricName | Family] | None = None,
     gold: Tensor | None = None,
     settings: MetricSettings | None = None,
@@ -269,11 +338,13 @@ def count_rows(
     ----------
     model : Model
         As for `evaluate`; a function is not called.
-    inputs : Inputs
-        A batch: `TextInputs`, `ImageInputs` or `WordInputs`.
+    inputs
+        As for `evaluate`.
     methods : Mapping[str, Tensor]
         Scores [B, F] by name. No method at all ({}) counts what is asked about no attribution: the inputs themselves,
         and bounds of AOPC.
+    tokenizer, processor : optional
+        What makes a model's input of texts, and of images.
     metrics : Sequence[MetricName | Family], optional
         As for `evaluate`.
     gold : Tensor, optional
@@ -305,6 +376,7 @@ def count_rows(
     8
     """
     families = families_of(metrics, has_gold=gold is not None)
+    model, inputs = model_and_inputs(model, inputs, tokenizer, processor)
     if isinstance(model, nn.Module):
         inputs = inputs.to(next(model.parameters()).device)
     for name, scores in methods.items():
@@ -326,9 +398,14 @@ def count_rows(
             groups=settings.groups,
         )
         for scores in methods.values():
+            on_device = scores.to(counter.device)
             for family in chosen:
                 with suppress(ModelError):  # of metrics that are left out nothing is asked
-                    ask(counter, family.copies(scores.to(counter.device), about))
+                    if family.name in EVERY:
+                        ask(counter, family.copies(on_device, about))
+                        continue
+                    for places, own, part in by_size(on_device, about):
+                        ask(Narrowed(counter.subset(places), own.shape[1]), family.copies(own, part))
         return tuple(counter.rows_run.tolist())
 
     longest = int(inputs.feature_mask.sum(dim=1).max())

@@ -7,11 +7,9 @@ Shape letters: B inputs, F features.
 """
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -23,10 +21,8 @@ from faithlib.attribution.imported import imported_scores, of_class
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.attribution.registry import KIND_OF, PREDICTED, checked, finite, method_of
-from faithlib.backends import Prompt
 from faithlib.backends.functions import Remembering
-from faithlib.backends.logits import check_task
-from faithlib.backends.model_adapters import label_names, note_tokenizer, places_of, target_classes, unwrapped
+from faithlib.backends.model_adapters import label_names, target_classes, unwrapped
 from faithlib.errors import (
     FaithlibError,
     InputError,
@@ -38,21 +34,16 @@ from faithlib.errors import (
     check_counts,
 )
 from faithlib.evaluation.files import is_table_file, read_attributions
-from faithlib.evaluation.images import (
-    are_images,
-    check_pixels,
-    image_inputs_from_files,
-    image_inputs_from_pixels,
-    pixels_in,
-)
 from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
 from faithlib.evaluation.shards import Shard, share_of
+from faithlib.image_files import check_pixels
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import MethodName, Unit
 from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
 from faithlib.protocols import Model
-from faithlib.segmentation import Span, format_rows, items_of, listed
+from faithlib.segmentation import Span, format_rows, items_of
+from faithlib.user_inputs import is_for_images, is_pipeline, model_and_reader, recognised, warn_of_cut
 from faithlib.warnings_log import note
 
 DEFAULT_METHODS = {
@@ -62,7 +53,6 @@ DEFAULT_METHODS = {
 }
 BASELINE = "random"  # beside attributions, where no method is named
 RAISE, SKIP = "raise", "skip"
-_MOST_TOKENS = 512  # where the caller does not say
 _TOLERANCE = 1e-2  # of what a pipeline answers, which may round and run in half precision
 # Errors about the model or the call, which are the same for every input.
 _OF_THE_CALL = (ModelError, UnknownNameError, UnavailableError, ImportError)
@@ -146,6 +136,20 @@ class PreparedInputs:
         self._remark(what, beyond)
         return table
 
+    def remark_beyond(self, values: Any, what: str) -> None:
+        """A remark where an array of features [B, F] says something beyond the features of an input.
+
+        >>> both = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "good"])
+        >>> both.remark_beyond(torch.tensor([[0.2, 0.3], [0.1, 0.7]]), "scores")
+        >>> both.remarks
+        {'scores': 'values beyond the features of input 1 are not read'}
+        """
+        mask = self.inputs.feature_mask
+        of_positions = isinstance(self.inputs, TextInputs) and self.inputs.input_ids.shape[1] == mask.shape[1]
+        if getattr(values, "ndim", 0) == 2 and not hasattr(values, "columns") and not of_positions:
+            whole = torch.as_tensor(values)
+            self._remark(what, _rows_beyond(whole, mask, self.rows, self.total, what))
+
     def _remark(self, what: str, rows: Sequence[int]) -> None:
         if rows:
             several = "input" if len(rows) == 1 else "inputs"
@@ -220,57 +224,34 @@ def prepare_inputs(
     """
     if on_error not in (RAISE, SKIP):
         raise InputError(f"on_error {on_error!r}: expected 'raise' or 'skip'")
-    pipeline = model if _is_pipeline(model) else None
-    model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
+    pipeline = model if is_pipeline(model) else None
+    are_files = is_for_images(tokenizer, processor)
+    model, tokenizer = model_and_reader(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
     label_names(inside)  # whose fault is said before anything runs
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
-    spans = items_of(spans)
-    limit, items, pixels = None, [], None
-    if isinstance(inputs, Inputs):
-        if any(given is not None for given in (unit, spans, max_length)):
-            raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-    else:
-        # Arrays of images stay arrays, one each.
-        is_array = getattr(inputs, "ndim", 0) > 2
-        items = list(inputs) if is_array else listed(inputs, "text or image")
-        pixels = pixels_in(inputs if is_array else items)
-    if pixels is not None:
-        inputs = image_inputs_from_pixels(pixels, inside, unit)
-    of_items = pixels is None and bool(items)
-    total = len(items) if of_items else len(inputs)
-    share = share_of(total, shard)
-    if shard is not None and not of_items:
-        inputs = inputs[list(share)]
-    if of_items:
-        make: Callable[[list[int]], Inputs] = partial(image_inputs_from_files, items, inside, tokenizer, unit)
-        if not are_images(items, inside):
-            limit = _limit(inside, tokenizer, max_length)
-            make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
+    given = recognised(
+        inside, inputs, tokenizer=tokenizer, unit=unit, spans=spans, max_length=max_length, are_files=are_files
+    )
+    share = share_of(given.total, shard)
+    if given.items:
         try:
-            inputs = keep_valid(make, list(share), skipped)
+            made = keep_valid(given.make, list(share), skipped)
         except BlockFailedError as error:
             raise error.__cause__ or error from None
-    if isinstance(inputs, ImageInputs):
-        check_pixels(inputs, inside)
-        if spans is not None or max_length is not None:
-            raise InputError("spans, max_length: these are for texts; of images `unit` is the side of a patch")
-    if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
+    else:
+        made = given.make(list(share))
+    if isinstance(made, ImageInputs):
+        check_pixels(made, inside, stacklevel=4)
+    if isinstance(made, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
     if isinstance(inside, nn.Module):
         first = next(inside.parameters(), None)
-        inputs = inputs if first is None else inputs.to(first.device)
+        made = made if first is None else made.to(first.device)
     used = [row for row in share if row not in (skipped or ())]
-    of_pipeline = (None, (), None) if pipeline is None else (pipeline, items, output_of_pipeline(pipeline))
-    whole = PreparedInputs(model, inputs, total, used, skipped, *of_pipeline)
-    if cut := whole.truncated:
-        to = "" if limit is None else f" to {limit} tokens"
-        if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
-            to += " (max_length= raises that)"
-        end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
-        message = f"{len(cut)} of {total} texts were cut off at their {end}{to}, rows {format_rows(cut)}"
-        warnings.warn(f"{message}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
-    return whole
+    of_pipeline = (None, (), None) if pipeline is None else (pipeline, given.items, output_of_pipeline(pipeline))
+    warn_of_cut(made, used, given.total, given.limit, inside, tokenizer, stacklevel=4)
+    return PreparedInputs(model, made, given.total, used, skipped, *of_pipeline)
 
 
 def keep_valid(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None) -> _Made:
@@ -308,60 +289,6 @@ def _reason(error: Exception, row: int) -> str:
     name = "" if isinstance(error, FaithlibError) else f"{type(error).__name__}: "
     message = str(error).removesuffix(": leave such texts out of the batch")
     return name + re.sub(r"\b(text|image|input) 0\b", rf"\1 {row}", message)
-
-
-def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
-    """A model that can be called, and what makes inputs for it; both of a pipeline where it is one."""
-    if _is_pipeline(model):
-        _check_task(model)
-        its_reader = getattr(model, "tokenizer", None) or getattr(model, "image_processor", None)
-        return model.model, its_reader if tokenizer is None else tokenizer
-    if not isinstance(model, nn.Module) and hasattr(model, "predict_proba"):  # of scikit-learn, SetFit
-        return model.predict_proba, tokenizer
-    if not isinstance(model, nn.Module | type) and hasattr(model, "fit") and hasattr(model, "predict"):
-        raise InputError(
-            f"model is a {type(model).__name__} without predict_proba, whose call or prediction is a label: expected "
-            "probabilities; calibrate it, CalibratedClassifierCV(model).fit(...), or give model.decision_function with "
-            "output='value'"
-        )
-    if not callable(model) or isinstance(model, type):
-        article = "the class" if isinstance(model, type) else "a"
-        kind = f"{article} {getattr(model, '__name__', type(model).__name__)}"
-        raise InputError(
-            f"model is {kind}: expected a torch module or a function. Load a model by its name, "
-            "AutoModelForSequenceClassification.from_pretrained(...).eval(); of an object that holds one beside its "
-            "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
-        )
-    return model, tokenizer
-
-
-def _is_pipeline(model: Any) -> bool:
-    """Whether this is a pipeline of transformers."""
-    return hasattr(model, "task") and isinstance(getattr(model, "model", None), nn.Module)
-
-
-# Pipelines of one classification of each input; made by their class they do not name their task.
-_OF_MODEL_ALONE = {"TextClassificationPipeline", "ImageClassificationPipeline"}
-_TASKS = ("text-classification", "sentiment-analysis", "image-classification")
-_ZERO_SHOT = (
-    "lambda texts: [[dict(zip(one['labels'], one['scores']))[label] for label in labels] for one in pipe(texts, "
-    "labels)]"
-)
-
-
-def _check_task(pipeline: Any) -> None:
-    """ModelError for a pipeline that computes something else than its model does."""
-    names = {kind.__name__ for kind in type(pipeline).__mro__}
-    if names & _OF_MODEL_ALONE or pipeline.task in _TASKS:
-        return
-    check_task(pipeline.model)
-    advice = "from texts to probabilities"
-    if "ZeroShotClassificationPipeline" in names:
-        advice += f", {_ZERO_SHOT}"
-    raise ModelError(
-        f"a {type(pipeline).__name__} answers something else about a text than the {type(pipeline.model).__name__} in "
-        f"it: expected a pipeline for text-classification or image-classification; ask this one as a function {advice}"
-    )
 
 
 def output_of_pipeline(pipeline: Any) -> str | None:
@@ -444,52 +371,6 @@ def note_sorted() -> None:
     )
 
 
-def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
-    """Tokens that a text may have: those asked for, at most as many as model and tokenizer take."""
-    fits = max_length is None or (hasattr(max_length, "__index__") and max_length >= 1 and isinstance(model, nn.Module))
-    if not fits:
-        raise InputError(f"max_length {max_length}: expected a whole number, at least 1, and a model that reads tokens")
-    tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
-    limits = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
-    return min([max_length or _MOST_TOKENS, *(most for most in limits if most)])
-
-
-def most_tokens_of(model: Any) -> int | None:
-    """Positions that a model has, by its table of them or its configuration; None where neither says.
-
-    >>> from transformers import RobertaConfig, RobertaForSequenceClassification
-    >>> sizes = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1}
-    >>> most_tokens_of(RobertaForSequenceClassification(RobertaConfig(**sizes, max_position_embeddings=20)))
-    18
-    """
-    stated = getattr(getattr(model, "config", None), "max_position_embeddings", None)
-    places = places_of(model) if isinstance(model, nn.Module) else None
-    return places or (stated if isinstance(stated, int) and stated > 0 else None)
-
-
-def _inputs_of_texts(
-    items: Sequence[Any], model: Any, tokenizer: Any, unit: Any, spans: Any, limit: int | None, rows: list[int]
-) -> Inputs:
-    if spans is not None and len(spans) != len(items):
-        raise InputError(f"{len(spans)} lists of spans for {len(items)} texts: expected one for each text")
-    texts = [items[row] for row in rows]
-    given: dict[str, Any] = {"unit": unit, "words": None}
-    if spans is not None:
-        given = {"unit": "word" if not isinstance(model, nn.Module) else "wordpiece", "words": [spans[r] for r in rows]}
-    if not isinstance(model, nn.Module):
-        return WordInputs.from_texts(texts, **given)
-    if isinstance(model, Prompt):
-        return model.inputs(texts, max_length=limit, **given)
-    if tokenizer is None:
-        raise InputError(
-            f"inputs are {type(items[0]).__name__}: expected images, pixels [C, H, W] or TextInputs; for plain texts "
-            "give the model's tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
-        )
-    made = TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
-    note_tokenizer(model, tokenizer)
-    return made
-
-
 Explaining = Row | InsideMethod | Tensor
 """What says how inputs are explained: a row of a method, a function that looks into the model, or scores [B, F], of
 each class [B, F, K]."""
@@ -523,6 +404,11 @@ def methods_by_name(
             made[str(name)] = Row(what)
         elif isinstance(what, Row | InsideMethod):
             made[str(name)] = what
+        elif callable(what):
+            raise InputError(
+                f"methods {name!r} is a {type(what).__name__}: expected a method of your own, made by the decorator "
+                "faithlib.attribution.method, or scores [B, F]"
+            )
         else:
             made[str(name)] = whole.of_rows(what, f"scores of {name!r}")
         row = made[str(name)]
@@ -550,6 +436,7 @@ def _imported(attributions: Any, whole: PreparedInputs) -> dict[str, Explaining]
             explanation = next(iter(tables.values()))
         try:
             made[str(name)] = imported_scores(explanation, whole.inputs, rows=whole.rows, total=whole.total)
+            whole.remark_beyond(explanation, f"attributions {name!r}")
         except InputError as error:
             raise InputError(f"attributions {name!r}: {error}") from error
     return made

@@ -12,8 +12,6 @@ from faithlib.errors import InputError
 from faithlib.names import Erasure, FollowedOutput
 from faithlib.segmentation import Span
 
-__all__ = ["MetricSettings", "RunSettings", "checked_settings", "grouped_settings"]
-
 
 @dataclass(frozen=True)
 class MetricSettings:

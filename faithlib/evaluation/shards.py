@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -163,7 +164,62 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
         raise InputError(f"shares {format_rows(missing)} of {first['of']} are missing")
     if len(numbers) != len(set(numbers)):
         raise InputError(f"shares {format_rows(numbers)}: expected each once")
-    return joined(tables)
+    merged = joined(tables)
+    merged.attrs["repeated"] = repeated_rows(
+        pair for table in tables for pair in table.attrs["shard"].get("digests", ())
+    )
+    warn_of_repeated(merged)
+    return merged
+
+
+def repeated_rows(digests: Iterable[Sequence[int]]) -> list[int]:
+    """The rows of inputs that an earlier row has as well.
+
+    Parameters
+    ----------
+    digests : Iterable[Sequence[int]]
+        Each row with a number for its content, in ascending order of rows.
+
+    Returns
+    -------
+    list of int
+        Rows.
+
+    Examples
+    --------
+    >>> repeated_rows([(0, 77), (1, 88), (2, 77)])
+    [2]
+    """
+    seen: set[int] = set()
+    rows: list[int] = []
+    for row, digest in digests:
+        if digest in seen:
+            rows.append(row)
+        seen.add(digest)
+    return rows
+
+
+def warn_of_repeated(table: Table) -> None:
+    """A warning where inputs are there more than once: an interval over inputs takes them for independent ones.
+
+    Parameters
+    ----------
+    table : Table
+        With "repeated" among its attrs.
+
+    Examples
+    --------
+    >>> table = Table({"input": [0, 1], "method": "lime", "metric": "saco", "value": [0.2, 0.4], "direction": "higher"})
+    >>> table.attrs["repeated"] = []
+    >>> warn_of_repeated(table)
+    """
+    rows = table.attrs["repeated"]
+    if rows:
+        warnings.warn(
+            f"{len(rows)} of {table['input'].nunique()} inputs repeat an earlier one (rows {format_rows(rows)}): they "
+            "are counted as independent, so intervals and stars say more than the inputs do; give each input once",
+            stacklevel=3,
+        )
 
 
 def joined(tables: Sequence[Table]) -> Table:

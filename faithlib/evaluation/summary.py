@@ -281,7 +281,13 @@ def notes_of(table: pd.DataFrame) -> list[str]:
         notes.append(f"Skipped: {len(skipped)} inputs (rows {format_rows([note['row'] for note in skipped])}).")
     if cut := attrs.get("truncated"):
         notes.append(f"Cut off at their end: {len(cut)} texts (rows {format_rows(cut)}).")
-    notes += [f"Left out: {name}. {why}" for name, why in attrs.get("left_out", {}).items()]
+    if repeated := attrs.get("repeated"):
+        which = f"{len(repeated)} inputs (rows {format_rows(repeated)})"
+        notes.append(f"Repeated: {which} are the same as an earlier one, and intervals take them for independent.")
+    names_of: dict[str, list[str]] = {}
+    for name, why in attrs.get("left_out", {}).items():
+        names_of.setdefault(why, []).append(name)
+    notes += [f"Left out: {', '.join(names)}. {why}" for why, names in names_of.items()]
     for note in attrs.get("undefined", ()):
         notes.append(
             f"Undefined for rows {format_rows(note['rows'])} ({', '.join(note['metrics'])}): {note['reason']}."

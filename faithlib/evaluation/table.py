@@ -9,7 +9,7 @@ metrics are formulas over the answers. Shape letters: B inputs, F features, N at
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.backends.functions import Remembering
 from faithlib.backends.model_adapters import label_names
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
-from faithlib.evaluation.measures import EVERY, bounds_of, chance_of, check_scores, families_of, names_of
+from faithlib.evaluation.measures import EVERY, bounds_of, by_size, chance_of, check_scores, families_of, names_of
 from faithlib.evaluation.prepare import (
     LEFT_OUT,
     RAISE,
@@ -41,7 +41,7 @@ from faithlib.evaluation.prepare import (
     prepare_inputs,
 )
 from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
-from faithlib.evaluation.shards import joined
+from faithlib.evaluation.shards import joined, repeated_rows, warn_of_repeated
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.metrics.registry import About, Chance, Family
@@ -124,13 +124,16 @@ def evaluate(
         - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need
           an input with at least two features (those of plausibility, one).
         - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+        - "repeated": the rows of inputs that an earlier row has as well; a warning counts them. They are evaluated like
+          all others, and intervals take them for independent ones: these are then too narrow.
         - "chance": where metrics are adjusted for chance, the mean AOPC of random orders of each input, and its
           standard error, which is 0 where all sets of features were answered.
         - "convergence": of integrated gradients under each name, by how much the scores of each input miss the
           difference of output that they divide up (`return_delta` of `attribute`).
         - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in
           float16.
-        - "shard": of a share, its number, of how many, and how many inputs there are in all.
+        - "shard": of a share, its number, of how many, how many inputs there are in all, and what `merge` knows
+          repeated inputs by.
         - "skipped": row and reason for each input that is left out with `on_error="skip"`.
 
     Raises
@@ -195,6 +198,7 @@ def evaluate(
     forgets = isinstance(asked, Remembering) and not isinstance(model, Remembering)  # not what the caller wrapped
     failure: BlockFailedError | None = None
     parts: list[Table] = []
+    digests: dict[int, int] = {}  # of the content of each row
     descends: list[bool | None] = []  # whether all answers of a function go down from class to class
     with collect_warnings(notes):
         for start in range(0, len(whole.rows), run.block):
@@ -208,6 +212,7 @@ def evaluate(
                 failure = error
                 continue
             parts.append(table_of(measured, whole, families.values()))
+            digests |= zip(measured.rows, measured.perturber.keys, strict=True)
         if isinstance(asked, Remembering):
             descends.append(asked.descends)
         known = [goes_down for goes_down in descends if goes_down is not None]
@@ -216,9 +221,12 @@ def evaluate(
     if failure is not None and not parts:
         raise failure.__cause__ or failure
     table = finished(parts, whole, notes)
+    table.attrs["repeated"] = repeated_rows(digests.items())
+    warn_of_repeated(table)
     if run.shard is not None:
         number, count = run.shard
-        table.attrs["shard"] = {"number": number, "of": count, "inputs": whole.total}
+        shard = {"number": number, "of": count, "inputs": whole.total, "digests": [*map(list, digests.items())]}
+        table.attrs["shard"] = shard
     table.attrs["notes"] |= whole.remarks
     return table
 
@@ -283,7 +291,7 @@ class _Work:
             chance=chance,
             perturber=perturber,
         )
-        values = _values(families, _questions(scores, known), left_out)
+        values = _values(families, _questions(scores, known), self.wanted, left_out)
         if not values:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
         return Measured(rows, _tidy(list(scores), values, self.wanted), scores, perturber, left_out, deltas, chance)
@@ -297,6 +305,11 @@ class _Question:
     input: NDArray[np.int64]
     about: About
     scores: Tensor
+
+    def by_size(self) -> Iterator[_Question]:
+        """The same attributions, those of inputs with the same number of features together and without padding."""
+        for places, scores, about in by_size(self.scores, self.about):
+            yield _Question(self.method[places], self.input[places], about, scores)
 
 
 def _questions(scores: Mapping[str, Tensor], about: About) -> list[_Question]:
@@ -317,30 +330,38 @@ def _questions(scores: Mapping[str, Tensor], about: About) -> list[_Question]:
 _Value = tuple[_Question, str, Tensor]  # what a metric says
 
 
-def _values(families: Sequence[Family], questions: Sequence[_Question], left_out: dict[str, str]) -> list[_Value]:
+def _values(
+    families: Sequence[Family], questions: Sequence[_Question], wanted: Sequence[str], left_out: dict[str, str]
+) -> list[_Value]:
     """What each metric says of each question's attributions, [N]; nothing, and a note of why, where this kind of model
     does not allow it.
 
-    First the rows of all metrics are queued, then the first values are made, for which all rows run.
+    First the rows of all metrics are queued, then the first values are made, for which all rows run. A metric of the
+    caller's own sees no padding.
     """
+    is_own = {family.name: family.name not in EVERY for family in families}
+    unpadded = [part for question in questions for part in question.by_size()] if any(is_own.values()) else []
     queued: dict[str, list[Callable[[], Any]]] = {}
     for family in families:
+        asked = unpadded if is_own[family.name] else questions
         try:
-            queued[family.name] = [family.asked(question.scores, question.about) for question in questions]
+            queued[family.name] = [family.asked(question.scores, question.about) for question in asked]
         except ModelError as error:
-            left_out |= dict.fromkeys(family.directions, str(error))
+            left_out |= {name: str(error) for name in family.directions if name in wanted}
     answered = []
     for family in families:
+        asked = unpadded if is_own[family.name] else questions
         try:
             finishes = queued.pop(family.name, ())
-            values = [family.values(finish(), len(of.scores)) for of, finish in zip(questions, finishes, strict=False)]
+            values = [family.values(finish(), len(of.scores)) for of, finish in zip(asked, finishes, strict=False)]
         except ModelError as error:
-            left_out |= dict.fromkeys(family.directions, str(error))
+            left_out |= {name: str(error) for name in family.directions if name in wanted}
             continue
-        for question, by_name in zip(questions, values, strict=False):
+        for question, by_name in zip(asked, values, strict=False):
             answered += [(question, metric, value) for metric, value in by_name.items()]
         for by_name in values[:1]:
-            left_out |= {name: NEEDS_PROBABILITY for name in family.directions if name not in by_name}
+            missing = [name for name in family.directions if name in wanted and name not in by_name]
+            left_out |= dict.fromkeys(missing, NEEDS_PROBABILITY)
     return answered
 
 

@@ -27,12 +27,13 @@ from faithlib.metrics.erasure import (
 )
 from faithlib.metrics.language import equal_retention, hellinger, lds, mas, randomisation_p, rise, win_rate
 from faithlib.metrics.plausibility import auprc, average_precision, iou, iou_f1, pointing_game, token_f1
-from faithlib.metrics.registry import metric
+from faithlib.metrics.registry import About, metric
 from faithlib.metrics.saco import saco
 from faithlib.preferences import Diagnosticity, diagnosticity
 
 __all__ = [
     "ERASURE_BINS",
+    "About",
     "Diagnosticity",
     "aligned_scores",
     "aopc",

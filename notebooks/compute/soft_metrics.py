@@ -25,14 +25,12 @@ ratios = None  # lengths of a rationale, such as [0.1, 0.5]
 ig_steps = None  # points of the path of integrated gradients
 
 # %%
-import pandas as pd
-import torch
 
 from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.studies.soft.zhao_aletras_soft import Asked
-from faithlib.metrics.erasure import hard, soft
+from faithbook.studies.soft.zhao_aletras_metrics import facts_of, hard_and_soft, tokens_shown
+from faithbook.studies.soft.zhao_aletras_soft import Task
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
@@ -58,7 +56,7 @@ settings = run.settings
 # processed in blocks: the memory of a block is free after it.
 
 # %%
-task = Asked(settings, dataset, seed)
+task = Task.of_settings(settings, dataset, seed)
 data = task.data
 
 # %% [markdown]
@@ -86,65 +84,16 @@ data = task.data
 
 
 # %%
-def facts_of(block, inputs, perturber):
-    """What is true of an input whatever explains it, one row each."""
-    return pd.DataFrame(
-        {
-            "dataset": dataset,
-            "model_seed": seed,
-            "input": block.ids,
-            "n_features": inputs.n_features,
-            "truncated": inputs.truncated,
-            "p_full": perturber.full.cpu(),
-            "p_empty": perturber.empty.cpu(),
-            "predicted": perturber.predicted.cpu(),
-            "label": block.labels,
-        }
-    )
-
-
-def queued(perturber, score):
-    """What will make hard values by length, and what will make soft ones by draw."""
-    of_hard = hard.later(perturber, score, ratios=settings["ratios"])
-    return of_hard, soft.later(perturber, score, draws=settings["draws"], seed=seed)
-
-
-def measured(perturber, scores, facts):
-    """Every value of every method: hard ones by length, soft ones over draws."""
-    rows = []
-    # The rows of all methods are queued before the first value is made, so that they share forward passes.
-    waiting = {method: queued(perturber, score) for method, score in scores.items()}
-    for method, (hard_values, soft_values) in waiting.items():
-        for metric, values in hard_values().items():
-            for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
-                rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
-        for metric, values in soft_values().items():
-            # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability
-            # hardly falls when everything is erased have errors of any size.
-            limited = values.clamp(0, 1)
-            spread = limited.std(dim=1) if settings["draws"] > 1 else torch.full_like(values[:, 0], torch.nan)
-            rows.append(
-                facts.assign(
-                    method=method,
-                    metric=metric,
-                    value=values.mean(dim=1).cpu(),
-                    mc_error=(spread / settings["draws"] ** 0.5).cpu(),
-                    value_one_draw=values[:, 0].cpu(),
-                )
-            )
-    return pd.concat(rows, ignore_index=True)
-
-
-def save(everything, facts):
+def save(values, facts):
     """Add a block's values to what the reports read."""
-    run.add(everything, "soft_scores")
+    run.add(values, "soft_scores")
     labels = {"seed": seed, "clusters": data.clusters}
-    at_lengths = everything.metric.isin(["ns", "nc"])
-    soft = everything[~at_lengths]
+    at_lengths = values.metric.isin(["ns", "nc"])
+    soft = values[~at_lengths]
     run.add_units(as_units(soft, **labels))
     run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **labels))
     run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **labels))
-    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **labels), "lengths")
+    run.add_units(as_units(values[at_lengths], keys=["ratio"], **labels), "lengths")
 
 
 # %% [markdown]
@@ -152,19 +101,6 @@ def save(everything, facts):
 #
 # Tokens and scores of the first inputs, for the qualitative table. They hold text of third parties: they stay in the
 # results folder and are never committed.
-
-
-# %%
-def shown(block, inputs, scores, wanted):
-    """Tokens and scores of the first `wanted` inputs of a block."""
-    return [
-        {"dataset": dataset, "model_seed": seed, "input": block.ids[b], "position": f, "token": token, "method": method,
-         "score": score[b, f].item()}
-        for b in range(min(len(inputs), wanted))
-        for method, score in scores.items()
-        for f, token in enumerate(inputs.features[b])
-    ]  # fmt: skip
-
 
 # %% [markdown]
 # ## Block by block
@@ -175,10 +111,11 @@ for rows in run.blocks(len(data), settings["block"]):
     inputs = task.inputs_of(block)
     scores = task.explained(inputs)
     perturber = Perturber(task.model, inputs, dtype=task.dtype)
-    facts = facts_of(block, inputs, perturber)
-    save(measured(perturber, scores, facts), facts)
-    if examples := shown(block, inputs, scores, settings["examples"] - rows.start):
-        run.add(pd.DataFrame(examples), "soft_examples")
+    facts = facts_of(task, block, perturber)
+    values = hard_and_soft(perturber, scores, facts, ratios=settings["ratios"], draws=settings["draws"], seed=seed)
+    save(values, facts)
+    if rows.start < settings["examples"]:
+        run.add(tokens_shown(task, block, inputs, scores, settings["examples"] - rows.start), "soft_examples")
     undefined = int((facts.p_full <= facts.p_empty).sum())
     run.count(n=len(inputs), truncated=int(inputs.truncated.sum()), undefined=undefined, **costs(perturber))
 

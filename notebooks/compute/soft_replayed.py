@@ -31,7 +31,7 @@ from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.studies.soft.zhao_aletras import SOFT_CHOICES, SQUARED, replay_name
-from faithbook.studies.soft.zhao_aletras_soft import Asked, replayed_hard, replayed_soft
+from faithbook.studies.soft.zhao_aletras_soft import Task, replayed_hard, replayed_soft
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
@@ -49,7 +49,7 @@ run = start_run(
 settings = run.settings
 
 # %%
-task = Asked(settings, dataset, seed)
+task = Task.of_settings(settings, dataset, seed)
 data = task.data
 
 # %% [markdown]

@@ -26,16 +26,12 @@ noise_draws = None  # draws of Gaussian noise
 variances = None  # of Gaussian noise, such as [0.1, 1]
 
 # %%
-import pandas as pd
-import torch
-
 from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.studies.soft.zhao_aletras_soft import Asked, attention_mask_scores, gaussian_scores
-from faithlib.evaluation import RELEASED_RATIOS, soft_scores
-from faithlib.metrics import erasure
-from faithlib.perturb import Perturber, costs
+from faithbook.studies.soft.zhao_aletras_soft import Task
+from faithbook.studies.soft.zhao_aletras_variants import Block, values_by_perturbation, values_by_variant
+from faithlib.perturb import costs
 
 run = start_run(
     "soft_variants",
@@ -52,43 +48,8 @@ run = start_run(
     variances=variances,
 )
 settings = run.settings
-draws = settings["draws"]
-
-# %%
-task = Asked(settings, dataset, seed)
+task = Task.of_settings(settings, dataset, seed)
 data = task.data
-
-
-class Block:
-    """Some of the texts, read by the model: their scores, and a perturber for each precision and each erasure."""
-
-    def __init__(self, texts):
-        self.ids = texts.ids
-        self.inputs = task.inputs_of(texts)
-        self.perturber = Perturber(task.model, self.inputs, dtype=task.dtype)
-        self.padded = Perturber(task.model, self.inputs, erase="pad", dtype=task.dtype)
-        self.low, self.high = (
-            self.perturber if task.dtype == other else Perturber(task.model, self.inputs, dtype=other)
-            for other in (torch.bfloat16, torch.float32)
-        )
-        self.scores = task.explained(self.inputs)
-
-    def frame(self, values, method, **columns):
-        """Means over lengths or draws, one row per input and metric."""
-        parts = [
-            pd.DataFrame({"input": self.ids, "metric": metric, "value": value.float().mean(dim=1).cpu()})
-            for metric, value in values.items()
-        ]
-        return pd.concat(parts).assign(dataset=dataset, model_seed=seed, method=method, **columns)
-
-    def costs(self):
-        """Of all perturbers."""
-        return costs(*self.perturbers())
-
-    def perturbers(self):
-        """Each once."""
-        return {self.perturber, self.padded, self.low, self.high}
-
 
 # %% [markdown]
 # ## One choice changed at a time
@@ -102,76 +63,10 @@ class Block:
 # and NS and Soft-NS the same of $r$ alone and of what is kept in proportion, subtracted from 1 (Eq. 1 to 5).
 # Each variant changes one part of these: the divisor, the lengths of $r$, the scaling of the scores or the direction of the
 # mask, limits, or the precision.
-
-
-# %%
-# Each function queues rows and returns what will make the values, so that the rows of all variants of all methods share
-# forward passes.
-def hard(perturber, score, **choice):
-    """Hard values, with one choice changed."""
-    return erasure.hard.later(perturber, score, **choice)
-
-
-def soft(perturber, score, **choice):
-    """Soft values with the draws of this profile, with one choice changed."""
-    return erasure.soft.later(perturber, score, draws=draws, seed=seed, **choice)
-
-
-def variants_of(block, score):
-    """What makes the hard and soft values of each variant."""
-    perturber, released = block.perturber, ("released_ns", "released_nc")
-    as_written = soft(perturber, score)
-
-    def first_draw():
-        return {name: value[:, :1] for name, value in as_written().items()}
-
-    return {
-        "paper": [hard(perturber, score), as_written],
-        "draws=1": [first_draw],
-        "direction=released": [soft(perturber, score, variant="released")],
-        "normaliser=rank": [soft(perturber, score, normaliser="rank")],
-        "normaliser=sigmoid": [soft(perturber, score, normaliser="sigmoid")],
-        "normaliser=released": [soft(perturber, score, normaliser=released)],
-        "direction=released, normaliser=released": [soft(perturber, score, normaliser=released, variant="released")],
-        "baseline=pad": [hard(block.padded, score), soft(perturber, score, empty=block.padded.empty)],
-        "ratios=released": [hard(perturber, score, ratios=RELEASED_RATIOS)],
-        "clip=released": [hard(perturber, score, clip=True), soft(perturber, score, clip=True)],
-        "dtype=bfloat16": [hard(block.low, score), soft(block.low, score)],
-        "dtype=float32": [hard(block.high, score), soft(block.high, score)],
-    }
-
-
-# %% [markdown]
+#
 # D6: the released script multiplies attention by attention where the paper multiplies it by its gradient. D10: DeepLIFT by
 # exact rules for every operation, where captum, which the released code calls, takes the gradient of all but the pooler's
 # tanh.
-
-
-# %%
-OTHER_METHODS = {
-    "scaled_attention=released": ("scaled_attention", {"variant": "released"}),
-    "deeplift=exact": ("deeplift", {"aggregation": "sum", "rules": "rescale"}),
-}
-
-
-def all_variants(block):
-    """Rows of every variant of every method."""
-    others = {
-        variant: task.attribute(method, block.inputs, **options) for variant, (method, options) in OTHER_METHODS.items()
-    }
-    queued = []
-    for method, score in block.scores.items():
-        for variant, parts in variants_of(block, score).items():
-            queued.append((method, variant, parts))
-    for variant, score in others.items():
-        queued.append(
-            (OTHER_METHODS[variant][0], variant, [hard(block.perturber, score), soft(block.perturber, score)])
-        )
-    frames = []
-    for method, variant, parts in queued:
-        frames += [block.frame(values(), method, variant=variant) for values in parts]
-    return pd.concat(frames, ignore_index=True)
-
 
 # %% [markdown]
 # ## Appendix C: Gaussian noise and a continuous attention mask
@@ -182,39 +77,23 @@ def all_variants(block):
 # $$x'_i = x_i + \lambda_i\, g\, x_i \quad \text{(Eq. 7)}, \qquad x'_i = x_i + g'\, x_i, \;
 # g' \sim N(0, \lambda_i \sigma^2) \quad \text{(Eq. 8)}.$$
 
-
-# %%
-def all_perturbations(block):
-    """Rows of every way to perturb, of every method."""
-    perturber = block.perturber
-    frames = []
-    for method, score in block.scores.items():
-        dropout = soft_scores(perturber, score, draws=draws, seed=seed)
-        frames.append(block.frame(dropout, method, perturbation="dropout"))
-        masked = attention_mask_scores(perturber, score)
-        frames.append(block.frame(masked, method, perturbation="attention_mask"))
-        for equation in (7, 8):
-            for variance in settings["variances"]:
-                noise = {"variance": variance, "equation": equation, "draws": settings["noise_draws"]}
-                noisy = gaussian_scores(perturber, score, **noise, seed=seed)
-                frames.append(block.frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
-    return pd.concat(frames, ignore_index=True)
-
-
 # %% [markdown]
 # ## Block by block
 
 # %%
 labels = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
-    block = Block(data[rows])
-    variants, appendix = all_variants(block), all_perturbations(block)
+    block = Block(task, data[rows])
+    variants = values_by_variant(block, draws=settings["draws"])
+    appendix = values_by_perturbation(
+        block, draws=settings["draws"], noise_draws=settings["noise_draws"], variances=settings["variances"]
+    )
     run.add(variants, "soft_variants")
     run.add_units(as_units(variants, keys=["variant"], **labels), "variants")
     run.add(appendix, "soft_appendix")
     filled = appendix.assign(variance=appendix.variance.fillna(0))  # of what adds no noise
     run.add_units(as_units(filled, keys=["perturbation", "variance"], **labels), "appendix")
-    run.count(n=len(block.ids), truncated=int(block.inputs.truncated.sum()), **block.costs())
+    run.count(n=len(block.ids), truncated=int(block.inputs.truncated.sum()), **costs(*block.perturbers()))
 
 # %%
 run.note(dtype=f"{settings['dtype']}, and bfloat16 for its own variant", device=task.device)

@@ -24,9 +24,6 @@ lime_samples = None  # copies of an input for LIME
 permutations = None  # orders of the features for Shapley values
 
 # %%
-import time
-from dataclasses import replace
-
 import pandas as pd
 import torch
 
@@ -36,18 +33,20 @@ from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.cifar import PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
-from faithbook.sources.excerpts import gold_of, marked_excerpts
-from faithbook.sources.images import as_inputs, load_pictures
-from faithbook.sources.object_scenes import mask_of
-from faithbook.sources.tokenise import split_words
-from faithlib.attribution import Row
+from faithbook.sources.images import load_pictures
+from faithbook.studies.together.matrix import (
+    beginnings,
+    blocks,
+    every_metric,
+    excerpts,
+    methods_of,
+    metrics_of,
+    pictures,
+    soft_controls,
+    with_marks,
+)
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import MetricSettings, average_marked, evaluate, explain, shuffled
-from faithlib.inputs import TextInputs
-from faithlib.masks import normalise
-from faithlib.metrics.erasure import soft
-from faithlib.perturb import Perturber
-from faithlib.perturb import costs as costs_of
+from faithlib.evaluation import MetricSettings, evaluate
 
 run = start_run(
     "together_matrix",
@@ -80,72 +79,23 @@ SIZE = settings["inputs"]
 # people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Images have one feature per cell,
 # which is the model's own patch: 4 × 4 pixels of small images, 14 × 14 of photographs made larger.
 
-
 # %%
-CANDIDATES = 12  # excerpts looked at for each that is wanted
-
-
-def beginning(text):
-    """The first words of a text."""
-    spans = split_words(text)[: settings["words"]]
-    return text[: spans[-1][1]], spans
-
-
-def marked(data):
-    """Excerpts that hold marked and unmarked words and that the model classifies as it should, the whole or not: most
-    excerpts say too little of their text for that."""
-    excerpts = marked_excerpts(data, CANDIDATES * SIZE, size=settings["words"])
-    labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))
-    inputs = encoded(data, [one.row for one in excerpts], [(one.text, one.words) for one in excerpts])
-    right = Perturber(network, inputs.to(device)).predicted.cpu() == labels[[one.row for one in excerpts]]
-    kept = right.nonzero()[:SIZE, 0].tolist()
-    return (
-        inputs[kept],
-        gold_of(inputs, [one.marked for one in excerpts])[kept],
-        [data.ids[excerpts[i].row] for i in kept],
-    )
-
-
-def reviews():
-    """The beginnings of texts; nobody marked anything."""
-    data = load_dataset(dataset, "test", n=SIZE, sample=settings["sample"])
-    return encoded(data, range(len(data)), [beginning(text) for text in data.texts]), None, list(data.ids)
-
-
-def encoded(data, rows, cut):
-    """The model's inputs of texts that are cut to (text, words)."""
-    return TextInputs.from_texts(
-        [text for text, _ in cut],
-        classifier.tokenizer,
-        queries=data.queries and [data.queries[i] for i in rows],
-        pairs=data.pairs and [data.pairs[i] for i in rows],
-        words=[words for _, words in cut],
-        max_length=data.max_length,
-    )
-
-
-def pictures():
-    """Images; of those in which people cut out the object, such as the model classifies as it should."""
-    whole = load_pictures(dataset, "test", sample=settings["sample"])
-    data = load_pictures(dataset, "test", n=SIZE, sample=settings["sample"]) if whole.cells is None else whole
-    inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0])
-    if data.cells is None:
-        return inputs, None, list(data.ids)
-    right = Perturber(network, inputs.to(device)).predicted.cpu() == torch.tensor(data.labels)
-    kept = right.nonzero()[:SIZE, 0].tolist()
-    gold = mask_of(data.cells, inputs.feature_mask.shape[1])
-    return inputs[kept], gold[kept], [data.ids[i] for i in kept]
-
-
 if modality == "vision":
-    inputs, gold, ids = pictures()
+    clusters = None
+    shown = load_pictures(dataset, "test", sample=settings["sample"])
+    if shown.cells is None:
+        shown = load_pictures(dataset, "test", n=SIZE, sample=settings["sample"])
+    sample = pictures(shown, network, n=SIZE, device=device)
 else:
-    everything = load_dataset(dataset, "test", sample=settings["sample"])
-    inputs, gold, ids = reviews() if everything.rationales is None else marked(everything)
-inputs = inputs.to(device)
-if gold is not None:
-    gold = gold[:, : inputs.feature_mask.shape[1]]
-clusters = everything.clusters if modality == "text" else None
+    texts = load_dataset(dataset, "test", sample=settings["sample"])
+    clusters = texts.clusters
+    if texts.rationales is None:
+        texts = load_dataset(dataset, "test", n=SIZE, sample=settings["sample"])
+        sample = beginnings(texts, classifier.tokenizer, words=settings["words"])
+    else:
+        names = settings["classes"].get(dataset)
+        sample = excerpts(texts, classifier, n=SIZE, words=settings["words"], names=names, device=device)
+sample = sample.to(device)
 
 # %% [markdown]
 # ## Attributions
@@ -153,36 +103,13 @@ clusters = everything.clusters if modality == "text" else None
 # Methods that erase do it as the metrics do, and so share their rows.
 
 # %%
-METHODS = {
-    "text": {
-        "attention": "attention",
-        "scaled_attention": "scaled_attention",
-        "saliency": "saliency",
-        "input_x_gradient": "input_x_gradient",
-        "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
-        "deeplift": "deeplift",
-        "occlusion": "occlusion",
-        "lime": Row("lime", options={"n_samples": settings["lime_samples"]}),
-        "shapley_sampling": Row("shapley_sampling", options={"n_samples": settings["permutations"]}),
-        "random": "random",
-    },
-    "vision": {
-        "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
-        "grad_cam": "grad_cam",
-        "lrp": "lrp",
-        "partial_lrp": "partial_lrp",
-        "transformer_attribution": "transformer_attribution",
-        "conservative_lrp": "conservative_lrp",
-        "raw_attention": "raw_attention",
-        "rollout": "rollout",
-        "transformer_mm": "transformer_mm",
-        "attcat": "attcat",
-        "random": "random",
-    },
-}
-METRICS = [
-    name for family in FAMILIES.values() if gold is not None or not family.needs_gold for name in family.directions
-]
+METHODS = methods_of(
+    modality,
+    ig_steps=settings["ig_steps"],
+    lime_samples=settings["lime_samples"],
+    permutations=settings["permutations"],
+)
+METRICS = metrics_of(gold=sample.gold is not None)
 shared = MetricSettings(draws=settings["draws"], groups=settings["groups"], beam=settings["beam"][kind])
 
 # %% [markdown]
@@ -214,20 +141,12 @@ def save_costs(what, rows, methods, spent):
     run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
 
 
-def evaluated(rows, what, metrics):
+def save_metrics(rows, what, metrics):
     """Add metrics of some inputs to what the reports read."""
-    began, block = time.perf_counter(), inputs[rows]
-    width = block.feature_mask.shape[1]  # of the longest among them
-    marks, of_block = None, shared
-    if gold is not None:
-        marks, of_block = gold[rows, :width].to(device), replace(shared, gold_size=average_marked(gold))
-    table = evaluate(network, block, methods=METHODS[modality], metrics=metrics, gold=marks, settings=of_block)
-    spent = table.attrs["costs"] | {"seconds_all": time.perf_counter() - began}
-    save_costs(what, len(block), len(METHODS[modality]), spent)
-    table["input"] = [ids[rows][i] for i in table["input"]]
-    table.attrs.clear()
-    table = table.assign(dataset=named)
-    run.add_units(as_units(table, seed=0, clusters=clusters, keys=["dataset"]))
+    table, spent = every_metric(network, sample[rows], METHODS, metrics, with_marks(shared, sample.gold))
+    save_costs(what, len(sample[rows]), len(METHODS), spent)
+    run.add_units(as_units(table.assign(dataset=named), seed=0, clusters=clusters, keys=["dataset"]))
+    run.count(n=len(sample[rows]), features=int(sample[rows].inputs.n_features.max()))
 
 
 # %% [markdown]
@@ -240,28 +159,11 @@ def evaluated(rows, what, metrics):
 
 
 # %%
-def controlled(rows):
+def save_controls(rows):
     """Add the controls of some inputs to what the reports read."""
-    block = inputs[rows]
-    perturber = Perturber(network, block)
-    explained = explain(network, block, METHODS[modality])
-    queued = []
-    for method, scores in explained.items():
-        for control, given, normaliser in (
-            ("shuffled", shuffled(scores, block), "minmax"),
-            ("ranks", scores, "rank"),
-        ):
-            drawn = soft.later(perturber, given, normaliser=normaliser, draws=settings["draws"])
-            queued.append((method, control, drawn))
-    controls = []
-    for method, control, drawn in queued:
-        density = normalise(explained[method], "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
-        about = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
-        controls += [
-            pd.DataFrame(about | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn().items()
-        ]
-    save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
-    controls = pd.concat(controls, ignore_index=True).assign(dataset=named, modality=kind)
+    controls, spent = soft_controls(network, sample[rows], METHODS, draws=settings["draws"])
+    save_costs("controls", len(sample[rows]), len(METHODS), spent)
+    controls = controls.assign(dataset=named, modality=kind)
     run.add(controls, "together_controls")
     run.add_units(as_units(controls, seed=0, clusters=clusters, keys=["dataset", "control"]), "controls")
 
@@ -272,24 +174,15 @@ def controlled(rows):
 # Which inputs a block holds does not depend on the number of parts. Those whose bounds are searched and the others are in
 # blocks of their own.
 
-
 # %%
-def blocks_of(first, last):
-    """The places of inputs from one to another, a block at a time."""
-    size = settings["block"]
-    return [slice(start, min(start + size, last)) for start in range(first, last, size)]
-
-
-n = len(inputs)
+n, size = len(sample), settings["block"]
 jobs = [
-    *((evaluated, rows, "every metric", METRICS) for rows in blocks_of(0, min(searched, n))),
-    *((evaluated, rows, "all but NAOPC", unbounded) for rows in blocks_of(searched, n)),
-    *((controlled, rows) for rows in blocks_of(0, min(settings["controlled"], n))),
+    *((save_metrics, rows, "every metric", METRICS) for rows in blocks(0, min(searched, n), size)),
+    *((save_metrics, rows, "all but NAOPC", unbounded) for rows in blocks(searched, n, size)),
+    *((save_controls, rows) for rows in blocks(0, min(settings["controlled"], n), size)),
 ]
-for what, rows, *options in run.shared(jobs):
-    what(rows, *options)
-    if what is evaluated:
-        run.count(n=rows.stop - rows.start, features=int(inputs[rows].n_features.max()))
+for save, rows, *options in run.shared(jobs):
+    save(rows, *options)
 
 # %% [markdown]
 # ## What each family of metrics would cost alone
@@ -297,7 +190,7 @@ for what, rows, *options in run.shared(jobs):
 # Rows for one attribution (a random one, which itself costs none) of a few inputs, one family at a time.
 
 # %%
-priced = inputs[list(range(min(settings["priced"], len(inputs))))]
+priced = sample.inputs[list(range(min(settings["priced"], n)))]
 for name, family in FAMILIES.items():
     if run.is_last and not family.needs_gold:
         alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), settings=shared)

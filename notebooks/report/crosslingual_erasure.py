@@ -318,7 +318,8 @@ page.listing(
 #   between methods on one text is the same on every text. It depends neither on $n$ nor on the metric's scale.
 #
 # A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods as
-# far apart as is typical are separated four times in five; *noise with* so many, what equal methods would show.
+# far apart as is typical are separated with a power of 80 %; *noise with* is the spread that equal methods would show with
+# that many texts.
 
 # %%
 SERIES = {"rho": {"metric": "rho"}, f"rho, {languages[0]} alone": {"metric": "rho", "language": languages[0]}}

@@ -134,7 +134,7 @@ Markdown(
 # the same score, so that longer words score higher in both languages; `random` scores are sampled independently. The paper
 # does not mention that activation (L2) also ignores the prediction. What the paper prints as guided backprop is the plain
 # gradient, since its models have no ReLU module ({doc}`crosslingual_deviations`, E3). That is the row compared here; the
-# method that changes the gradient of GELU stands below it, without a published value.
+# method that changes the gradient of GELU is the next row, without a published value.
 
 # %%
 page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
@@ -330,7 +330,7 @@ Markdown(
 #
 # **What the paper shows.** Each cell of these tables has a spread over three seeds; which kind is not stated.
 #
-# **Our run.** The standard deviation over three trainings of the mean over those texts that all three were asked for. Ours
+# **Our run.** The standard deviation over three trainings of the mean over those texts that all three have explained. Ours
 # are three adapters on one frozen encoder, which vary less than three fine-tunings of all weights would; few texts add
 # noise of their own. Activation is the same in all trainings, because no adapter changes the embedding.
 

@@ -20,7 +20,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.tables import short
-from faithbook.studies.safe import choice, design, show
+from faithbook.studies.safe import choice, design, map_tables, show
 from faithbook.studies.safe.advice import case_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
 
@@ -183,17 +183,9 @@ Markdown(
 )
 
 # %%
-amount, content = plan["errors"]["by_amount"], plan["errors"]["by_content"]
-groups = pd.DataFrame(
-    {
-        "metric": wide.index,
-        "never errs": wide["never"].to_numpy(),
-        "by amount": wide[amount].mean(axis=1).to_numpy(),
-        "by content": wide[content].mean(axis=1).to_numpy(),
-        "untouched, by amount": [untouched.half(REPORT).by("error", amount)[:, untouched.metrics.index(m)].mean() for m in wide.index],
-        "untouched, by content": [untouched.half(REPORT).by("error", content)[:, untouched.metrics.index(m)].mean() for m in wide.index],
-    }
-)  # fmt: skip
+groups = map_tables.by_group(
+    wide, untouched, {"by amount": plan["errors"]["by_amount"], "by content": plan["errors"]["by_content"]}
+)
 caption = (
     "Mean rank correlation by group of errors, and the share of inputs on which the error adds the same to all ten values of a "
     "metric, so that it cannot change their order"
@@ -232,17 +224,7 @@ page.listing(pd.DataFrame(rows), "safe_papers", caption=caption, wide=pd.DataFra
 # ## Chosen and reported halves, and one kind of error left out
 
 # %%
-halves = pd.DataFrame(
-    {
-        "metric": rank.metrics,
-        "model calls": [prices[name] for name in rank.metrics],
-        "choosing seeds": before.estimate,
-        "reporting seeds": after.estimate,
-        "low": low,
-        "high": high,
-        "worst where it errs": [show.error_in_words(after.kinds[i]) for i in after.by_kind.argmin(axis=0)],
-    }
-).sort_values("choosing seeds", ascending=False)
+halves = map_tables.by_half(before, after, prices)
 caption = (
     "Lowest mean rank correlation over the eight kinds of error, on both halves of the model seeds, with 95 % interval over "
     "blocks and seeds of the second (a lowest mean is pulled down by noise, so that its interval lies rather low)"
@@ -284,14 +266,11 @@ Markdown(
 # ## Wrong orders, and what an error costs
 
 # %%
-errors = [kind for kind in design.kinds_of_error() if kind != design.NEVER]
-summary = pd.DataFrame({"metric": wide.index})
-for name, means in (("wrong orders", wrong.half(REPORT)), ("loss", rank.loss().half(REPORT))):
-    place = [means.metrics.index(one) for one in wide.index]
-    lowest_of = means.by("error", errors)[:, place].mean(axis=0)
-    draws = means.drawn("error", errors, replicates=plan["intervals"]["replicates"])[:, :, place].mean(axis=1)
-    ends = choice.interval(draws)
-    summary[name], summary[f"{name} low"], summary[f"{name} high"] = lowest_of, *ends
+summary = map_tables.over_errors(
+    {"wrong orders": wrong.half(REPORT), "loss": rank.loss().half(REPORT)},
+    wide.index,
+    replicates=plan["intervals"]["replicates"],
+)
 shown = pd.DataFrame(
     {
         "metric": [label(one) for one in summary.metric],
@@ -342,12 +321,7 @@ levels = {
     "length": plan["lengths"]["features"],
     "whither": list(plan["whither"]),
 }
-wrong_models = report.only((report.conditions.error != design.NEVER).to_numpy())
-place = [report.metrics.index(one) for one in wide.index]
-factors = pd.DataFrame({"metric": wide.index})
-for factor, of_factor in levels.items():
-    for level, lowest_of in zip(of_factor, wrong_models.by(factor, of_factor), strict=True):
-        factors[f"{factor}: {level}"] = lowest_of[place]
+factors = map_tables.by_factor(report, wide.index, levels)
 caption = "Mean rank correlation over all models that err, by each other factor of the grid"
 page.listing(factors, "safe_factors", digits=2, caption=caption)
 
@@ -358,26 +332,12 @@ page.listing(factors, "safe_factors", digits=2, caption=caption)
 # other way round. Where the absence of a feature triggers the error, one may hold that this feature is a reason too.
 
 # %%
-rows = []
-for reading in (RANK, *plan["quality"]["sensitivity"]):
-    means = rank if reading == RANK else Means.of(beside.frame, reading)
-    found, of_reading = (choice.safety(means.half(half), ADVERSARIAL, ANY, replicates=0) for half in (CHOOSE, REPORT))
-    ordered = choice.chosen(found, prices, max(plan["choice"]["prices"]))
-    first = of_reading.metrics.index(ordered[0])
-    feature = of_reading.by_kind[of_reading.kinds.index("feature")]
-    rows.append(
-        {
-            "reading": "average precision (declared)" if reading == RANK else reading,
-            "chosen": label(ordered[0]),
-            "its lowest": of_reading.estimate[first],
-            "of the declared choice": of_reading.estimate[of_reading.metrics.index(main.metric)],
-            "best where one feature triggers the error": label(of_reading.metrics[int(feature.argmax())]),
-            "its rank correlation there": feature.max(),
-            f"{label(free.metric)} there": feature[of_reading.metrics.index(free.metric)],
-        }
-    )
+readings = {"average precision (declared)": rank}
+for reading in plan["quality"]["sensitivity"]:
+    readings[reading] = Means.of(beside.frame, reading)
+by_reading = map_tables.by_reading(readings, prices, declared=main.metric, unmisled=free.metric)
 caption = "The choice where a model may be made to mislead, under each declared reading of a good explanation, on the reporting seeds"
-page.listing(pd.DataFrame(rows), "safe_readings", digits=2, caption=caption)
+page.listing(by_reading, "safe_readings", digits=2, caption=caption)
 
 # %%
 quotes = [

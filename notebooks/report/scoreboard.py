@@ -46,7 +46,8 @@ caption = (
     "Every verdict. *Comparisons*: how many of a claim's comparisons support it on their own. *Printed numbers*: whether the "
     "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "
     "intervals; the decision is by our rule. ★: survives Holm's correction over the reproduced claims of its paper. *Own repeat*: whether "
-    "the claim holds in the paper's own repeat by the same rule, where it prints one. All estimates are in the file"
+    "the claim holds in the paper's own repeat by the same rule, where it prints one. *Unrelated models*: how many models without a "
+    "common encoder it rests on. All estimates are in the file"
 )
 page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 

@@ -12,9 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from itertools import product
-
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
@@ -24,16 +21,16 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
 from faithbook.show.labels import label, labels
-from faithbook.show.numbers import ENDS, ends_of, listed, row_of, spoken
+from faithbook.show.numbers import ENDS, listed, spoken
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.grounds import worded
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
+from faithbook.studies.soft import zhao_aletras_deviations, zhao_aletras_pipeline
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.studies.soft import zhao_aletras_pipeline
 from faithbook.studies.soft.zhao_aletras import of_largest
-from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
+from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, METHODS, SCORE, WIN
 
 page = start_page("soft_deviations", profile, values=values, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
@@ -157,14 +154,7 @@ page.listing(
 
 # %%
 methods = [name for name in kept.method if name in METHODS]  # from the most peaked attribution to the flattest
-rows = []
-for metric in SOFT:
-    for method in (*methods, "average"):
-        of = METHODS if method == "average" else method
-        after, before = (exchanged(RANKS, metric, method=of, shows=side) for side in (AFTER, BEFORE))
-        rows.append({"metric": metric, "method": method, **ends_of(after - before)})
-        rows[-1] |= ends_of(before, "min-max") | row_of(after, "ranks")
-orders = pd.DataFrame(rows)
+orders = zhao_aletras_deviations.with_equal_amounts(exchanged, RANKS, SOFT, methods)
 page.listing(
     orders[["metric", "method", "n", "min-max", "ranks", *ENDS]],
     "soft_amounts_orders",
@@ -227,32 +217,7 @@ moved = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows == SCORE], **among
 )
 
-
-def effect(variant, metric, touched):
-    """What a variant changes of a metric, over the methods that it touches, as a row."""
-
-    def of(shows):
-        return exchanged(variant, metric, method=touched, shows=shows)
-
-    score = moved.mean(variant=variant, metric=metric, method=touched)
-    effect_row = {"choice": NAMES[variant], "metric": metric}
-    effect_row |= {"diagnosticity": of(BEFORE).ours.point, "other choice": of(AFTER).ours.point}
-    effect_row |= ends_of(of(AFTER) - of(BEFORE), "change", "low", "high") | ends_of(score, "score")
-    shares = {"flips": FLIP, "outside": diagnosticity.OUTSIDE, "one side only": diagnosticity.ONE_SIDED}
-    return effect_row | {name: of(shows).ours.point for name, shows in shares.items()} | {"n": of(AFTER).ours.n}
-
-
-varied = tried.material.units
-varied = varied[varied.variant.isin(NAMES) & varied.method.isin(METHODS)]
-there, rows = varied.variant.unique(), []
-asked = [name for name in NAMES if name in there]
-for variant in asked:
-    touched = varied[varied.variant == variant]
-    by_metric = touched.groupby("metric").method.unique()
-    for metric in [name for name in METRICS if name in by_metric]:
-        of = [name for name in METHODS if name in by_metric[metric]]
-        rows.append({"variant": variant, **effect(variant, metric, of)})
-effects = pd.DataFrame(rows)
+effects = zhao_aletras_deviations.effects(exchanged, moved, NAMES, METRICS, tried.material.units)
 
 
 def shown(name, caption, *chosen):
@@ -265,7 +230,7 @@ def shown(name, caption, *chosen):
 # ## All effects at a glance
 
 # %%
-fig, alt = zhao_aletras_pipeline.effects(effects, METRICS, {name: NAMES[name] for name in asked})
+fig, alt = zhao_aletras_pipeline.effects(effects, METRICS, {name: NAMES[name] for name in effects.variant.unique()})
 caption = (
     f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
     "change."
@@ -381,17 +346,9 @@ page.listing(
 )
 
 # %%
-rows = []
-for dataset, metric in product(both_sets, METRICS):
-    with_gradient = exchanged(AS_CODED, metric, method=["scaled_attention"], shows=BEFORE, dataset=dataset)
-    squared = exchanged(AS_CODED, metric, method=["scaled_attention"], shows=AFTER, dataset=dataset)
-    plain = tried.mean(variant=AS_CODED, metric=metric, method="attention", shows=BEFORE, dataset=dataset)
-    row = {"dataset": dataset, "metric": metric, "attention, printed": printed6[dataset, metric, "attention"]}
-    row |= {"scaled, printed": printed6[dataset, metric, "scaled_attention"], "attention": plain.ours.point}
-    row |= {"scaled by gradient": with_gradient.ours.point, **ends_of(squared, "squared, as coded", "low", "high")}
-    rows.append(row | {"n": squared.ours.n})
+as_coded = zhao_aletras_deviations.scaled_attention_as_coded(tried, exchanged, AS_CODED, printed6, both_sets, METRICS)
 page.listing(
-    pd.DataFrame(rows),
+    as_coded,
     "soft_d6_as_coded",
     caption="Scaled attention as printed, by its gradient as the text has it, and squared as the code has it (95 % interval), on the same "
     "n inputs; plain attention beside",
@@ -426,18 +383,7 @@ Markdown(
 #   counts a tie as no win, as half a win (with its interval), and as a whole one, as released.
 
 # %%
-rows = []
-for dataset, metric in product(tasks, METRICS):
-    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, diagnosticity.LIMIT))
-    rows.append({"dataset": dataset, "metric": metric, "strict": won.point, "ties": tied.point})
-    fair = Reading(tied=0.5).share(power, metric, dataset=dataset)
-    rows[-1] |= {"at the limit": limit.point, **ends_of(fair, "half", "low", "high")}
-    rows[-1] |= {"released": won.point + tied.point, "n": fair.ours.n}
-strict = pd.DataFrame(rows)
-strict["reading"] = np.select(
-    [strict.high < 0.5, strict.low > 0.5], ["random preferred", "attribution preferred"], "undecided"
-)
-strict = strict[[*(name for name in strict.columns if name != "n"), "n"]]
+strict = zhao_aletras_deviations.readings_of_ties(power, tasks, METRICS)
 caption = "Diagnosticity with ties as no win, as half a win (95 % interval) and as wins (released), mean over methods"
 page.listing(strict, "soft_d8", caption=caption)
 
@@ -525,14 +471,7 @@ page.listing(
 # share their random numbers, which already makes a single draw steadier than independent draws would be.
 
 # %%
-once = [
-    {"dataset": dataset, "metric": metric}
-    | row_of(power(metric, dataset=dataset, shows=FLIP), "flips")
-    | row_of(power(f"{metric}_one_draw", dataset=dataset) - power(metric, dataset=dataset), "change", "low", "high")
-    for dataset in tasks
-    for metric in SOFT
-]
-single = pd.DataFrame(once)
+single = zhao_aletras_deviations.single_draws(power, tasks, SOFT)
 caption = "Share of comparisons that flip with one draw, and change of diagnosticity; 95 % intervals over n inputs"
 page.listing(single, "soft_one_draw", caption=caption)
 

@@ -110,10 +110,9 @@ page.in_short(in_short)
 # **Our run.** The same facts for our data. Lengths are words between spaces in the test split, query included. F1 is the
 # macro average on the whole test split over the trained models; the majority baseline always predicts the most frequent
 # class. In brackets is what the paper prints of the data set, or of the one that ours replaces. Near-duplicates of test
-# texts were removed from training; "trained on" is what remains. Sizes come from the model cards, lengths were measured once where
-# the data lies (`data/text_lengths.csv`), so that this table is the same wherever the page is made. Of two models the larger comes
-# first. The last rows are data sets of the paper of which no model of this run's page was trained: a dash stands for what was
-# not measured.
+# texts were removed from training; "trained on" is what remains. Sizes come from the model cards. Lengths were measured once, on the
+# machine that has the data (`data/text_lengths.csv`). The larger of two models comes first. The last rows are data sets of the paper
+# on which we trained no model: a dash means not measured.
 
 # %%
 rest = [name for name in stands if name in measured.levels("dataset") and name not in tasks]  # beside the paper's own
@@ -137,8 +136,8 @@ page.verdicts(first)
 # published one; of AG News we have 4,000 texts of the training file. We found no public copy of Evidence Inference's
 # training split and only a fifth of MultiRC's, on which our small model did no better than always predicting the
 # majority class. So neither appears below. For Evidence Inference it was tried once more, with the prompts of its second release
-# {cite:p}`deyoung_2020b` whose articles are in no other split; what came of it stands under this text. Substitute data sets come after the paper's own. All models except those of the
-# `paper` profile are sentence encoders with low-rank adapters. Texts are cut at the limit named in the table, so that only
+# {cite:p}`deyoung_2020b` whose articles are in no other split; the result is below this text. Substitute data sets come after the paper's own.
+# All models except those of the `paper` profile are sentence encoders with low-rank adapters. Texts are cut at the limit named in the table, so that only
 # the beginning of a long text is classified and explained ({doc}`how many were cut <status>`).
 
 # %%

@@ -109,7 +109,7 @@ page.listing(
 # %% tags=["remove-input"]
 calls = table.set_index(["modality", "metric"])[PASSES]["text", "aopc_morf"]
 Markdown(
-    f"**What it costs.** SRG asks for what both directions of AOPC ask for: {calls:.0f} forward passes per explanation of our texts. "
+    f"**What it costs.** SRG needs the model calls of both directions of AOPC: {calls:.0f} forward passes per explanation of our texts. "
     f"200 texts with three methods and random scores take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to "
     "those of the methods themselves."
 )

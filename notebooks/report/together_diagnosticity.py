@@ -76,7 +76,7 @@ page.in_short(in_short)
 # counts half (the paper counts it as lost; the share of ties is shown). Chance is one half. Each input has one random
 # attribution; intervals come from resampling inputs with all their methods. We give the number of inputs that would separate
 # a metric from chance only for metrics that these inputs separate, because for the others the effect may be zero. For those,
-# *gain it would find* is the smallest gain over one half that the run would have found four times in five. Model calls are
+# *gain it would find* is the smallest gain over one half that the run would have found with a power of 80 %. Model calls are
 # for *one* attribution of one input by one family of metrics; several families share calls.
 
 # %%

@@ -15,7 +15,7 @@ import torch
 
 from faithbook.engine.studies import settings_of
 from faithbook.paths import reference_dir
-from faithbook.studies.soft.zhao_aletras_soft import Asked
+from faithbook.studies.soft.zhao_aletras_soft import Task
 from faithlib.metrics.erasure import hard, soft
 from faithlib.perturb import Perturber
 
@@ -26,7 +26,7 @@ KEYS = ["id", "method", "metric", "ratio"]
 def computed(inputs: int) -> pd.DataFrame:
     """One row per value: id, method, metric, ratio (0 for soft values), value."""
     settings = settings_of("soft_metrics", "full").at({"dataset": DATASET, "classifier": CLASSIFIER, "seed": SEED})
-    task = Asked(settings, DATASET, SEED)
+    task = Task.of_settings(settings, DATASET, SEED)
     texts = task.data[:inputs]
     asked = task.inputs_of(texts)
     scores = task.explained(asked)

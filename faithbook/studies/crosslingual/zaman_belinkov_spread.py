@@ -49,8 +49,8 @@ class Signal:
 
     @property
     def needed(self) -> float:
-        """Messages with which two rows as far apart as is typical (root mean square) are separated four times in five,
-        by a 95 % interval of their paired difference; endless where no signal is seen."""
+        """Messages with which two rows as far apart as is typical (root mean square) are separated with a power of
+        80 %, by a 95 % interval of their paired difference; endless where no signal is seen."""
         return _POWER * (1 / self.share.point - 1) if self.share.point > 0 else math.inf
 
     def noise_with(self, n: int) -> float:

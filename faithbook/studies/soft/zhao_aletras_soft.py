@@ -1,7 +1,7 @@
 """Soft-NS and Soft-NC with what Zhao & Aletras (2023) try instead of dropout, in their Appendix C; and both kinds of
 score as their released code has them, each of its choices made or not.
 
-`Asked` is what the computations ask: the texts of a task, its classifier, and the paper's attributions with a random
+`Task` is what the computations ask: the texts of a task, its classifier, and the paper's attributions with a random
 one. Values and divisors are those of `faithlib.evaluation.soft_scores`: {"soft_ns": [B, R], "soft_nc": [B, R]}.
 
 Shape letters: B inputs, F features, R draws.
@@ -30,7 +30,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithbook.models.load import load_model
+from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.studies.soft.zhao_aletras import HARD_CHOICES, SOFT_CHOICES, replay_name, subsets
 from faithlib.attribution import attribute
@@ -117,24 +117,36 @@ def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Te
 
 
 # -------------------------------------------------------------------------------------------- what the computations ask
-class Asked:
-    """A fixed sample of a task's test split, the same for every seed, and the classifier of a run's settings on this
-    machine's accelerator."""
+class Task:
+    """Some texts of a data set, a classifier on this machine's accelerator, and the paper's attributions of it with a
+    random one. `dtype`: what scores are computed in; attributions are made in single precision."""
 
-    def __init__(self, settings: Mapping[str, Any], dataset: str, seed: int) -> None:
+    def __init__(
+        self, dataset: str, data: Dataset, loaded: Classifier, *, seed: int, dtype: torch.dtype, ig_steps: int
+    ) -> None:
+        self.dataset = dataset
+        self.data = data
+        self.loaded = loaded
+        self.seed = seed
+        self.dtype = dtype
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.data = load_dataset(dataset, "test", n=settings["inputs"], seed=0, sample=settings["sample"])
-        self.loaded = load_model(settings["model"])
-        self.model = self.loaded.model.to(self.device)
-        self.dtype = getattr(torch, settings["dtype"])
+        self.model = loaded.model.to(self.device)
         self.methods: dict[str, dict[str, Any]] = {
             "attention": {},
             "scaled_attention": {},
             "input_x_gradient": {"aggregation": "abs_sum"},
-            "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
+            "integrated_gradients": {"aggregation": "sum", "n_steps": ig_steps},
             "deeplift": {"aggregation": "sum", "rules": "captum"},
             "random": {"seed": seed},
         }
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any], dataset: str, seed: int) -> Task:
+        """A fixed sample of a task's test split, the same for every seed, and the classifier of a run's settings."""
+        data = load_dataset(dataset, "test", n=settings["inputs"], seed=0, sample=settings["sample"])
+        dtype = getattr(torch, settings["dtype"])
+        loaded = load_model(settings["model"])
+        return cls(dataset, data, loaded, seed=seed, dtype=dtype, ig_steps=settings["ig_steps"])
 
     def inputs_of(self, texts: Dataset) -> TextInputs:
         """The model's inputs of some of the texts."""

@@ -18,7 +18,7 @@ counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
 PASSES = "model calls per input"
 """The column of a metric's price: forward passes of the model for one explanation of one input."""
-YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not asked"
+YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not tested"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it."""
 

@@ -19,9 +19,9 @@ from faithlib.warnings_log import note
 _PATCH = 16  # pixels of a feature, of models that are not made of patches
 
 
-def are_images(items: Sequence[Any], model: Any) -> bool:
-    """Whether these are images or files of images: PIL images, paths, arrays of uint8, or strings for a model that does
-    not read texts.
+def are_images(items: Sequence[Any], model: Any, *, are_files: bool = False) -> bool:
+    """Whether these are images or files of images: PIL images, paths, arrays of uint8, or strings for a model that says
+    that it sees, or of which it is known that they `are_files`.
 
     >>> from pathlib import Path
     >>> are_images([Path("cat.png")], None), are_images(["a good film"], None)
@@ -29,11 +29,20 @@ def are_images(items: Sequence[Any], model: Any) -> bool:
     """
     first = next((item for item in items if item is not None), None)
     if isinstance(first, str):
-        return hasattr(model, "pretrained_cfg") or getattr(model, "main_input_name", "") == "pixel_values"
+        return are_files or sees(model)
     return _is_file(first) or isinstance(first, os.PathLike) or hasattr(first, "getexif")
 
 
-def check_pixels(inputs: ImageInputs, model: Any) -> None:
+def sees(model: Any) -> bool:
+    """Whether a model says that it reads images: of timm, or of Hugging Face.
+
+    >>> sees(torch.nn.Flatten())
+    False
+    """
+    return hasattr(model, "pretrained_cfg") or getattr(model, "main_input_name", "") == "pixel_values"
+
+
+def check_pixels(inputs: ImageInputs, model: Any, *, stacklevel: int = 2) -> None:
     """InputError for images with another number of channels than the model says that it takes; a warning for pixels
     that seem not to be normalised.
 
@@ -51,7 +60,7 @@ def check_pixels(inputs: ImageInputs, model: Any) -> None:
     mean = (getattr(model, "pretrained_cfg", None) or {}).get("mean", (0,))
     if any(mean) and bool(((inputs.pixels >= 0) & (inputs.pixels <= 1)).all()):
         message = f"all pixels are between 0 and 1, and this {name} was trained on normalised ones (mean {mean})"
-        warnings.warn(f"{message}: give PIL images, or normalise as its data config says", stacklevel=4)
+        warnings.warn(f"{message}: give PIL images, or normalise as its data config says", stacklevel=stacklevel)
 
 
 def _channels(model: Any) -> int | None:
@@ -61,26 +70,23 @@ def _channels(model: Any) -> int | None:
     )
 
 
-def image_inputs_from_files(
-    images: Sequence[Any], model: Any, processor: Any, patch: Any, rows: Sequence[int] | None = None
-) -> ImageInputs:
-    """The images, or those in some rows, with the model's own transform, cut into patches of `patch` pixels.
+def pixels_from_files(images: Sequence[Any], model: Any, processor: Any) -> Tensor:
+    """The images with the model's own transform: pixels [B, C, H, W].
 
     Each is turned as its camera says and brought to the channels that the model has (RGB, or grey for one). Then the
     `processor`: a Hugging Face image processor, or a function from a PIL image to pixels [C, H, W]; by default the
-    transform of the model's timm configuration. Patches are the model's own, or 16 pixels.
+    transform of the model's timm configuration.
 
-    Raises InputError for files that cannot be read as images, named by their row, for a model without a transform, and
-    for pixels or patches that do not fit.
+    Raises InputError for files that cannot be read as images, named by their row, and ModelError for a model without a
+    transform.
 
     >>> import numpy as np
     >>> grey = lambda image: torch.ones(3, 32, image.height) / 2
-    >>> image_inputs_from_files([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey, None).n_features
-    tensor([4])
+    >>> pixels_from_files([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey).shape
+    torch.Size([1, 3, 32, 32])
     """
-    chosen = images if rows is None else [images[row] for row in rows]
-    opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(chosen)]
-    return image_inputs_from_pixels(_transformed(opened, model, processor), model, patch)
+    opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(images)]
+    return _transformed(opened, model, processor)
 
 
 def image_inputs_from_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
@@ -134,8 +140,8 @@ def _transformed(images: Sequence[Any], model: Any, processor: Any) -> Tensor:
     if processor is None:
         if not getattr(model, "pretrained_cfg", None):
             raise ModelError(
-                f"this {type(model).__name__} comes without a transform of images: give its image processor as "
-                "processor=, or a function from a PIL image to pixels [C, H, W]"
+                f"this {type(model).__name__} comes without a transform of images: give its image processor, or a "
+                "function from a PIL image to pixels [C, H, W]: processor= of evaluate, transform= of images"
             )
         data = require("timm.data", extra="vision")
         config = data.resolve_model_data_config(model)
