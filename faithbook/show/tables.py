@@ -244,11 +244,18 @@ def grid(
 
 
 def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
-    """A long table of quantities as a wide one, each with its interval in a cell, in the order of the long one."""
+    """A long table of quantities as a wide one, each with its interval in a cell, in the order of the long one.
+
+    >>> long = pd.DataFrame({"method": ["lime"], "metric": ["n"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
+    >>> in_words(long, ["method"], "metric", ".1f").to_dict("records")
+    [{'method': 'LIME', 'n': '0.5 [0.4, 0.6]'}]
+    """
     cells = [with_interval(row, form) for row in long.itertuples()]
     wide = long.assign(cell=cells).pivot(index=[*rows], columns=column, values="cell").fillna("–")
-    order = long[[*rows]].drop_duplicates().itertuples(index=False, name=None)
-    ordered = wide.reindex([*order])[list(dict.fromkeys(long[column]))].reset_index()
+    labels = long[[*rows]].drop_duplicates()
+    # An index of one level has its labels bare, not in tuples of one.
+    order = pd.Index(labels[rows[0]]) if len(rows) == 1 else pd.MultiIndex.from_frame(labels)
+    ordered = wide.reindex(order)[list(dict.fromkeys(long[column]))].reset_index()
     return ordered.assign(**{name: ordered[name].map(label) for name in rows}).rename_axis(columns=None)
 
 
