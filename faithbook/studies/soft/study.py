@@ -125,7 +125,7 @@ def soft_metrics(profile: Profile) -> Settings:
             ),
             draws=8,
         ),
-        # The two long data sets are for c11, which is about them; they are explained with the small model, as at `full`.
+        # The two long data sets are for c11, which is about them; the small model is explained, as at `full`.
         confirm=dict(
             block=16,
             datasets=["section", "pair"],
