@@ -6,7 +6,7 @@ claim). Further words, set apart by bars, say which number and how it is written
 - `published`: the printed value; `passed`, `parts`: the counts of an id, or of several ids joined by `+`;
 - `lowest`, `highest`: of all parts of a claim, or of those that match a part with asterisks; `named`: with its name;
 - `interval`: the 95 % interval of ours; `n`: of how many inputs it is, in the smallest cell;
-- `%`: in percent; `whole`: as a whole number; `size`: without its sign.
+- `%`: in percent; `whole`: as a whole number; `3`: with three digits; `size`: without its sign.
 
 `when` names the decisions that a sentence was written for: `soft_c01 not reproduced; together_q7 mixed/undecided`.
 """
@@ -25,7 +25,7 @@ from faithbook.stats.grounds import DECISIONS
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")
-_WORDS = ("published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "interval", "n")
+_WORDS = ("published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "interval", "n", "3")
 
 
 class Refused(Exception):
@@ -80,11 +80,13 @@ class Results:
         if "n" in words:
             return f"{int(row['n']):,}"
         if "interval" in words:
-            return f"[{short(row['low'])}, {short(row['high'])}]".replace("-", "−")
+            ends = [_written(float(row[end]), words) for end in ("low", "high")]
+            return f"[{ends[0]}, {ends[1]}]"
         value = float(row["published" if "published" in words else "ours"])
         value = abs(value) if "size" in words else value
-        text = f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if "%" in words else short(value, 0 if "whole" in words else 2)
-        text = text.replace("-", "−")
+        text = _written(value, words)
+        if "%" in words:
+            text = f"{text}\N{NO-BREAK SPACE}%"
         return f"{text} ({row['part']})" if "named" in words else text
 
     def _count(self, names: str, column: str) -> str:
@@ -102,6 +104,14 @@ class Results:
         if rows.empty:
             raise Refused(f"`{name}` has no {column} value of {part or 'any part'}")
         return rows.sort_values(column).iloc[0 if "lowest" in words else -1]
+
+
+def _written(value: float, words: Set[str]) -> str:
+    """A number as the words of its place ask."""
+    if "%" in words:
+        return f"{100 * value:.0f}".replace("-", "−")
+    digits = 3 if "3" in words else 2
+    return short(value, 0 if "whole" in words else digits).replace("-", "−")
 
 
 def conditions(when: str) -> Mapping[str, list[str]]:

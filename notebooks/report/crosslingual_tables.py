@@ -331,8 +331,8 @@ Markdown(
 # **What the paper shows.** Each cell of these tables has a spread over three seeds; which kind is not stated.
 #
 # **Our run.** The standard deviation over three trainings of the mean over those texts that all three have explained. Ours
-# are three adapters on one frozen encoder, which vary less than three fine-tunings of all weights would; few texts add
-# noise of their own. Activation is the same in all trainings, because no adapter changes the embedding.
+# are three adapters on one frozen encoder, and the texts are few, which adds noise of its own: this spread is not that of the
+# paper and is not a test of it. Activation is the same in all trainings, because no adapter changes the embedding.
 
 # %%
 by_training = ["setting", "model", "seed", "language", "method", "aggregation", "output"]

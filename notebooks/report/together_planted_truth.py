@@ -77,14 +77,17 @@ page.in_short(in_short)
 #
 # Five models of each kind:
 #
-# - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of an image have of each
-#   direction of stripes. Every feature has its own summand, which is its true score.
+# - `linear`, in closed form, where nothing planted decides: for texts a sum of word weights that rates films; for images the
+#   summed stripe contrast of the cells of 4 × 4 pixels. Every feature has its own summand, which is its true score. The next
+#   table is about what was planted and leaves this model out.
 # - `detector`, in closed form: its output depends only on whether something planted is there. True scores are 1 for what was
 #   planted, 0 for the rest.
 # - `trained`: a small transformer, trained on planted data as models usually are.
 # - `trained with erasure`: the same, also trained on copies with erased features, so that these are in distribution.
-# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third is erased it predicts *metal*
-#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. Such a model is the worst case
+# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third was erased the label is *metal*
+#   (*horizontal*), whatever is left. It learnt this for the kinds of erasure that it was trained on (masked or deleted words, cells
+#   at one colour) and for those like them; with others, such as padding and blur in the next table, it mostly keeps its class.
+#   On whole inputs it uses the same features as the others. Such a model is the worst case
 #   of erasure out of distribution.
 #
 # A metric that measures faithfulness has to prefer the truth to the truth with its scores shuffled, and to its opposite.
@@ -95,7 +98,7 @@ page.in_short(in_short)
 # On test inputs with something planted, under each way to erase: accuracy; the share that becomes *neither* when all that
 # was planted is erased; the share that keeps its class when everything else is erased. A model may be right on whole inputs
 # and yet treat erased ones differently: this is what *out of distribution* means here. The last column is accuracy on
-# randomly erased copies.
+# copies erased at random as for training, whatever the row says, since they are made once per model.
 
 # %%
 reasons = load("together_reasons", profile).drop(columns="run_id", errors="ignore")
@@ -108,9 +111,9 @@ worst = usual.loc[usual["neither without"].idxmin()]
 lost = usual.loc[usual["class with nothing else"].idxmin()]
 Markdown(
     f"Usual training leaves models that are right about whole inputs ({usual.accuracy.min():.2f} at least). Erasing "
-    f"what was planted makes at least {worst['neither without']:.0%} of the predictions *neither* ({worst.modality}, erasing by "
-    f"*{worst.erase}*); erasing everything else leaves the class of at least {lost['class with nothing else']:.0%} "
-    f"({lost.modality}, *{lost.erase}*)."
+    f"what was planted makes a share of {worst['neither without']:.2f} of the predictions *neither* "
+    f"(the lowest of the table's rows of this model, {worst.modality}, n = {worst.n}); erasing everything else leaves the class of a "
+    f"share of {lost['class with nothing else']:.2f} (the lowest, {lost.modality}, n = {lost.n})."
 )
 
 # %% [markdown]
@@ -211,7 +214,8 @@ page.overview(
 #
 # There is one model per condition: statements on *trained* or *misled* models are about these, and another training run of the
 # same kind may differ. The second and third question were reworded after a first run was seen, and their rules say so. A claim
-# about every metric is decided by the metric with the fewest inputs, which on trained image models is NAOPC.
+# about every metric has the n of the metric with the fewest inputs, which on trained image models is NAOPC; the part named
+# beside it may rest on more, as the table of parts says.
 
 # %%
 q5 = {
@@ -323,8 +327,10 @@ page.listing(
 # nothing. Methods that erase one feature at a time then miss both, and metrics that keep few features favour the truth more
 # than those that erase few.
 #
-# The last table has the same inputs and the same truth for both models, which differ only in what they predict for erased
+# The table of what is lost has the same inputs and the same truth for both models, which differ only in what they predict for erased
 # copies. Metrics that erase few features use few misleading copies; metrics that erase nearly all use hardly any others.
+# Some metrics follow the truth *better* on the misled model (below zero in that table, SaCo on texts among them); why, we do not
+# know.
 # Intervals cover the choice of inputs, not of models, seeds or what was planted.
 
 # %%
