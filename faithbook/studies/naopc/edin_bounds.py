@@ -192,7 +192,8 @@ def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
     a column for models ranked and one for methods ranked, the published value in brackets."""
     theirs = [f" ({value:.2f})" for value in ranks["published"]]
     # One model alone has no ranking of models.
-    ours = [spoken(row, ".2f") if row.estimate == row.estimate else "–" for row in ranks.itertuples()]
+    alone = ranks["estimate"].isna()
+    ours = ["–" if one else spoken(row, ".2f") for row, one in zip(ranks.itertuples(), alone, strict=True)]
     long = ranks.assign(cell=[f"{one}{other}" for one, other in zip(ours, theirs, strict=True)])
     wide = long.pivot(index=["dataset", "length", "metric"], columns="ranking", values="cell").reset_index()
     wide["metric"] = [label(one) for one in wide["metric"]]
