@@ -98,6 +98,9 @@ def test_both_verdicts_are_shown(home: Path) -> None:
     assert scoreboard.on_unseen_inputs("soft_c01") == ""
     box = lessons.on_unseen("paper2", Results(board, pd.DataFrame({"claim": []})))
     assert "`saco_c03`" in box and said in box
+    note = scoreboard.unseen_in_sentences("saco_c03")
+    assert f": {said}. " in note and "The one that decides: " in note
+    assert scoreboard.unseen_in_sentences("soft_c01") == ""
     assert lessons.on_unseen("paper1", Results(board, pd.DataFrame({"claim": []}))) == ""
     told = summary.in_numbers(board)
     assert told["judged again"] == sum(again["lacks"] == "") > told["same again"] >= 0

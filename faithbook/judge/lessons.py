@@ -16,7 +16,7 @@ import pandas as pd
 
 from faithbook.engine.studies import studies
 from faithbook.judge import published, summary
-from faithbook.judge.scoreboard import confirmed, on_unseen_inputs
+from faithbook.judge.scoreboard import confirmed, on_unseen_inputs, what_decides_unseen
 from faithbook.judge.sentences import Results
 from faithbook.show import figures
 from faithbook.show.page import badge
@@ -84,23 +84,34 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
 
 
 def on_unseen(overview: str, results: Results) -> str:
-    """The headline claims of a study that were judged again on unseen inputs, each with both verdicts; "" for none."""
+    """The headline claims of a study that were judged again on unseen inputs, as a sentence and a table with both
+    decisions; "" for none."""
     study, again = paper_of(overview), confirmed()
     claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
-    rows = []
-    for name in [claim for claim in claims["id"] if claim in again.index]:
+    names = [name for name in claims["id"] if name in again.index]
+    if not names:
+        return ""
+    same = sum(results.decision(name) == again.loc[name, "decision"] for name in names)
+    rows = [
+        "| claim | before | on unseen inputs | the comparison that decides there |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name in names:
         before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
-        rows.append(f"| {plain.rstrip('.')} (`{name}`) | {before} | {on_unseen_inputs(name, again)} |")
-    if not rows:
-        return ""
+        words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
+        cells = (words, before, on_unseen_inputs(name, again), what_decides_unseen(name, again))
+        rows.append(f"| {' | '.join(cells)} |")
     begins = (
-        "**On unseen inputs.** The results above come from inputs that were also seen while rules were chosen "
-        "(exploratory). Then the rules were frozen, and these claims were judged once more, on inputs that nothing had "
-        "measured before and on one of the models:"
+        "**On unseen inputs.** The decisions above rest on rules that were written or changed after values had been "
+        f"seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
+        f"before, with one of the models; {same} of {len(names)} got the same decision."
     )
-    head = "| claim | first inputs, all models | unseen inputs, one model |\n| --- | --- | --- |"
-    return "\n".join([f"{begins}\n", head, *rows])
+    return "\n\n".join([begins, "\n".join(rows)])
+
+
+def _headlines(number: int) -> str:
+    return "One headline claim was" if number == 1 else f"{number} headline claims were"
 
 
 def paragraph(lesson: Any, results: Results) -> str:

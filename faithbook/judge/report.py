@@ -209,8 +209,8 @@ class Page:
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             said = in_sentences.sentences(self._entries[name], verdict.rule.rule, date=f"{verdict.rule.date}")
-            if unseen := scoreboard.on_unseen_inputs(verdict.rule.same_as or name, again):
-                said += f" On unseen inputs, after the rules were frozen: {unseen}."
+            if unseen := scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again):
+                said += f" {unseen}"
             lines.append(f'- `{name}` {badge(verdict.word)}{ground} {words}. <span class="verdict-note">{said}</span>')
         return Markdown("\n".join(lines))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.judge.published import claims, our_table
+from faithbook.show.tables import short
 from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
@@ -117,29 +118,68 @@ def confirmed() -> pd.DataFrame:
 
 
 def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
-    """The verdict on unseen inputs of an id for a reader, with n, parts and the part that decides; "" where there is
-    none. `verdicts`: those of `confirmed()`, for who asks often.
+    """The decision on unseen inputs of an id with n, for a cell of a table; "" where there is none. `verdicts`: those
+    of `confirmed()`, for who asks often.
 
-    >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
-    >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
+    >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64"}
     >>> on_unseen_inputs("a", pd.DataFrame([row]).set_index("id", drop=False))
-    'mixed (1 of 2 contrasts, n = 64; b minus c 0.250 [0.200, 0.300]; that model on the first inputs: undecided)'
+    'mixed (n = 64)'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
         return ""
-    row = {column: str(value) for column, value in rows.loc[name].items()}
-    contrasts = f"{row['passed']} of {row['parts']} contrasts, " if row["parts"] not in ("", "1") else ""
-    n = f"n = {int(row['n']):,}" if row["n"] else "n not counted"
-    ends = f" [{float(row['low']):.3f}, {float(row['high']):.3f}]" if row["low"] else ""
-    effect = f"; {row['part']} {float(row['effect']):.3f}{ends}" if row["effect"] else ""
-    before = f"; that model on the first inputs: {worded(row['before'], row['evidence'])}" if row["before"] else ""
-    pooled = ""
+    row = _as_text(rows.loc[name])
+    return f"{worded(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
+
+
+def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
+    """The verdict on unseen inputs of an id in sentences for the note under a claim; "" where there is none.
+
+    >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
+    >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
+    >>> unseen_in_sentences("a", pd.DataFrame([row]).set_index("id", drop=False))
+    'On unseen inputs, after the rules were frozen: mixed (n = 64). 1 of 2 comparisons holds. The one that decides: b \
+minus c, .250 [.200, .300]. On the inputs before, the same model gives: undecided.'
+    """
+    rows = confirmed() if verdicts is None else verdicts
+    if name not in rows.index:
+        return ""
+    row = _as_text(rows.loc[name])
+    said = [f"On unseen inputs, after the rules were frozen: {on_unseen_inputs(name, rows)}."]
+    if row["parts"] not in ("", "1"):
+        verb = "holds" if row["passed"] == "1" else "hold"
+        said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
+    if decides := what_decides_unseen(name, rows):
+        said.append(f"The one that decides: {decides}.")
+    if row["before"]:
+        said.append(f"On the inputs before, the same model gives: {worded(row['before'], row['evidence'])}.")
     if row.get("pooled"):
-        ends = f"{float(row['pooled_effect']):.3f} [{float(row['pooled_low']):.3f}, {float(row['pooled_high']):.3f}]"
-        verdict = f"{worded(row['pooled'], row['evidence'])}, n = {float(row['pooled_n']):,.0f}, {ends}"
-        pooled = f"; pooled with the inputs before, which is no independent evidence: {verdict}"
-    return f"{worded(row['decision'], row['evidence'])} ({contrasts}{n}{effect}{before}{pooled})"
+        pooled = worded(row["pooled"], row["evidence"])
+        value = _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
+        n = _n_of(row["pooled_n"])
+        said.append(f"Both samples together, which is no independent evidence: {pooled}, {value} ({n}).")
+    return " ".join(said)
+
+
+def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
+    """The comparison that decides an id on unseen inputs, with its 95 % interval; "" where there is none."""
+    row = _as_text(verdicts.loc[name])
+    if not row["effect"]:
+        return ""
+    return f"{row['part']}, {_with_interval(row['effect'], row['low'], row['high'])}"
+
+
+def _as_text(row: pd.Series | pd.DataFrame) -> dict[str, str]:
+    return {str(column): str(value) for column, value in row.items()}
+
+
+def _n_of(n: str) -> str:
+    return f"n = {float(n):,.0f}" if n else "n not counted"
+
+
+def _with_interval(value: str, low: str, high: str) -> str:
+    ends = f" [{short(float(low), 3)}, {short(float(high), 3)}]" if low else ""
+    return f"{short(float(value), 3)}{ends}"
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it
