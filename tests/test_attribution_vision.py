@@ -421,7 +421,6 @@ FLEXIBLE, PARALLEL = vit(dynamic_img_size=True), vit(block_fn=ParallelScalingBlo
         ("occlusion", BERT, image_inputs(), "BertForSequenceClassification does not take images"),
         ("lrp", BERT, text_inputs(BERT), "'lrp' explains images, not TextInputs: known for these: activation"),
         ("saliency", SEER, text_inputs(BERT), "Hugging Face"),
-        ("lrp", SEER, image_inputs().pixels, "inputs are Tensor: expected TextInputs, ImageInputs or WordInputs"),
         ("lrp", FLEXIBLE, ImageInputs.from_pixels(SMALL, patch=2), "3 channels and whole patches of 4x4 pixels"),
         ("rollout", SEER, ImageInputs.from_pixels(SMALL[:, :1], patch=2), "1 channels and 6x6 pixels"),
         ("rollout", PARALLEL, image_inputs(), "made of ParallelScalingBlock, whose attention maps cannot be read"),
