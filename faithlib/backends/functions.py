@@ -22,7 +22,7 @@ _EXPECTED = (
     "with output='value' any numbers (evaluate(..., settings=MetricSettings(output='value')))"
 )
 _EMPTY = (
-    "It is asked where every word is erased: with erase='mask' (settings=MetricSettings(erase='mask')) there is "
+    "It is asked where every word is erased: with erase='mask' there is "
     "'[MASK]' for each of them, and with WordInputs.from_texts(texts, empty='[MASK]') that stands where nothing is left"
 )
 _REFUSALS = ("RateLimit", "Timeout", "ConnectionError", "ServiceUnavailable", "TooManyRequests", "Overloaded")
