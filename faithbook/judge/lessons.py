@@ -17,11 +17,12 @@ import pandas as pd
 from faithbook.engine.studies import studies
 from faithbook.judge import published, summary
 from faithbook.judge.scoreboard import confirmed, on_unseen_inputs, what_decides_unseen
-from faithbook.judge.sentences import Results
+from faithbook.judge.sentences import Results, conditions
 from faithbook.show import figures
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
+from faithbook.text import some
 
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
@@ -67,8 +68,27 @@ def landing(results: Results, figure: str) -> str:
     for box in landing_page():
         number += box.kind == "finding"
         head = f"{number}. " if box.kind == "finding" else ""
-        pieces.append(f"{head}**{box.title}** {results.shown(box.text, box.when)}")
+        text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
+        pieces.append(" ".join(filter(None, [text, again_on_unseen(box.when)])))
     return "\n\n".join(filter(None, pieces))
+
+
+def again_on_unseen(when: str) -> str:
+    """Which of the claims that a paragraph was written for were judged again on unseen inputs, and whether they have the
+    verdict that it names; "" for none."""
+    again = confirmed()
+    same, others = [], []
+    for name, written in conditions(when).items():
+        if name in again.index:
+            decision = str(again.loc[name, "decision"])
+            if decision in written:
+                same.append(f"`{name}`")
+            else:
+                others.append(f"*{decision}* (`{name}`)")
+    if not same and not others:
+        return ""
+    the_same = [f"the same verdict ({some(same)})"] if same else []
+    return f"On unseen inputs: {', '.join([*the_same, *others])}."
 
 
 def in_short(results: Results, figure: str = "") -> dict[str, str]:
