@@ -425,9 +425,9 @@ page.curve(
 # shown but not used: the verdict is that of c01. The effect is Cliff's delta, between -1 and 1, positive if soft is higher.
 
 # %% [markdown]
-# **Methods and tasks.** Within a kind, comprehensiveness is above sufficiency for each method (c04). DeepLIFT is first under
-# Soft-NC and low under NC (c05). Soft metrics differ less between methods (c06), and all metrics differ more between tasks
-# than between methods (c07). Spread is the variance of the means, in squared percentage points, after subtracting sampling
+# **Methods and tasks.** Both comprehensiveness metrics are above both sufficiency metrics for each method (c04; the paper
+# prints NC below Soft-NS for all five). DeepLIFT is first under Soft-NC and low under NC (c05). Soft metrics differ less
+# between methods (c06), and all metrics differ more between tasks than between methods (c07). Spread is the variance of the means, in squared percentage points, after subtracting sampling
 # noise. On AG the two soft metrics move in opposite directions (c08).
 
 # %%
