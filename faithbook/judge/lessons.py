@@ -74,7 +74,7 @@ def landing(results: Results, figure: str) -> str:
 
 
 def again_on_unseen(when: str) -> str:
-    """Which of the claims that a paragraph was written for were judged again on unseen inputs, and whether they have the
+    """Which of the claims that a paragraph was written for were judged again on unseen inputs, and whether with the
     verdict that it names; "" for none."""
     again = confirmed()
     same, others = [], []

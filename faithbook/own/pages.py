@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,12 +31,22 @@ from faithbook.stats.needed import how_many
 from faithbook.stats.verdict import Verdict, direction
 from faithlib.attribution import Row, attribute
 from faithlib.attribution.dispatch import attributed
-from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
+from faithlib.catalogue import DIRECTIONS, FAITHFULNESS, FAMILIES, HIGHER
 from faithlib.errors import FaithlibError, InputError
+from faithlib.evaluation.measures import families_of
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.metric_names import MetricName
 from faithlib.perturb import Perturber
 
 FLOOR = "random"
+RECOMMENDED = "srg"
+"""What the book advises where one does not know how a model reads erased inputs (`data/recommendations.csv`)."""
+RANGES: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("sparseness", "n_auc", "autpc"), (0.0, 1.0)),
+    **dict.fromkeys(("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision"), (0.0, 1.0)),
+    **dict.fromkeys(("saco", "srg", "aopc_morf", "aopc_lerf"), (-1.0, 1.0)),
+}
+"""Between which numbers a metric's values lie, where they lie between any: so does the interval of their mean."""
 
 
 def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None:
@@ -48,6 +58,14 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
     if names.strip() == "default":
         return None if default is None else list(default)
     return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def metrics_of(names: str, *, has_gold: bool) -> list[MetricName]:
+    """The metrics that a page shows: those named, or with "default" SRG and all that `evaluate` shows by itself."""
+    if (named := listed(names)) is not None:
+        return cast(list[MetricName], named)
+    families = families_of(None, has_gold=has_gold)
+    return [RECOMMENDED, *(name for family in families for name in FAMILIES[family].directions)]
 
 
 def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
@@ -104,7 +122,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     every = product(table["metric"].unique(), table["method"].unique())
     means = {key: _mean(cells, *key) for key in every if key in dropped.index}
     frame = numbers.listed(means, ["metric", "method"]).assign(dropped=[int(dropped[key]) for key in means])
-    frame.insert(1, "direction", frame["metric"].map(METRICS))
+    frame.insert(1, "direction", frame["metric"].map(DIRECTIONS))
     return frame
 
 
@@ -131,11 +149,11 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     # Cell means as they are and of each resample, the higher the better; ranks within each metric.
     every = {(metric, method): np.append(mean.point, mean.replicates) for (metric, method), mean in means.items()}
     turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
-    turned = turned.mul([1 if METRICS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
+    turned = turned.mul([1 if DIRECTIONS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
     ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)
     rank_of = ranked[0].unstack("metric").loc[methods, metrics]
     rows = {}
-    faithful = [name for name in metrics if name in FAITHFULNESS]
+    faithful = [name for name in metrics if name in (RECOMMENDED, *FAITHFULNESS)]
     for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
         # A mean rank is no mean of inputs: its spread is that of its replicates.
         changes = (of[1:].to_numpy() - of[0])[:, None]
@@ -160,11 +178,11 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     over metrics of `to_decide`).
     """
     cells = _cells(table)
-    faithful = [name for name in table["metric"].unique() if name in FAITHFULNESS]
+    faithful = [name for name in table["metric"].unique() if name in (RECOMMENDED, *FAITHFULNESS)]
     rows = []
     for method in [name for name in table["method"].unique() if name != floor]:
         gains = [_mean(cells, metric, method) - _mean(cells, metric, floor) for metric in faithful]
-        up = [gain if METRICS[metric] == HIGHER else -gain for metric, gain in zip(faithful, gains, strict=True)]
+        up = [gain if DIRECTIONS[metric] == HIGHER else -gain for metric, gain in zip(faithful, gains, strict=True)]
         answers = [_answer(gain) for gain in up]
         decided = (Verdict.YES, Verdict.NO)
         open_ones = [gain for gain, answer in zip(gains, answers, strict=True) if answer not in decided]
@@ -234,4 +252,7 @@ def _cells(table: pd.DataFrame) -> Conditions:
 def _mean(cells: Conditions, metric: str, method: str) -> Estimate:
     """The mean of a cell, undefined where it has no value on any input."""
     known = (method, metric) in cells.values and bool(cells.values[method, metric].notna().any())
-    return cells.mean(method=method, metric=metric) if known else cells.undefined
+    if not known:
+        return cells.undefined
+    mean = cells.mean(method=method, metric=metric)
+    return replace(mean, bounds=RANGES[metric]) if metric in RANGES else mean

@@ -17,7 +17,9 @@
 #   run.
 # - `data`: a CSV file with the column `text`; if you have them, `label` (the model's own class names) and `gold`, the
 #   characters that people marked, as `start:end`, counted from 0, the end not included: `2:6 11:16`.
-# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline.
+# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
+#   metrics begin with *SRG*, which the page {doc}`../executed/together_advice` recommends: AOPC with the most relevant words
+#   first minus AOPC with the least relevant words first.
 # - `n`, `seed`: how many texts, drawn by a hash. `erase`: what takes the place of an erased word (`zero`, `pad`,
 #   `mask`, `delete`). `draws`, `groups`: of soft metrics and of SaCo. `attention`: `eager` for methods that ask for
 #   it.
@@ -105,14 +107,15 @@ Markdown(summary)
 # %%
 asked = listed(methods, DEFAULT_METHODS["text"])
 names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
-wanted = listed(metrics)
+wanted = pages.metrics_of(metrics, has_gold=brought.gold is not None)
 options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
     f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
-    f"{ahead.rows:,} rows, about {ahead.seconds:.0f} seconds and {amount(ahead.bytes)} of the {amount(ahead.free)} that "
-    "are free." + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
+    f"{ahead.rows:,} rows and about {ahead.seconds:.0f} seconds. Of the {amount(ahead.free)} of memory that are free, masks and "
+    f"answers take {amount(ahead.bytes)}; the model's passes fit themselves into half of the rest."
+    + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
 # %% [markdown]
@@ -239,8 +242,8 @@ tables.table(
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Together the metrics asked for {cost['rows_asked']:,} rows, of which {cost['rows_run']:,} had to be run, in "
-    f"{cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
+    f"Counting rows again for each metric and method that asks for them, {cost['rows_asked']:,} were asked for; "
+    f"{cost['rows_run']:,} had to be run, in {cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
 )
 
 # %% [markdown]

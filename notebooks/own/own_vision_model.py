@@ -109,14 +109,15 @@ Markdown(summary)
 # %%
 asked = listed(methods, DEFAULT_METHODS["image"])
 names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
-wanted = listed(metrics)
+wanted = pages.metrics_of(metrics, has_gold=False)
 options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
     f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
-    f"{ahead.rows:,} rows, about {ahead.seconds:.0f} seconds and {amount(ahead.bytes)} of the {amount(ahead.free)} that "
-    "are free." + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
+    f"{ahead.rows:,} rows and about {ahead.seconds:.0f} seconds. Of the {amount(ahead.free)} of memory that are free, masks and "
+    f"answers take {amount(ahead.bytes)}; the model's passes fit themselves into half of the rest."
+    + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
 # %% [markdown]
@@ -254,8 +255,8 @@ tables.table(
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Together the metrics asked for {cost['rows_asked']:,} rows, of which {cost['rows_run']:,} had to be run, in "
-    f"{cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
+    f"Counting rows again for each metric and method that asks for them, {cost['rows_asked']:,} were asked for; "
+    f"{cost['rows_run']:,} had to be run, in {cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
 )
 
 # %% [markdown]

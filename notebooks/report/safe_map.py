@@ -101,7 +101,7 @@ page.in_short(in_short)
 # %%
 fig, alt = show.drawn_map(wide, prices)
 caption = (
-    "Rank correlation of each metric with how true explanations are (1: every order right, 0: none), by when the model errs; "
+    "Rank correlation of each metric with how true explanations are (1: every order right, 0: as by chance, −1: reversed), by when the model errs; "
     "mean over truths, lengths, erasures and what the model answers instead. In brackets: model calls per explanation of "
     f"{plan['outcomes']['price_at']} features. The last column is the lowest of the row, by which metrics are sorted."
 )
