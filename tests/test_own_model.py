@@ -355,12 +355,23 @@ def table() -> pd.DataFrame:
     that point in either direction; "odd" has values of one metric only."""
     rows, noise = [], np.random.default_rng(0)
     for b in range(12):
-        for metric, sign in (("nc", 1), ("auc", -1), ("sparseness", 1)):
-            turned = -sign if metric == "sparseness" else sign
+        for metric, sign in (("nc", 1), ("auc", -1), ("complexity", 1)):
             for method, gain in (("random", 0), ("good", 1), ("bad", -1)):
-                rows.append((b, method, metric, 10 * b + turned * gain + noise.uniform(-0.1, 0.1)))
-            rows.append((b, "odd", metric, np.nan if metric == "nc" else 10.0 * b + turned * 2))
+                rows.append((b, method, metric, 10 * b + sign * gain + noise.uniform(-0.1, 0.1)))
+            rows.append((b, "odd", metric, np.nan if metric == "nc" else 10.0 * b + sign * 2))
     return pd.DataFrame(rows, columns=["input", "method", "metric", "value"])
+
+
+def test_intervals_of_shares_end_where_the_shares_do():
+    hit = [(b, "one", "pointing_game", float(b > 0)) for b in range(10)]
+    means = pages.summary(pd.DataFrame(hit, columns=["input", "method", "metric", "value"]))
+    assert means.estimate.item() == 0.9 and means.high.item() == 1.0 and means.low.item() < 0.9
+
+
+def test_the_recommended_metric_comes_first():
+    assert pages.metrics_of("saco, nc", has_gold=False) == ["saco", "nc"]
+    without, with_gold = (pages.metrics_of("default", has_gold=gold) for gold in (False, True))
+    assert without[0] == with_gold[0] == "srg" and set(with_gold) - set(without) >= {"auprc"}
 
 
 def test_means_keep_their_order_and_count_what_is_undefined(table):
@@ -370,7 +381,7 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
         assert row.estimate == pytest.approx(expected[row.metric, row.method], nan_ok=True)
         assert (row.n, row.dropped) == ((0, 12) if np.isnan(row.estimate) else (12, 0))
         assert np.isnan(row.estimate) or row.low < row.estimate < row.high
-    assert list(dict.fromkeys(means.metric)) == ["nc", "auc", "sparseness"]
+    assert list(dict.fromkeys(means.metric)) == ["nc", "auc", "complexity"]
     assert list(dict.fromkeys(means.method)) == ["random", "good", "bad", "odd"]
     shown = pages.side_by_side(means)
     assert list(shown.columns) == ["metric", "better", "random", "good", "bad", "odd"]
@@ -382,7 +393,7 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
 
 def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(table):
     places, means = pages.ranks(table)
-    assert places.loc["good"].tolist() == [1, 2, 3]  # "odd" is before it under auc; sparseness was turned round
+    assert places.loc["good"].tolist() == [1, 2, 3]  # "odd" is before it under auc; of complexity it has more
     assert places.loc["bad"].tolist() == [3, 4, 1]
     assert np.isnan(places.loc["odd", "nc"])
     assert means.method.tolist() == ["odd", "good", "random", "bad"]
