@@ -22,11 +22,15 @@ os.environ["REPOSITORY"] = ""  # books that tests build are of nobody, in GitHub
 import pytest
 import torch
 from browser import Browser, browser, chromium
+from hypothesis import settings
 from store import Store
 
 from faithbook.access import declare
 
 torch.set_num_threads(1)
+# No test has a clock: by default an example that takes longer than a fifth of a second fails.
+settings.register_profile("no clock", deadline=None)
+settings.load_profile("no clock")
 ROOT = Path(__file__).resolve().parents[1]
 WITH_BOOK = 3
 

@@ -18,7 +18,7 @@ COSTS = {name: family.cost for family in BUILT_IN.values() for name in family.di
 
 
 def test_every_name_in_the_table_is_a_metric_and_costs_what_the_library_says() -> None:
-    assert len(ROWS) == 17
+    assert len(ROWS) >= 17
     for row in ROWS:
         names = re.findall(r"`(\w+)`", row[-1])
         assert names and set(names) <= set(DIRECTIONS), row

@@ -276,7 +276,8 @@ def _same_by_name() -> set[str]:
 
 
 def frozen() -> dict[str, object]:
-    """What was frozen, and when; empty before the freeze."""
+    """What was frozen, and when, and the parts of the last change that the history accounts for (`recorded`); empty
+    before the freeze."""
     path = root() / FROZEN
     known: dict[str, object] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return known
@@ -292,7 +293,9 @@ def changed() -> list[str]:
     history = our_table("rule_history")
     if digest_of(now) in {known["digest"], *history["frozen"]}:
         return []
-    before: Mapping[str, str] = known["parts"]  # type: ignore[assignment]
+    # Since the last change that the history accounts for, where its parts are on record.
+    last: Mapping[str, object] = known.get("recorded", known)  # type: ignore[assignment]
+    before: Mapping[str, str] = last["parts"]  # type: ignore[assignment]
     return sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
 
 
@@ -337,6 +340,8 @@ def record(reason: str, name: str = NAMES_ONLY) -> None:
     row |= {"id": name, "date": datetime.date.today().isoformat(), "reason": reason, "frozen": digest_of(parts())}
     whole = pd.concat([history, pd.DataFrame([row])], ignore_index=True)
     whole.to_csv(root() / HISTORY, index=False, lineterminator="\n")
+    now = parts()
+    _write_frozen({**frozen(), "recorded": {"digest": digest_of(now), "parts": now}})
 
 
 def write() -> None:
@@ -344,6 +349,10 @@ def write() -> None:
     sizes().to_csv(root() / SIZES, index=False, lineterminator="\n")
     now = parts()
     told = {"date": datetime.date.today().isoformat(), "digest": digest_of(now), "parts": now}
+    _write_frozen(told)
+
+
+def _write_frozen(told: Mapping[str, object]) -> None:
     (root() / FROZEN).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 

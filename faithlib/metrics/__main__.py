@@ -1,7 +1,7 @@
 """`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; and
 the table of metrics in the library's README.
 
-To be run when a metric is added or what is said of it changes; a test fails where that was forgotten.
+It takes no options. To be run when a metric is added or what is said of it changes; a test fails where that was forgotten.
 """
 
 from dataclasses import fields
@@ -22,17 +22,20 @@ from typing import Any, Literal
 
 
 README = Path(metric_names.__file__).parent / "README.md"
+KINDS = ("common", "language", "request")
 BEGIN, END = "<!-- metrics: written by `python -m faithlib.metrics` -->", "<!-- end of metrics -->"
 
 
 def records() -> list[dict[str, object]]:
-    """What is said of every family, those that are known in the order in which they stand, new ones below.
+    """What is said of every family: common ones, those of language models, those on request; in each kind the known
+    ones in the order in which they stand, new ones below.
 
     >>> records()[0]["name"]
     'hard'
     """
     known = [str(record["name"]) for record in metric_names.RECORDS]
     order = [name for name in known if name in BUILT_IN] + [name for name in BUILT_IN if name not in known]
+    order.sort(key=lambda name: KINDS.index(BUILT_IN[name].kind))
     return [{field.name: getattr(BUILT_IN[name], field.name) for field in fields(Facts)} for name in order]
 
 
