@@ -20,7 +20,7 @@ Every notebook is a jupytext py:percent file with one cell tagged `parameters` t
     run.path("figure.svg"), run.link("figure.svg")   # where to write a public file; how its page refers to it
     run.provenance(n=120)                        # what ran where, and the line that runs it again, as MyST
     # %%
-    run.finish()                                 # the last cell of a report; a computation shows `beside_book(run)` after it
+    run.finish()                                 # a report ends so; a computation with `beside_book(run)`
 
 Reports read with `load("soft_scores", profile)`: all whole runs that the plan names, one below the other.
 

@@ -1,7 +1,8 @@
 """`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; and
 the table of metrics in the library's README.
 
-It takes no options. To be run when a metric is added or what is said of it changes; a test fails where that was forgotten.
+It takes no options. To be run when a metric is added or what is said of it changes; a test fails where that was
+forgotten.
 """
 
 from dataclasses import fields
