@@ -65,7 +65,8 @@ def metrics_of(names: str, *, has_gold: bool) -> list[MetricName]:
     if (named := listed(names)) is not None:
         return cast(list[MetricName], named)
     families = families_of(None, has_gold=has_gold)
-    return [RECOMMENDED, *(name for family in families for name in FAMILIES[family].directions)]
+    names_of = [name for family in families for name in FAMILIES[family].directions]
+    return cast(list[MetricName], [RECOMMENDED, *names_of])
 
 
 def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
