@@ -22,7 +22,17 @@ from faithbook.show import forest
 page = start_page("scoreboard", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
-decided = summary.counts(board).sum()
+by_kind = summary.counts(board)
+decided = by_kind.sum()
+REPRODUCED = {
+    "authors' outputs": "recompute files that authors released",
+    "paper's data, our models": "are of our models on a paper's own data",
+    "substitute data, our models": "are on substitute data",
+    "our own question": "are questions of our own",
+}
+
+
+reproduced = by_kind[summary.REPRODUCED].groupby(level="ground").sum().reindex(list(REPRODUCED), fill_value=0)
 
 
 def in_short():
@@ -30,7 +40,7 @@ def in_short():
     return (
         f"Of {decided.sum()} distinct findings "
         + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
-        + "."
+        + f". Of those *reproduced* {', '.join(f'{reproduced[ground]} {words}' for ground, words in REPRODUCED.items())}."
     )
 
 
