@@ -103,6 +103,7 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
         "does not replicate on our models"
     }  # plain is ahead with either
     assert by_id.loc["soft_c11"].str.startswith("not tested").sum() == 2
+    assert by_id.loc["naopc_c06"].str.startswith("on other models").sum() == 2  # this store has no committed decisions
     assert by_id.loc["soft_c12"].str.contains("soft_shift").sum() == 2
     assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
     amounts = found.table("soft_pipeline_amounts", "method", "metric", "what").estimate

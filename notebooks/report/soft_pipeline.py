@@ -19,16 +19,38 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
-from faithbook.judge import decide, published
+from faithbook.judge import decide, materials, published
+from faithbook.judge.reference import committed_board
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.tables import in_words
+from faithbook.stats import grounds
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
 from faithbook.studies.soft.zhao_aletras import SIZES, of_each, shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, TIE, WIN, claims, limited, rises, rises_and_falls
-from faithbook.studies.soft.zhao_aletras_pipeline import METRICS, OWN, Replayed, explained, levels, printed
+from faithbook.studies.soft.zhao_aletras_diagnosticity import (
+    METHODS,
+    PAIRS,
+    TIE,
+    WIN,
+    Reading,
+    claims,
+    limited,
+    rises,
+    rises_and_falls,
+)
+from faithbook.studies.soft.zhao_aletras_pipeline import (
+    LONG,
+    METRICS,
+    OWN,
+    Replayed,
+    explained,
+    inputs_of_rows,
+    levels,
+    printed,
+    without_signed_zeros,
+)
 
 
 @of_each
@@ -75,8 +97,8 @@ def in_short():
         + "; on ".join(
             f"{label(name)}: "
             + ", ".join(
-                f"{label(metric)} {printed(metric, [name]):.2f} as published, {spoken(level[name][LARGE, metric], '.2f')} with the text's "
-                f"formulas, {spoken(level[name][pipeline.NAMES[-1], metric], '.2f')} with all choices of the released code"
+                f"{label(metric)} {printed(metric, [name]):.2f} as published, {spoken(level[name][LARGE, metric], '.2f', n=True)} with the text's "
+                f"formulas, {spoken(level[name][pipeline.NAMES[-1], metric], '.2f', n=True)} with all choices of the released code"
                 for metric in ("nc", "soft_nc")
             )
             for name in both
@@ -117,10 +139,11 @@ if both:
 shown
 
 # %% [markdown]
-# **What explains how much.** Diagnosticity as published and of both models; then changes, with a sign. *What remains* is the
-# larger model with all of the released choices minus the published value. In brackets 95 % intervals over inputs. The last two
-# columns are of one training run and of the inputs that were replayed, the others of three training runs and all inputs, so the
-# columns do not add up exactly.
+# **What explains how much.** Diagnosticity as published and of both models; then changes, with a sign. *Another model* is the
+# larger model minus the smaller one, *what remains* the larger model with all of the released choices minus the published
+# value. In brackets 95 % intervals over inputs; n is the number of inputs of a row, the fewest and the most of its columns. The
+# last three columns are of one training run, the last two of the inputs that were replayed; the columns before them are of
+# three training runs and all inputs. So the columns do not add up exactly.
 
 # %%
 theirs = {metric: {name: printed(metric, [name]) for name in both} for metric in METRICS}
@@ -138,6 +161,8 @@ if both:
         "published",
         [f"{theirs[metric][name]:.2f}" for name, metric in dict.fromkeys(zip(long.dataset, long.metric, strict=True))],
     )
+    wide["n"] = inputs_of_rows(long, ["dataset", "metric"])
+    wide = without_signed_zeros(wide)
     caption = "What each step changes of diagnosticity, and what remains"
     shown = page.listing(long, "soft_pipeline_explained", caption=caption, wide=wide)
     page.quote(
@@ -145,6 +170,22 @@ if both:
         {f"{label(name)}, {label(metric)}, {step}": one for (name, metric, step), one in changes.items()},
     )
 shown
+
+# %%
+apart = {
+    (name, metric): level[name][pipeline.NAMES[0], metric].ours.point - level[name][LARGE, metric].ours.point
+    for name, metric in product(both, METRICS)
+}
+farthest = max(apart, key=lambda cell: abs(apart[cell]), default=None)
+one_training = ""
+if farthest:
+    name, metric = farthest
+    one_training = (
+        f'Both "as written" and "{LARGE}" have the text\'s choices; they differ in training runs, inputs and draws, by '
+        f"{abs(apart[farthest]):.3f} at most ({label(metric)} on {label(name)}). The intervals cover the choice of inputs, not of "
+        "training runs: a step of this size or smaller may be different with another training run."
+    )
+Markdown(one_training)
 
 # %% [markdown]
 # **What may explain the rest.** Four of the ten points on the {doc}`page of deviations <soft_deviations>` are not replayed,
@@ -155,8 +196,10 @@ shown
 #
 # ## Does a verdict depend on the size of the model?
 #
-# All claims of studies 1 and 4. The rules of study 1 were fixed before values of the larger model were in the reference,
-# except for a trial on SST with two training runs. Claims of study 4 are about the outputs that its authors released.
+# All claims of studies 1 and 4. Their rules were written or changed after values had been seen, some of them after those of
+# the larger model, and were frozen on 28 November 2026 ({doc}`../methods`). Claims of study 4 are about the outputs that its
+# authors released, except naopc_c06, which is judged on models of its own. Evidence and n stand in brackets where a claim is
+# judged on substitute data.
 
 # %%
 rows = []
@@ -167,6 +210,40 @@ parts_of = {
     | {"soft_c10": rises(power, both, ratios), "soft_c13": rises_and_falls(power, both, ratios)}
     for model, power in power_of.items()
 }
+stands = materials.stands_for("zhao_aletras_2023")
+long_tasks = [name for name in sized.levels("dataset") if stands.get(name) in LONG]
+
+
+def on_long_texts(model):
+    """Soft minus hard on each of the substitutes for the long tasks that this model was measured on."""
+    measured_on = [name for name in long_tasks if model in shared(sized.frame, [name])]
+    return {
+        f"{part}, {label(name)}": gain
+        for name in measured_on
+        for part, gain in Reading().gains(of_model, PAIRS, dataset=name, model=model).items()
+    }
+
+
+def on_substitutes(model):
+    """The decision on the claim about long texts (soft_c11) with this model, with its evidence."""
+    gains_on_long = on_long_texts(model)
+    if not gains_on_long:
+        return "not tested: no long text was explained with this model"
+    decided = decide.judge("soft_c11", gains_on_long, have=page.have)
+    return page.worded(f"{decided.word} ({decided.evidence}, n = {decided.n}): {{doc}}`soft_figures`")
+
+
+def of_the_board(claim):
+    """The committed decision on a claim that another page judges on models of its own, with its evidence."""
+    try:
+        row = committed_board().set_index("id").loc[claim]
+    except FileNotFoundError:  # before there is a reference
+        return page.worded("on other models: {doc}`naopc_bounds`")
+    word = grounds.worded(row["decision"], row["evidence"])
+    where = row["page"].rpartition("/")[2]
+    return page.worded(f"{word} (other models; {row['evidence']}, n = {row['n']}): {{doc}}`{where}`")
+
+
 ELSEWHERE = {
     "soft_c12": "on models whose reasons are known: {doc}`soft_shift`",
     "soft_c14": "with one model: {doc}`soft_appendix`",
@@ -176,7 +253,11 @@ for row in published.claims("claim").itertuples() if both else ():
     for model, parts in parts_of.items():
         if row.id in ELSEWHERE:
             words[model] = ELSEWHERE[row.id]
-        elif row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
+        elif row.id == "soft_c11" and row.id not in parts:
+            words[model] = on_substitutes(model)
+        elif row.id == "naopc_c06":
+            words[model] = of_the_board(row.id)
+        elif row.id.startswith("soft_") and row.id not in (*parts, "soft_c09"):
             words[model] = "not tested: it names data sets or models that we lack"
         elif row.id.startswith("soft_"):
             words[model] = page.worded(decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word)
@@ -196,34 +277,56 @@ page.listing(
 # first token comes first whatever it says), *saturation* (a very confident model does not react), and the *amounts*. Min-max
 # scaling turns a few large values into one importance near 1 and the others near 0, while random scores average one half; a
 # soft metric compares both at once ({doc}`soft_deviations`). Ranks give every attribution the same amounts in its own order:
-# if the order were at fault, ranks would not help. Inputs are also split at the median confidence, and ties are counted.
+# if the order were at fault, ranks would not help. Inputs are also split at the median confidence, and ties are counted. All
+# columns are of the same inputs and of one training run, those on which the choices were varied.
 
 
 # %%
 @of_each
-def by_confidence(units):
-    """Wins and ties of two methods under soft metrics, of the less and the more confident half of the inputs."""
-    kept = units[
-        units.method.isin(["attention", "input_x_gradient", "random"]) & units.metric.isin(["soft_ns", "soft_nc"])
-    ]
-    sure = units[units.metric == "p_full"].set_index(["dataset", "seed", "id"])["value"]
-    half = (sure > sure.groupby("dataset", observed=True).transform("median")).map({False: "less", True: "more"})
-    return diagnosticity.counted(kept).merge(half.rename("confident").reset_index(), on=["dataset", "seed", "id"])
+def confidence(units):
+    """The probability of the predicted class on the whole input."""
+    return units[units.metric == "p_full"]
 
 
-halves = page.measure("soft_metrics", over=[*CELL, "confident"], prepare=by_confidence, **READ)
+sure = page.measure("soft_metrics", over=["model", "dataset"], prepare=confidence, **READ).frame
+ONE_INPUT = ["model", "dataset", "seed", "id"]
+
+
+def by_confidence(wins):
+    """Wins and ties under soft metrics with the book's own choices, of the less and the more confident half of the
+    inputs on which choices were varied."""
+    kept = wins[(wins["variant"] == "paper") & wins["metric"].isin(PAIRS.values())]
+    known = kept[ONE_INPUT].drop_duplicates().merge(sure[[*ONE_INPUT, "value"]], on=ONE_INPUT)
+    middle = known.groupby(["model", "dataset"], observed=True)["value"].transform("median")
+    known["confident"] = (known["value"] > middle).map({False: "less", True: "more"})
+    return kept.merge(known[[*ONE_INPUT, "confident"]], on=ONE_INPUT)
+
+
+halves = page.measure(
+    "soft_variants",
+    parts=["variants"],
+    over=[*CELL, "confident"],
+    prepare=of_each(lambda units: diagnosticity.counted(units, by=["variant"])),
+    rows=by_confidence,
+    **READ,
+)
 cells = {}
 for name, method, metric in product(both, ("attention", "input_x_gradient"), ("soft_nc", "soft_ns")):
     of = {"dataset": name, "method": method, "metric": metric, "model": LARGE, "shows": WIN}
     ranks, plain = (tried.mean(**of, variant=variant) for variant in ("normaliser=rank", "paper"))
     steps = {"min-max": plain, "ranks": ranks, "ranks − min-max": ranks - plain}
     steps |= {f"min-max, {how} confident half": halves.mean(**of, confident=how) for how in ("less", "more")}
-    steps["ties"] = halves.mean(**{**of, "shows": TIE})
+    steps["ties"] = tried.mean(**{**of, "shows": TIE}, variant="paper")
     cells |= {(name, method, metric, step): one for step, one in steps.items()}
 amounts, shown = listed(cells, ["dataset", "method", "metric", "what"]), ONE_SIZE
 if both:
     wide = in_words(amounts, ["dataset", "method", "metric"], "what", ".2f")
-    caption = f"Diagnosticity under soft metrics with min-max amounts and with equal amounts (ranks), {LARGE}"
+    whole = amounts[~amounts.what.str.contains("half")]
+    wide["n"] = inputs_of_rows(whole, ["dataset", "method", "metric"])
+    caption = (
+        f"Diagnosticity under soft metrics with min-max amounts and with equal amounts (ranks), {LARGE}, one training run. "
+        "n: inputs of all columns but the halves, which have half of them each"
+    )
     shown = page.listing(amounts, "soft_pipeline_amounts", caption=caption, wide=wide)
     page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): one for (name, *rest), one in cells.items()})
 shown
@@ -232,15 +335,23 @@ shown
 gains = amounts[amounts.what == "ranks − min-max"]
 low, high = (amounts.groupby("what").estimate.agg(end) for end in ("min", "max"))
 least = {what: f"{low[what]:.2f} to {high[what]:.2f}" for what in low.index}
+in_halves = amounts.pivot(index=["dataset", "method", "metric"], columns="what", values="estimate") if both else amounts
 conclusion = ""
 if both and (gains.low > 0).all() and high["min-max, less confident half"] < 0.5:
+    less, more = (in_halves[f"min-max, {how} confident half"] for how in ("less", "more"))
+    by_metric = [
+        f"{label(metric)} {ends.iloc[0]:.2f} to {ends.iloc[1]:.2f} against {ends.iloc[2]:.2f} to {ends.iloc[3]:.2f}"
+        for metric in PAIRS.values()
+        for ends in [pd.concat([side.xs(metric, level="metric").agg(["min", "max"]) for side in (more, less)])]
+    ]
     conclusion = (
         "**The amounts explain why they are below chance.** With equal mean importance every value rises, from between "
         f"{least['min-max'].replace(' to ', ' and ')} to between {least['ranks'].replace(' to ', ' and ')}; each change has an "
         "interval above zero. Equal amounts remove the deficit. They do not show that every order is informative: where an "
         "interval under ranks includes .50, the order is still not better than chance. Ties "
-        f"are at most {high['ties']:.0%} of the comparisons. Saturation is not the cause either: in the less confident half of "
-        f"the inputs the values are {least['min-max, less confident half']}, in the other {least['min-max, more confident half']}."
+        f"are at most {high['ties']:.0%} of the comparisons. Saturation may add to the deficit: the more confident half has the "
+        f"lower value in {(more < less).sum()} of {len(in_halves)} rows ({'; '.join(by_metric)}). It does not explain it alone: "
+        f"the less confident half is below one half, too, at most {high['min-max, less confident half']:.2f}."
     )
 Markdown(conclusion)
 
@@ -266,29 +377,38 @@ Markdown(conclusion)
 # higher probability than the empty one, so the step "empty text" also changes which inputs are counted.
 
 # %%
-caption = "Diagnosticity, mean over five methods, as the released code's choices are made one after the other"
+caption = (
+    "Diagnosticity, mean over five methods, as the released code's choices are made one after the other. n: inputs of the "
+    "smaller data set on which the score is defined"
+)
 by_step = in_words(replayed.path, ["texts", "step"], "metric", ".2f").rename(columns=label)
+by_step["n"] = inputs_of_rows(replayed.path, ["texts", "step"])
 page.listing(replayed.path, "soft_pipeline_path", caption=caption, wide=by_step)
 
 # %% [markdown]
 # ## Each choice alone, and all but one
 #
-# What a step seems to change depends on the order above. So each choice is also made on its own, with all others as written,
-# and undone on its own, with all others as released.
+# What a step seems to change depends on the order above. So each choice is also made on its own, with all others as written
+# (in the table), and undone on its own, with all others as released (in the file of the table alone).
 
 # %%
 effects = replayed.effects()
 caption = "What a choice alone changes of diagnosticity; the file also has the change at the end, when all others are the code's"
 moving = effects[(effects.estimate != 0) | (effects["at the end"] != 0)]
 nothing = "*No choice changes any of the four metrics.*"
-by_choice = None if moving.empty else in_words(moving, ["texts", "choice"], "metric", "+.2f").rename(columns=label)
+by_choice = None
+if not moving.empty:
+    by_choice = without_signed_zeros(in_words(moving, ["texts", "choice"], "metric", "+.2f").rename(columns=label))
+    by_choice["n"] = inputs_of_rows(moving, ["texts", "choice"])
 page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing, wide=by_choice)
 
 # %% [markdown]
 # ## Every combination
 #
 # Lengths, draws and scaled attention are combined as "protocol", which leaves 64 combinations; single effects are in the
-# table above. For each, soft − hard: the smaller of the two differences, Soft-NC − NC and Soft-NS − NS.
+# table above. For each, soft − hard: the smaller of the two differences, Soft-NC − NC and Soft-NS − NS. The table shows the five
+# largest of each group of texts and the text's own choices ("none" as the released code has it); its file has all. The
+# largest of 64 is selected: its interval takes no account of the other 63, so that it is larger than it would be on new inputs.
 
 # %% tags=["remove-input"]
 sentences = []
@@ -300,15 +420,31 @@ for texts, combinations in replayed.every.groupby("texts", sort=False):
     )
     if len(better):
         best = better.loc[better.estimate.idxmax()]
-        line += f" The largest, with *{best.released}* as the released code has them, is {spoken(best, '.3f')} (n = {best.n:.0f})."
+        line += f" The largest, the best of {len(combinations)}, with *{best.released}* as the released code has them, is {spoken(best, '.3f')} (n = {best.n:.0f})."
     sentences.append(line)
 Markdown("\n\n".join(sentences))
 
 # %%
+SHOWN = 5
+every = replayed.every.sort_values(["texts", "estimate"], ascending=[True, False])
+place = every.groupby("texts").cumcount()
+largest = every[(place < SHOWN) | (every.released == "none")]
+shown_of_every = pd.DataFrame(
+    {
+        "texts": largest.texts,
+        "as the released code has it": largest.released,
+        "place of 64": [f"{one + 1}" for one in place[largest.index]],
+        "the smaller difference": largest.part,
+        "soft − hard": [spoken(row, ".2f") for row in largest.itertuples()],
+        "n": [f"{n:.0f}" for n in largest.n],
+        **{label(metric): [f"{value:.2f}" for value in largest[metric]] for metric in METRICS},
+    }
+)
 page.listing(
-    replayed.every.sort_values(["texts", "estimate"], ascending=[True, False]),
+    every,
     "soft_pipeline_every",
-    caption="Soft − hard (the smaller difference) in 64 combinations of the released code's choices, with all four metrics",
+    caption="Soft − hard in combinations of the released code's choices: the five largest of 64, and the text's own choices",
+    wide=without_signed_zeros(shown_of_every),
 )
 
 # %%

@@ -255,7 +255,7 @@ study.report("soft_figures", reads=["soft_metrics"])
 study.report("soft_examples", reads=["soft_metrics", "soft_two_attributions"], shareable=False, public=False)
 study.report("soft_appendix", reads=["soft_metrics", "soft_variants"], contents="appendix")
 study.report("soft_deviations", reads=["soft_metrics", "soft_variants"], loads=["cards"], contents="appendix")
-study.report("soft_pipeline", reads=["soft_replayed", "soft_metrics", "soft_variants"])
+study.report("soft_pipeline", reads=["soft_replayed", "soft_metrics", "soft_variants"], loads=["board"])
 
 
 # ---------------------------------------------------------------------------------------------------------- trainings

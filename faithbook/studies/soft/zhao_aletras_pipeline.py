@@ -159,6 +159,24 @@ def explained(
     return changes
 
 
+# --------------------------------------------------------------------------------------------------------------- tables
+def inputs_of_rows(long: pd.DataFrame, rows: Sequence[str]) -> list[str]:
+    """On how many inputs the quantities of each row of a wide table rest, the fewest and the most where they differ
+    (`long` as `in_words` takes it, with `n`; its rows in the same order).
+
+    >>> long = pd.DataFrame({"metric": ["nc", "nc", "ns"], "n": [250, 1000, 40]})
+    >>> inputs_of_rows(long, ["metric"])
+    ['250 to 1,000', '40']
+    """
+    by_row = long.groupby([*rows], sort=False, observed=True)["n"].agg(["min", "max"])
+    return [f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}" for low, high in by_row.to_numpy()]
+
+
+def without_signed_zeros(wide: pd.DataFrame) -> pd.DataFrame:
+    """A table of text in which a rounded zero has no sign."""
+    return wide.replace({r"[-+](0\.0+)(?!\d)": r"\1"}, regex=True)
+
+
 # -------------------------------------------------------------------------------------------------------------- figures
 def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:
     """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: one panel per
