@@ -135,8 +135,8 @@ def tried_in_words(checkpoint: str) -> str:
     }
     interval = f"[{100 * low:.1f}, {100 * high:.1f}]"
     answer = (
-        "The interval lies above the most frequent class, so the task is learnable to this degree; the macro-F1 beside the "
-        "printed one says how far this model is from the paper's"
+        "The interval lies above the most frequent class, so the task is learnable to this degree; the macro-F1 "
+        "beside the printed one says how far this model is from the paper's"
         if low > card["majority_accuracy"]
         else "The interval does not lie above the most frequent class, so it was not learnable in this way"
     )
