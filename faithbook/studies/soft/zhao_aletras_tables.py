@@ -135,14 +135,13 @@ def tried_in_words(checkpoint: str) -> str:
     }
     interval = f"[{100 * low:.1f}, {100 * high:.1f}]"
     answer = (
-        "The interval lies above the most frequent class, so the task is learnable to this degree; the macro-F1 "
-        "beside the printed one says how far this model is from the paper's"
+        "The interval lies above the most frequent class, so the task is learnable to this degree"
         if low > card["majority_accuracy"]
         else "The interval does not lie above the most frequent class, so it was not learnable in this way"
     )
-    epochs = "one epoch" if len(card["dev_loss"]) == 1 else f"{len(card['dev_loss'])} epochs"
+    epochs = len(card["dev_loss"])
     return (
-        f"{card['train_size']:,.0f} texts to learn from, {epochs}, {card['test_size']:.0f} test texts: "
+        f"{card['train_size']:,.0f} texts to learn from, {epochs} epochs, {card['test_size']:.0f} test texts: "
         f"accuracy {percent['accuracy']} {interval}, most frequent class {percent['majority_accuracy']}; "
         f"macro-F1 {percent['macro_f1']}, most frequent class {percent['majority_macro_f1']}, printed {printed:.1f} %. "
         f"{answer}."
