@@ -398,8 +398,10 @@ def _result(rule: Rule, claim: Claim, have: Collection[str]) -> Result:
     """What is decided before the rule is asked, else what it says."""
     if rule.fixed_verdict is not None:
         return rules.not_tested("", rule.fixed_verdict)
-    if lacking := [name for name in rule.needs if name not in have]:
+    if lacking := [name for name in rule.needs if claim is None or name not in have]:
         return rules.not_tested(f"about {', '.join(lacking)}")
+    if isinstance(claim, Mapping) and not claim:
+        return rules.not_tested("nothing of it was measured")
     return _decided(rule, claim)
 
 

@@ -369,6 +369,8 @@ class Page:
     def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:
         """The figure of a study's overview, drawn on this page: `NAME.md`, which the overview includes, shows it."""
         fig, alt = drawn
+        if not self.judges:
+            caption = f"A run of this machine, not the book's numbers. {caption}"
         line = f'<span class="exhibit-line">From the page {{doc}}`/executed/{self.notebook}`</span>'
         text = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
         shown = self.run.link(f"{name}.svg")

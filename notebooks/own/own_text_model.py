@@ -52,8 +52,8 @@ from faithbook.own.load import load_texts, open_model
 from faithbook.own.pages import FLOOR, listed
 from faithbook.show import figures, tables
 from faithbook.show.labels import label
-from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, MetricSettings, count_rows, evaluate
+from faithlib.metrics.registry import BUILT_IN
 
 run = start_run(
     "own_text_model",
@@ -228,7 +228,7 @@ counted = count_rows(
 tables.table(
     pd.DataFrame(
         [
-            {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "rows": rows}
+            {"metrics": ", ".join(map(label, BUILT_IN[family].directions)), "rows": rows}
             for family, rows in counted.alone.items()
         ]
     ),

@@ -155,7 +155,8 @@ claim_of = published.column("claim")
 def specified(curves):
     """All analysis variants of some curves, with the claims that they are of."""
     frames = [curve.frame.assign(claim=claim_of[name]) for name, curve in curves.items()]
-    return pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
+    every = pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
+    return every.assign(decision=[page.worded(word) for word in every["decision"]])
 
 
 judged = specified(curves)
@@ -173,7 +174,9 @@ apart = decisions[decisions.nunique(axis=1) > 1]
 Markdown(
     f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. They differ in: "
     f"{'; '.join(apart.index) or 'none'}."
-    if not missing
+    if page.judges and not missing
+    else "This page has numbers alone."
+    if not page.judges
     else "With one kind of images there is nothing to compare."
 )
 

@@ -202,24 +202,31 @@ long = [name for name in tasks if stands.get(name, name) in LONG] or [
     name for name in measured.levels("dataset") if stands.get(name) in LONG
 ]
 largest = {name: shared(measured.frame, [name])[0] for name in long}
-rows = pd.concat(by_length(metric, dataset=dataset, model=largest[dataset]) for dataset in long for metric in PAIRS)
-soft = listed(
-    {(d, m): power(m, dataset=d, model=largest[d]) for d, m in product(long, PAIRS.values())}, ["dataset", "metric"]
-)
-names = {name: label(name) for name in (*long, *PAIRS, *PAIRS.values())}
-layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
-fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
-texts = min(power(at_length("nc", RATIOS[0]), dataset=name, model=largest[name]).ours.n for name in long)
-caption = (
-    "The panels on which the verdict rests: long texts, which stand in for those of the paper where these are not here "
-    f"(n = {texts} texts in the smallest), mean over five methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs."
-)
-page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=rows)
+
+
+def figure_of_long():
+    """The panels of long texts."""
+    rows = pd.concat(by_length(metric, dataset=dataset, model=largest[dataset]) for dataset in long for metric in PAIRS)
+    soft = listed(
+        {(d, m): power(m, dataset=d, model=largest[d]) for d, m in product(long, PAIRS.values())}, ["dataset", "metric"]
+    )
+    names = {name: label(name) for name in (*long, *PAIRS, *PAIRS.values())}
+    layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
+    fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
+    texts = min(power(at_length("nc", RATIOS[0]), dataset=name, model=largest[name]).ours.n for name in long)
+    caption = (
+        "The panels on which the verdict rests: long texts, which stand in for those of the paper where these are not here "
+        f"(n = {texts} texts in the smallest), mean over five methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs."
+    )
+    return page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=rows)
+
+
+figure_of_long() if long else Markdown("*No long texts were measured.*")
 
 # %%
 Markdown(
     f"The first figure has {', '.join(map(label, tasks))}, two of the paper's four panels. The verdict on Figure 3 and that of c11 "
-    f"rest on {', '.join(map(label, long))}, because the claim is about long texts. The paper prints no number of its figure."
+    f"rest on {', '.join(map(label, long)) or 'none here'}, because the claim is about long texts. The paper prints no number of its figure."
 )
 
 # %% [markdown]
@@ -257,7 +264,7 @@ def gains(reading=AS_OURS):
 
 
 read = {options: gains(reading) for options, reading in diagnosticity.readings(RATIOS).items()}
-curve = page.multiverse("soft_c11", diagnosticity.READ_AS, read)
+curve = page.multiverse("soft_c11", diagnosticity.READ_AS, read) if long else None
 third = page.test({"soft_figure3": gains(), "soft_c11": gains()})
 page.verdicts(third)
 
@@ -265,7 +272,7 @@ page.verdicts(third)
 page.plot(third, "soft_figure3_gains_plot", only=["soft_c11"], caption="Soft − hard on the two long tasks.")
 
 # %%
-page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences, under each choice.")
+page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences, under each choice.") if long else None
 
 # %% [markdown]
 # **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the

@@ -296,10 +296,14 @@ def srg_beside_others():
     """SRG on each trained model, beside the two AOPC and the best metric."""
     asked = {"over": ["asked", *CELLS], "prepare": questions.srg_followed_truth, "bounds": (-1, 1)}
     srg = Scores.read(page.run, "together_planted", paper=published.OUR_OWN, **asked)  # no claim rests on it
-    found = []
+    cells, found = set(followed.frame[["asked", *CELLS[:-1]]].itertuples(index=False, name=None)), []
     for kind, network in ((kind, network) for kind in modalities for network in TRAINED):
         of_model = {"modality": kind, "model": network, "erase": MAIN[kind], "asked": questions.FOLLOWS}
-        of_metric = {name: followed.mean(**of_model, metric=name).ours.point for name in metrics}
+        of_metric = {
+            name: followed.mean(**of_model, metric=name).ours.point
+            for name in metrics
+            if (questions.FOLLOWS, kind, network, MAIN[kind], name) in cells
+        }
         leading = max(of_metric, key=of_metric.get)
         entry = {"modality": kind, "model": network}
         entry |= row_of(srg.mean(**of_model, metric="srg"), "SRG", "low", "high")
