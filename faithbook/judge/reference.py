@@ -22,6 +22,7 @@ from typing import Any
 
 import pandas as pd
 
+from faithbook.access import require
 from faithbook.artifacts import FEW
 from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror
@@ -126,6 +127,7 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
 
 def committed_board() -> pd.DataFrame:
     """The verdicts of the full run, one row per id, as text."""
+    require(f"data/reference/full/{BOARD}")
     return pd.read_csv(reference_dir() / BOARD, keep_default_na=False, dtype=str)
 
 

@@ -14,7 +14,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 # %%
 import pandas as pd
 
-from faithbook.access import require
 from faithbook.engine.run import load
 from faithbook.judge import builds, published
 from faithbook.judge.reference import committed_board
@@ -79,7 +78,6 @@ page.listing(
 # values of the full run and shows those of this build, or if rules or published values have changed since.
 
 # %%
-require("data/reference/full/scoreboard.csv")
 boards = [frame.set_index("id").decision for frame in (load("scoreboard", profile), committed_board())]
 both = pd.concat(boards, axis=1, keys=["this build", "full run"]).dropna().rename_axis("id").reset_index()
 changed = both[both["this build"] != both["full run"]]
