@@ -385,7 +385,7 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
     assert list(dict.fromkeys(means.method)) == ["random", "good", "bad", "odd"]
     shown = pages.side_by_side(means)
     assert list(shown.columns) == ["metric", "better", "random", "good", "bad", "odd"]
-    assert list(shown.better) == ["higher", "lower", "higher"]
+    assert list(shown.better) == ["higher", "lower", "lower"]
     assert shown.odd[0] == "–"
     first = means.iloc[0]
     assert shown.random[0] == f"{first.estimate:.2f} [{first.low:.2f}, {first.high:.2f}]"
