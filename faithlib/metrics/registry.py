@@ -11,7 +11,7 @@ The first half never sees an answer. So `evaluate` puts the copies of all metric
 once, and hands the answers back; and how many rows there will be can be counted beforehand. A metric of yours is
 written like this in a file of its own, and handed over as `evaluate(..., metrics=[..., lone_loss])`, which asks it
 about inputs with the same number of features together: nothing is padded. Called with a perturber and the scores of
-inputs of several sizes, it gets padding, which `about.feature_mask` tells from features.
+inputs of several sizes, it gets padding; `about.feature_mask` is true for features.
 
 Shape letters: B attributions (of an input by a method), S copies, F features.
 """
