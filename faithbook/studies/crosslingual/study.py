@@ -256,6 +256,33 @@ def crosslingual_similar(profile: Profile) -> Settings:
     return settings | {"models": {name: model("nli", name) for name in settings["models_read"]}}
 
 
+@study.compute(
+    grid={"dataset": "datasets", "model": "models_read", "seed": "seeds"},
+    loads=lambda settings, run: [settings["model"], settings["aligner"], run["dataset"]],
+    parts={"full": 6},
+)
+def crosslingual_languages(profile: Profile) -> Settings:
+    """Rho of the texts of `crosslingual_metrics` in the languages of XNLI that the paper has no rho of."""
+    settings = profile.layers(
+        laptop=dict(
+            datasets=[],
+            models_read=["six"],
+            seeds=[0],
+            languages=[one for one in FIFTEEN if one not in (*FIVE, "th", "sw", "ur")],
+            split="test",
+            texts=1,
+            batch=5,
+            ig_steps=4,
+            lime_samples=10,
+            permutations=2,
+            align_layer=7,
+        ),
+        full=dict(models_read=["e5", "six"], texts=60, ig_steps=12, lime_samples=30, permutations=4),
+        paper=dict(datasets=[]),
+    )
+    return shared(profile) | with_pairs(profile, settings) | {"model": model, "aligner": aligner(profile)}
+
+
 def marked(dataset: str, seed: int = 0, **_: object) -> str:
     """The classifier of texts with marks of people: of reviews that of study 1's sentences."""
     learnt = "sst" if dataset == "reviews" else dataset
