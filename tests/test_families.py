@@ -299,7 +299,7 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Folder) -> None:
         model, reader = opened(folder(family, True), causal=True)
         prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
         found = works(prompt, prompt.inputs(TEXTS[:2]), "text")
-        rows.append((f"{family}, asked by prompt", acts_on(prompt), *found, "text"))
+        rows.append((f"{family} with a prompt", acts_on(prompt), *found, "text"))
     rows += [(f"timm {n}", acts_on(seer(n)), *works(seer(n), pictures(), "image"), "image") for n in VISION]
     rows += [
         (f"Hugging Face {n}", acts_on(hf_seer(n)), *works(hf_seer(n), pictures(), "image"), "image") for n in HF_VISION
@@ -320,7 +320,7 @@ Tried = tuple[str, str, set[str], set[str], str]
 
 
 def _written(rows: list[Tried]) -> str:
-    lines = ["| model | disturbed are | soft metrics | methods | left out |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| model | zero vectors and soft erasure act on | soft metrics | methods | left out |", "| --- | --- | --- | --- | --- |"]
     for name, acts, explained, measured, kind in rows:
         left = [one for one in methods(kind) if one not in explained]
         soft = "yes" if "soft_nc" in measured else "no"
