@@ -21,6 +21,7 @@ __all__ = [
     "LOWER",
     "MEANINGS",
     "METRICS",
+    "OF_SCORES_ALONE",
     "ON_REQUEST",
     "Direction",
     "Facts",
@@ -87,6 +88,10 @@ FAITHFULNESS = cast(
     tuple(name for facts in FAMILIES.values() if facts.asks_model for name in facts.directions),
 )
 """Metrics that ask the model, in the order of their families."""
+OF_SCORES_ALONE = frozenset(
+    name for facts in _EVERY.values() if not facts.asks_model and not facts.needs_gold for name in facts.directions
+)
+"""Metrics that describe the scores, whatever the model does and people marked: how widely they are spread."""
 MEANINGS: Mapping[str, str] = {name: says for facts in _EVERY.values() for name, says in facts.meanings.items()}
 """What a value of each metric says, in a line; formulas are in the docstrings of `faithlib.metrics`."""
 

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import re
 from collections.abc import Collection, Iterable
 from numbers import Integral
 from typing import Any
@@ -20,8 +21,30 @@ __all__ = [
 ]
 
 
+# Where `evaluate`, `explain` and `count_rows` take what a message names by itself, as most functions do.
+_SETTINGS = {
+    "settings=MetricSettings": ("erase", "output", "draws", "seed", "groups", "beam", "gold_size"),
+    "run=RunSettings": ("max_length", "spans", "dtype", "on_error", "check", "shard", "block"),
+}
+
+
 class FaithlibError(Exception):
-    """Base of every error that faithlib raises on purpose."""
+    """Base of every error that faithlib raises on purpose.
+
+    Under its message a note says where `evaluate` takes the settings that the message names.
+
+    >>> InputError("expected output='sigmoid'").__notes__
+    ['In evaluate, explain and count_rows, output is settings=MetricSettings(output=...).']
+    """
+
+    def __init__(self, *said: Any, **more: Any) -> None:
+        super().__init__(*said, **more)
+        message = str(said[0]) if said else ""
+        for group, names in _SETTINGS.items():
+            named = dict.fromkeys(re.findall(rf"\b({'|'.join(names)})=", message))
+            if named and "Settings(" not in message:
+                fields = ", ".join(f"{name}=..." for name in named)
+                self.add_note(f"In evaluate, explain and count_rows, {' and '.join(named)} is {group}({fields}).")
 
 
 class InputError(FaithlibError, ValueError):
@@ -85,14 +108,17 @@ def require(module: str, *, extra: str) -> Any:
 
 
 def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:
-    """The error for an unregistered `name`, naming the closest registered ones.
+    """The error for an unregistered `name`, naming those that begin with it, or the most alike.
 
     >>> str(unknown("method", "attentoin", ["attention", "random"]))
     "unknown method 'attentoin': did you mean 'attention'? known: attention, random"
+    >>> str(unknown("metric", "aopc", ["aopc_lerf", "aopc_morf", "autpc"])).partition("?")[0]
+    "unknown metric 'aopc': did you mean 'aopc_lerf' or 'aopc_morf'"
     """
     names = sorted(map(str, known))
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    begun = [each for each in names if len(str(name)) > 2 and each.startswith(str(name))]
+    close = begun if 0 < len(begun) < 3 else difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}known: {', '.join(names)}")
 
 

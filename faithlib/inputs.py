@@ -21,6 +21,7 @@ from torch import Tensor
 from faithlib import segmentation as units
 from faithlib.errors import InputError, check_counts
 from faithlib.segmentation import UNITS, Span
+from faithlib.warnings_log import note
 
 __all__ = [
     "Batch",
@@ -252,6 +253,8 @@ class TextInputs(Batch):
                 raise InputError(f"text {i} ({whole!r}) has {where}: leave such texts out of the batch")
             feature_of[i, [piece.position for piece in pieces]] = torch.tensor(row.owners)
             rows.append(row)
+        if unit == "character" and words is None:
+            _note_joined(wholes, [row.spans for row in rows])
         return cls(
             input_ids=batch["input_ids"],
             attention_mask=batch["attention_mask"].bool(),
@@ -592,6 +595,16 @@ def _segments(segments: Any) -> Tensor:
     for numbers, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
         numbers[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
     return numbered
+
+
+def _note_joined(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:
+    """A note where features that were to be characters are tokens of several."""
+    sizes = [
+        len(units.cut(text[start:end], "character")) for text, of in zip(texts, spans, strict=True) for start, end in of
+    ]
+    several = sum(size > 1 for size in sizes)
+    if several:
+        note("character", f"{several} of {len(sizes)} features have several characters, those of one token")
 
 
 def _check_pairs(texts: Sequence[Any]) -> None:

@@ -6,7 +6,8 @@ unit       what it is
 wordpiece  one token of the tokenizer (of models that read tokens only)
 word       what is between blanks or, with a tokenizer, what its pre-tokeniser keeps together; in scripts without blanks
            (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) each character or, with a tokenizer, each token
-character  a character with the marks that belong to it; blanks are none
+character  a character with the marks that belong to it; blanks are none. With a tokenizer the characters of one token
+           are one feature, and a note says how many features have several
 sentence   up to a full stop, question or exclamation mark before a blank, an ideographic one, or the end of a line
 =========  =============================================================================================================
 

@@ -67,7 +67,7 @@ def own_answers(asked: Any, backend: Backend, *, shortest: bool = True) -> dict[
         note(
             "autocast",
             f"this call stands inside torch.autocast, so that rows run in {torch.get_autocast_dtype(kind)}, often .1 "
-            "off float32: leave that context for the model's own precision; dtype= names another",
+            "off float32: leave that context for the model's own precision; RunSettings(dtype=...) has another",
         )
     answers = {}
     wanted = [int(backend.lengths.argmax()), int(backend.lengths.argmin())]

@@ -416,6 +416,11 @@ def _texts(
         return WordInputs.from_texts(items, **given)
     if isinstance(model, Prompt):
         return model.inputs(items, max_length=limit, **given)
+    if isinstance(items[0], Mapping) and "input_ids" in items[0]:
+        raise InputError(
+            f"inputs are a list of {type(items[0]).__name__}: give their token ids, "
+            "tokens(model, [each['input_ids'] for each in inputs]), or the texts with tokenizer=..."
+        )
     if tokenizer is None:
         raise InputError(
             f"inputs are {type(items[0]).__name__}: expected images, pixels [C, H, W] or TextInputs; for plain texts "
@@ -472,7 +477,7 @@ def warn_of_cut(
         return
     to = "" if limit is None else f" to {limit} tokens"
     if limit is not None and limit < (_limit(model, tokenizer, 1 << 30) or 0):
-        to += " (max_length= raises that)"
+        to += " (max_length= of RunSettings or of texts raises that)"
     end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
     message = f"{len(cut_rows)} of {total} texts were cut off at their {end}{to}, rows {format_rows(cut_rows)}"
     advice = "What is cut off is not explained (`truncated` of the inputs, and of a table's attrs)"

@@ -12,7 +12,7 @@ from browser import browser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithlib.catalogue import METRICS
+from faithlib.catalogue import METRICS, OF_SCORES_ALONE
 from faithlib.evaluation.advice import ENOUGH, sentence_of
 from faithlib.evaluation.summary import COLUMNS, Table
 
@@ -106,6 +106,23 @@ def test_the_sentence_says_why_nothing_can_be_compared() -> None:
     assert many == f"With these {ENOUGH} inputs lime is not better than random on metric_0."
 
 
+def test_metrics_of_the_scores_alone_are_starred_and_not_counted() -> None:
+    """Scores that are less spread than random ones are no better explanations for it."""
+    assert set(OF_SCORES_ALONE) == {"complexity", "sparseness"}
+    table = drawn(0, 12, {"lime": 0.2}, ("complexity", "sparseness", "saco"))
+    saco = table["metric"] == "saco"
+    table.loc[saco & (table["method"] == "lime"), "value"] = table.loc[
+        saco & (table["method"] == "random"), "value"
+    ].to_numpy()
+    summary = table.summary()
+    assert [cell[-1] == "*" for cell in summary["lime"]] == [False, True, True], "saco comes first"
+    assert summary.sentence == "With these 12 texts lime is not better than random on saco."
+    assert "Not counted in the first sentence: complexity, sparseness" in str(summary)
+    alone = table[~saco].summary()
+    assert alone.sentence.startswith("These metrics describe the scores alone")
+    assert "Not counted" not in str(table[saco].summary())
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -116,8 +133,10 @@ def test_the_sentence_says_why_nothing_can_be_compared() -> None:
 def test_sentence_stars_and_filled_marks_agree(seed, n, better, metrics) -> None:
     table = drawn(seed, n, better, metrics)
     summary = table.summary()
-    starred = {method: sum(cell.endswith("*") for cell in summary[method]) for method in better}
-    marked = sum(cell.endswith("!") for method in better for cell in summary[method])
+    counted = [metric for metric in metrics if metric not in OF_SCORES_ALONE]
+    judged = summary[[label.split()[0] in counted for label in summary.index]]
+    starred = {method: sum(cell.endswith("*") for cell in judged[method]) for method in better}
+    marked = sum(cell.endswith("!") for method in better for cell in judged[method])
     best, _, worst = summary.sentence.partition("; worse than random: ")
     assert bool(worst) == bool(marked)
     winners = {method for method, stars in starred.items() if stars}
@@ -125,14 +144,14 @@ def test_sentence_stars_and_filled_marks_agree(seed, n, better, metrics) -> None
     assert claims == bool(winners)
     if winners:
         assert {method for method in better if re.search(rf"\b{method}\b", best)} == winners
-        if len(metrics) > 1 and len(winners) > 1:
+        if len(counted) > 1 and len(winners) > 1:
             assert all(f"{method} on {starred[method]}" in best for method in winners)
-        elif len(metrics) > 1:
-            assert f"on {sum(starred.values())} of {len(metrics)} metrics" in best
+        elif len(counted) > 1:
+            assert f"on {sum(starred.values())} of {len(counted)} metrics" in best
     if "too few" in summary.sentence:
         assert n < ENOUGH and not winners and not marked
     html = table.to_html()
-    assert html.count('<g class="filled') == sum(starred.values()) + marked
+    assert html.count('<g class="filled') == sum(cell[-1] in "*!" for method in better for cell in summary[method])
     assert html.count('<g class="') - html.count('<g class="sample') == (len(better) * len(metrics) if n > 1 else 0)
 
 

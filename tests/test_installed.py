@@ -170,6 +170,15 @@ def empty(registry: None, packed: Path, tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+# conftest.py has the same, beside what needs the book.
+NO_CLOCK = """
+from hypothesis import settings
+
+settings.register_profile("no clock", deadline=None)
+settings.load_profile("no clock")
+"""
+
+
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The empty environment's Python in `folder`, which knows nothing of this repository."""
     without = ("PYTHON", "PYTEST", "FAITHLIB")
@@ -190,6 +199,7 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
     (empty / "tests").mkdir()
     for path in files:
         shutil.copy(path, empty / "tests")
+    (empty / "tests" / "conftest.py").write_text(NO_CLOCK)
     (empty / "tests" / "benchmarks").mkdir()
     shutil.copy(ROOT / "tests" / "benchmarks" / "drawn.py", empty / "tests" / "benchmarks")
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
@@ -218,6 +228,7 @@ def _check_with(folder: Path, *requirements: str) -> None:
     (folder / "tests").mkdir()
     for path in {each for name in ENDS for each in _closure(TESTS / f"test_{name}.py")}:
         shutil.copy(path, folder / "tests")
+    (folder / "tests" / "conftest.py").write_text(NO_CLOCK)
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     marks = "\n".join(f"    {mark}" for mark in options["markers"])
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")

@@ -4,6 +4,7 @@ where nobody says what it means."""
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,8 @@ from torch import Tensor, nn
 from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model, vit
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
-from faithlib.errors import InputError
-from faithlib.evaluation import MetricSettings, explain, saco_scores
+from faithlib.errors import _SETTINGS, InputError
+from faithlib.evaluation import MetricSettings, RunSettings, explain, saco_scores
 from faithlib.inputs import ImageInputs, WordInputs
 from faithlib.perturb import Perturber
 
@@ -53,6 +54,20 @@ def one_logit_seer() -> nn.Module:
 
 
 # ----------------------------------------------------------------------------------------------------------- one logit
+def test_a_note_says_where_evaluate_takes_what_a_message_names() -> None:
+    """`Perturber` takes `output=`, as the message has it, and `evaluate` in a group of settings."""
+    model = text_model(classes=1)
+    with pytest.raises(InputError, match=r"expected output='sigmoid'") as caught:
+        evaluate(model, text_inputs(model), methods=["random"], metrics=["srg"])
+    assert caught.value.__notes__ == [
+        "In evaluate, explain and count_rows, output is settings=MetricSettings(output=...)."
+    ]
+    assert not hasattr(InputError("take MetricSettings(output='value'), or tokenizer=..."), "__notes__")
+    assert [*_SETTINGS.values()] == [
+        tuple(field.name for field in fields(group)) for group in (MetricSettings, RunSettings)
+    ]
+
+
 @pytest.mark.parametrize("kind", ["text", "image"])
 def test_one_logit_is_what_two_logits_are_under_a_softmax(kind: str) -> None:
     """Every method and every metric, about the predicted class and about one that is asked for."""

@@ -56,7 +56,12 @@ def test_truncation_is_told_with_rows_and_limit(model) -> None:
     ready = TextInputs.from_texts(texts, tokenizer(), unit="word")
     for held, given, said, rows in (
         (texts, {}, r"1 of 5 texts were cut off at their end to 32 tokens, rows 4\. What is cut off", [4]),
-        (texts, {"max_length": 7}, r"to 7 tokens \(max_length= raises that\), rows 0, 4\.", [0, 4]),
+        (
+            texts,
+            {"max_length": 7},
+            r"to 7 tokens \(max_length= of RunSettings or of texts raises that\), rows 0, 4\.",
+            [0, 4],
+        ),
         (ready, {"tokenizer": None}, r"1 of 5 texts were cut off at their end, rows 4\.", [4]),
     ):
         with pytest.warns(UserWarning, match=said):
@@ -438,6 +443,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a class for a model": (lambda: measured(BOTH, BertForSequenceClassification), "the class BertForSequence"),
     "a class for a tokenizer": (lambda: measured(BOTH, tokenizer=type(tokenizer())), "load a fast tokenizer"),
     "no tokenizer": (lambda: measured(BOTH, tokenizer=None), "plain texts give the model's tokenizer"),
+    "a function for a method": (
+        lambda: measured(BOTH, methods=["random", len]),
+        r"functions of your own under the decorator faithlib\.attribution\.method",
+    ),
     "a number for a method": (lambda: measured(BOTH, methods=[3]), r"methods \[3\]: expected names or Rows"),
     "a list for a metric": (lambda: measured(BOTH, metrics=[["saco"]]), r"unknown metric \['saco'\]"),
     "labels without an order": (lambda: prompt(labels={" film", " bad"}), "two words or more in their order"),

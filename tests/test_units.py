@@ -100,7 +100,8 @@ def test_sentences_and_characters_are_features_of_tokens() -> None:
     assert inputs.feature_of[0].tolist() == [-1, 0, 0, 0, 0, 1, 1, 1, 1, 1, -1]
     pair = TextInputs.from_texts([("A film. Fine.", "Not bad.")], tokenizer(), unit="sentence")
     assert pair.features[0] == ("A film.", "Fine.", "Not bad.")
-    letters = TextInputs.from_texts(["a, film"], tokenizer(), unit="character")
+    with pytest.warns(UserWarning, match="1 of 3 features have several characters, those of one token"):
+        letters = TextInputs.from_texts(["a, film"], tokenizer(), unit="character")
     assert letters.features[0] == ("a", ",", "film"), "letters that share a token are one feature"
 
 

@@ -173,6 +173,8 @@ def test_tokens_that_do_not_fit_are_refused(model) -> None:
     refused(
         InputError, "unit, spans, max_length: BatchEncoding are cut", evaluate, model, tokenizer()(TEXTS), unit="word"
     )
+    each = [tokenizer()(text) for text in TEXTS]
+    refused(InputError, r"list of BatchEncoding: give their token ids, tokens\(model, \[each", evaluate, model, each)
 
 
 # ----------------------------------------------------------------------------------------------------------- the shell

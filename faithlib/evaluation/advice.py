@@ -1,11 +1,15 @@
 """The sentence that a report begins with: which methods are better than random scores, and on how many metrics.
 
 It is made from the comparisons that set the stars of the summary, and from nothing else, so the two cannot disagree.
+Metrics that describe the scores alone (`catalogue.OF_SCORES_ALONE`) keep their stars and are not counted: to be less
+spread than random scores, whatever the model does, is no merit of an explanation.
 """
 
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+
+from faithlib.catalogue import OF_SCORES_ALONE
 
 RANDOM = "random"
 BETTER, WORSE = "better", "worse"
@@ -48,6 +52,9 @@ def sentence_of(differences: pd.DataFrame, methods: Sequence[str], n: int, kind:
     inputs = f"{n} {kind}" if n == 1 else f"{n} {kind}s"
     if differences.empty:
         return f"With {inputs} no method has a metric in common with random: nothing can be compared."
+    differences = differences[~differences["metric"].isin(OF_SCORES_ALONE)]
+    if differences.empty:
+        return "These metrics describe the scores alone: to compare a method with random, add one that asks the model."
     most = int(differences["n"].max())
     better, worse = _counts(differences, BETTER), _counts(differences, WORSE)
     if not better and not worse and most < ENOUGH:

@@ -259,8 +259,8 @@ def keep_valid(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict
     are noted: halves are tried, and their halves, until those that fail are known by themselves.
 
     >>> why = {}
-    >>> keep_valid(lambda rows: [1 // row for row in rows], [0, 1, 2], why), why
-    ([1, 0], {0: 'ZeroDivisionError: integer division or modulo by zero'})
+    >>> keep_valid(lambda rows: [{1: 1, 2: 0}[row] for row in rows], [0, 1, 2], why), why
+    ([1, 0], {0: 'KeyError: 0'})
     """
 
     def failing(some: list[int]) -> dict[int, str]:
@@ -393,7 +393,10 @@ def methods_by_name(
     if not isinstance(methods, Mapping):
         known = (str, Row, ErasingMethod, InsideMethod)
         if not isinstance(methods, list) or not all(isinstance(what, known) for what in methods):
-            raise InputError(f"methods {methods!r}: expected names or Rows, as in ['saliency', 'lime']")
+            raise InputError(
+                f"methods {methods!r}: expected names or Rows, as in ['saliency', 'lime'], and functions of your own "
+                "under the decorator faithlib.attribution.method; scores are attributions={'mine': scores}"
+            )
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
     if not methods and not made:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")

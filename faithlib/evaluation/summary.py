@@ -29,7 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
-from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS
+from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS, OF_SCORES_ALONE
 from faithlib.errors import InputError, require
 from faithlib.evaluation.advice import BETTER, RANDOM, WORSE, sentence_of
 from faithlib.evaluation.chart import dot_plot
@@ -191,12 +191,16 @@ class Table(pd.DataFrame):
             cells = of_metric.set_index("method")
             halves = (cells["high"] - cells["mean"]).dropna()
             style = _style(float(halves.median()) if len(halves) else np.nan, float(cells["mean"].abs().max()))
-            line = {"metric": f"{metric} {ARROWS[cells['direction'].iloc[0]]}", "n": int(cells["n"].min())}
+            counts = cells["n"][cells["n"] > 0]  # a method without a value says so in its cell
+            n = int(counts.min()) if len(counts) else 0
+            line = {"metric": f"{metric} {ARROWS[cells['direction'].iloc[0]]}", "n": n}
             lines.append(
                 line | {name: _cell(cells.loc[name], style) if name in cells.index else "" for name in methods}
             )
         made = Summary(pd.DataFrame(lines).set_index("metric"))
-        made.notes = (*LEGEND.split("\n"), *notes_of(self))
+        alone = [name for name in DIRECTIONS if name in OF_SCORES_ALONE and (self["metric"] == name).any()]
+        uncounted = [f"Not counted in the first sentence: {', '.join(alone)}, of the scores alone."] if alone else []
+        made.notes = (*LEGEND.split("\n"), *uncounted, *notes_of(self))
         made.meanings = self.meanings
         made.sentence = sentence_of(self.differences(), methods, self["input"].nunique(), self.kind)
         return made
@@ -289,9 +293,10 @@ def notes_of(table: pd.DataFrame) -> list[str]:
         names_of.setdefault(why, []).append(name)
     notes += [f"Left out: {', '.join(names)}. {why}" for why, names in names_of.items()]
     for note in attrs.get("undefined", ()):
-        notes.append(
-            f"Undefined for rows {format_rows(note['rows'])} ({', '.join(note['metrics'])}): {note['reason']}."
-        )
+        which = ", ".join(note["metrics"])
+        if not {*note["methods"]} >= {*table["method"]}:
+            which += f" of {', '.join(note['methods'])}"
+        notes.append(f"Undefined for rows {format_rows(note['rows'])} ({which}): {note['reason']}.")
     return notes
 
 
@@ -321,7 +326,9 @@ def _verdict(mean: float, half: float) -> str:
 
 def _scaled(value: float, scale: float) -> float:
     """The value in units of the scale; infinite where nothing varies, except for 0."""
-    if scale > 0 or np.isnan(value) or np.isnan(scale):
+    if np.isnan(value) or np.isnan(scale):
+        return np.nan
+    if scale > 0:
         return value / scale
     return 0.0 if value == 0 else float(np.copysign(np.inf, value))
 
