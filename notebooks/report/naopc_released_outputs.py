@@ -271,6 +271,21 @@ Markdown(
 # attributions and outputs count the words of a text differently, we keep the released AOPC.
 
 # %%
+without_match = scores[scores.value.isna()].groupby(["dataset", "model"]).id.nunique()
+by_text = exact.assign(one_word=exact.words == 1).groupby(["dataset", "model"], sort=False)
+without_score = by_text.agg(texts=("id", "nunique"), one_word=("one_word", "sum")).astype(int)
+without_score["counted differently"] = without_match.reindex(without_score.index, fill_value=0)
+without_score["n (texts with a NAOPC)"] = (
+    without_score.texts - without_score.one_word - without_score["counted differently"]
+)
+page.listing(
+    without_score.reset_index().rename(columns={"one_word": "of one word"}),
+    "naopc_texts_left_out",
+    caption="Short texts without a NAOPC of ours: those of one word, and those whose words the attributions and the outputs count "
+    "differently",
+)
+
+# %%
 means = edin_tables.scores_table(cells, limits, exact)
 
 # %%

@@ -266,7 +266,7 @@ def crosslingual_languages(profile: Profile) -> Settings:
     settings = profile.layers(
         laptop=dict(
             datasets=[],
-            models_read=["six"],
+            models_read=["e5"],
             seeds=[0],
             languages=[one for one in FIFTEEN if one not in (*FIVE, "th", "sw", "ur")],
             split="test",
@@ -431,7 +431,13 @@ study.report(
 study.report("crosslingual_aligner", reads=["crosslingual_alignment"], contents="appendix")
 study.report(
     "crosslingual_deviations",
-    reads=["crosslingual_metrics", "crosslingual_samples", "crosslingual_similar", "crosslingual_plausibility"],
+    reads=[
+        "crosslingual_metrics",
+        "crosslingual_languages",
+        "crosslingual_samples",
+        "crosslingual_similar",
+        "crosslingual_plausibility",
+    ],
     loads=["cards"],
     settings=shared,
     contents="appendix",
