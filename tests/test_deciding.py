@@ -12,10 +12,12 @@ from faithbook.paths import reference_dir
 def test_every_undecided_finding_of_the_reference_says_why() -> None:
     board = pd.read_csv(reference_dir() / "scoreboard.csv", keep_default_na=False)
     told = undecided(board)
-    assert len(told) > 5 and set(told["decided"]) <= set(CAUSES.values())
+    assert len(told) > 5 and set(told["what would decide it"]) <= set(CAUSES.values())
     assert told["why not"].str.len().min() > 10
     assert set(published.our_table("undecided")["cause"]) <= set(CAUSES)
-    by_number = told[told["decided"] != CAUSES["rule"]].set_index("finding")["needed"].drop("xl_c05")  # by languages
+    by_number = (
+        told[told["what would decide it"] != CAUSES["rule"]].set_index("finding")["needed"].drop("xl_c05")
+    )  # by languages
     assert (by_number != "-").all()
 
 

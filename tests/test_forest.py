@@ -37,4 +37,9 @@ def test_lines_have_words_a_link_and_a_verdict_whether_they_have_numbers_or_not(
     assert text.count('class="forest-group"') == 1 and text.count("forest-line") == 2
     assert 'href="executed/scoreboard.html#verdict-a-table1"' in text and "no number decides it" in text
     assert "More &lt; less." in text and "n = 1,200" in text and "\n" not in text
-    assert math.isnan(bare.ours) and text.count("<circle") == 1
+    assert math.isnan(bare.ours) and text.count("<circle") == text.count("<svg") == 1
+
+
+def test_an_undecided_line_says_what_it_waits_for() -> None:
+    open_one = Finding(id="a_c01", borders=(0.0,), ours=0.1, low=-0.1, high=0.3, waits="p = .060", **ONE)
+    assert "<small>p = .060</small>" in drawn([open_one])

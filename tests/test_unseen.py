@@ -16,6 +16,9 @@ from faithbook.engine.units import write_units
 from faithbook.judge import freeze, lessons, published, scoreboard, summary, unseen
 from faithbook.judge.sentences import Results
 from faithbook.paths import root
+from faithbook.stats.grounds import NOT_TESTED, NOTHING
+
+NO_VERDICT = {NOT_TESTED, NOTHING}
 
 
 def test_what_runs_is_what_claims_rest_on_and_no_picture() -> None:
@@ -35,6 +38,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for path in (REPOSITORY / "data").iterdir():
         if path.name not in ("reference", "results", f"{scoreboard.CONFIRMED}.csv"):
             (place / "data" / path.name).symlink_to(path)
+    board = place / "data" / "reference" / "full" / "scoreboard.csv"
+    board.parent.mkdir(parents=True)
+    board.symlink_to(REPOSITORY / "data/reference/full/scoreboard.csv")
     runs = []
     for seed, dataset in enumerate(("cifar10", "cifar100")):
         world = metric_units(like_saco=False, compete=0.0, zero=0.0, leads=0.0, n=40, seed=seed)[""]
@@ -56,7 +62,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_headlines_are_judged_on_the_confirmatory_values_and_others_say_what_they_lack(home: Path) -> None:
     found = unseen.verdicts().set_index("id")
-    assert set(found.index) == {name for names in unseen.headlines().values() for name in names}
+    planned = [name for names in unseen.headlines().values() for name in names]
+    assert list(found.index[: len(planned)]) == planned
     assert found.loc["saco_c03", ["decision", "n", "lacks"]].tolist() == ["reproduced", 40, ""]
     assert found.loc["saco_c03", "before"] == "reproduced"  # of the same model, without the other one
     assert found.loc["saco_c05", "decision"] == "reproduced"
@@ -64,6 +71,39 @@ def test_headlines_are_judged_on_the_confirmatory_values_and_others_say_what_the
     assert (found.loc[["soft_c01", "xl_c01"], "decision"] == "not tested").all()
     assert (found.loc[["soft_c01", "xl_c01"], "lacks"] != "").all()
     assert set(found["freeze"]) == {"f"}
+    # Others have a row where these values have all their comparisons: here there is one number of groups, and no text.
+    others = set(found.index) - set(planned)
+    assert others == {"saco_c01", "saco_c07", "saco_c11", "saco_c12", "saco_figure3"}
+    assert (found.loc[list(others), "lacks"] == "").all() and not set(found.loc[list(others), "decision"]) & NO_VERDICT
+
+
+def test_a_finding_that_the_values_reach_in_part_has_no_row(home: Path) -> None:
+    """Not even one that looks like a failure: of the methods of a claim one was not measured."""
+    for path in (home / CONFIRMED_DIR / "saco_metrics").iterdir():
+        kept = pd.read_parquet(path)
+        kept[kept["method"] != "attcat"].to_parquet(path)
+    found = unseen.judged_on("saco_tables")[0]
+    assert not {"saco_c12", "saco_c08", "saco_table2"} & set(found)
+
+
+def test_what_is_judged_once_more_besides_is_what_the_committed_values_have_whole() -> None:
+    """Of the committed table: every further finding has the comparisons of its exploratory verdict, leaves something to
+    test, and repeats no other."""
+    again = scoreboard.confirmed()
+    headline = set(our_headlines())
+    board = pd.read_csv(root() / "data/reference/full/scoreboard.csv", dtype=str, keep_default_na=False).set_index("id")
+    others = again[~again["id"].isin(headline)]
+    assert len(others) and list(again["id"][: len(headline)]) == list(our_headlines())
+    before = board.loc[others["id"]]
+    assert others["parts"].tolist() == before["parts"].tolist()
+    assert not (set(others["decision"]) | set(before["decision"])) & NO_VERDICT
+    assert not before["same_as"].any() and set(others["freeze"]) == set(again["freeze"])
+    # Where the paper's own repeats disagree, no inputs decide anything, although one model alone would give an answer.
+    assert not {"xl_c08", "xl_c16"} & set(again["id"])
+
+
+def our_headlines() -> list[str]:
+    return [name for names in unseen.headlines().values() for name in names]
 
 
 def test_nothing_is_judged_before_all_parts_are_there(home: Path) -> None:
@@ -98,13 +138,20 @@ def test_both_verdicts_are_shown(home: Path) -> None:
     assert scoreboard.on_unseen_inputs("soft_c01") == ""
     box = lessons.on_unseen("paper2", Results(board, pd.DataFrame({"claim": []})))
     assert "`saco_c03`" in box and said in box
+    assert "`saco_c01`" not in box.partition("further finding")[0] and "number was not planned" in box
     note = scoreboard.unseen_in_sentences("saco_c03")
     assert f": {said}. " in note and "The one that decides: " in note
     assert scoreboard.unseen_in_sentences("soft_c01") == ""
     assert lessons.on_unseen("paper1", Results(board, pd.DataFrame({"claim": []}))) == ""
     told = summary.in_numbers(board)
-    assert told["judged again"] == sum(again["lacks"] == "") > told["same again"] >= 0
-    assert told["judged again"] + told["released"] + told["exploratory only"] == told["own"]
+    is_headline = again["id"].map(scoreboard.is_headline)
+    assert told["judged again"] == sum((again["lacks"] == "") & is_headline) > told["same again"] >= 0
+    assert told["further again"] == sum(~is_headline) >= told["further same"] >= 0
+    counted = ("judged again", "further again", "released", "exploratory only")
+    assert sum(told[kind] for kind in counted) == told["own"]
+    # A sample that was not planned for a finding says so where its decision is told.
+    assert "sized for the headline claims" in scoreboard.unseen_in_sentences("saco_c01")
+    assert "sized for the headline claims" not in note
 
 
 def test_the_committed_verdicts_follow_from_the_committed_values() -> None:

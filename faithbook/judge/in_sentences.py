@@ -14,21 +14,21 @@ from faithbook.show.labels import label
 from faithbook.show.tables import short
 from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED, worded
 
-_ABOUT, _STATEMENTS = "about ", ": "
+_ABOUT = "about "
 _PAGES = "executed/"
 
 
 def sentences(verdict: Mapping[Any, Any], rule: str, *, date: str = "") -> str:
     """What was measured and what it means for the decision, in a few sentences.
 
-    `verdict`: a line of the scoreboard (`FIELDS`); `rule`: the name of its rule in the analysis plan; `date`: the day
-    of the rule.
+    `verdict`: a line of the scoreboard (`FIELDS`), of a claim of several statements with the verdict of each by name
+    (`statements`); `rule`: the name of its rule in the analysis plan; `date`: the day of the rule.
 
     >>> told = {"decision": "not reproduced", "passed": 2, "parts": 4, "part": "all layers", "effect": -0.17}
     >>> sentences(told | {"low": -0.271, "high": -0.071, "published": 0.157, "n": 100}, "direction")
     '2 of 4 comparisons hold. The one that decides: all layers, -.170 [-.271, -.071] (published .157; n = 100).'
     """
-    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS)}
+    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS, "statements")}
     if one["decision"] == NOTHING:
         said = [_capital(f"{one['reason'] or 'it leaves nothing to test'}.")]
     elif one["decision"] == NOT_TESTED:
@@ -56,10 +56,9 @@ def _comparisons(one: Mapping[str, Any]) -> str:
 
 
 def _whole(one: Mapping[str, Any]) -> str:
-    """A sentence of several statements, each with its own verdict in the reason."""
-    pieces = [piece.partition(_STATEMENTS) for piece in str(one["reason"] or "").split("; ")]
-    evidence = str(one["evidence"] or "")
-    decided = "; ".join(f"{name}{colon}{worded(decision, evidence)}" for name, colon, decision in pieces)
+    """A sentence of several statements, each with its own verdict."""
+    evidence, statements = str(one["evidence"] or ""), one["statements"] or {}
+    decided = "; ".join(f"{name}: {worded(decision, evidence)}" for name, decision in statements.items())
     each = f"Its statements: {decided}." if decided else ""
     return f"{each} First comparison: {one['part']}, {_value(one)} ({_published(one)}n = {one['n']:,}).".strip()
 
@@ -96,7 +95,7 @@ def _not_tested(one: Mapping[str, Any]) -> str:
 def _besides(one: Mapping[str, Any]) -> list[str]:
     """What else a reader should know."""
     said = []
-    if one["reason"] and _STATEMENTS not in str(one["reason"]):
+    if one["reason"] and not one["statements"]:  # else the reason says the statements again
         said.append(_capital(f"{one['reason']}."))
     if one["decision"] == UNDECIDED:
         said.append(_undecided(one))

@@ -16,7 +16,7 @@ import pandas as pd
 
 from faithbook.engine.studies import studies
 from faithbook.judge import published, summary
-from faithbook.judge.scoreboard import confirmed, on_unseen_inputs, what_decides_unseen
+from faithbook.judge.scoreboard import confirmed, is_headline, on_unseen_inputs, what_decides_unseen
 from faithbook.judge.sentences import Results, conditions
 from faithbook.show import figures
 from faithbook.show.page import badge
@@ -105,10 +105,11 @@ def in_short(results: Results, figure: str = "") -> dict[str, str]:
 
 def on_unseen(overview: str, results: Results) -> str:
     """The headline claims of a study that were judged again on unseen inputs, as a sentence and a table with both
-    decisions; "" for none."""
+    decisions; then in a sentence what else these inputs say. "" where no headline claim was."""
     study, again = paper_of(overview), confirmed()
     claims = published.claims(paper=study) if study else pd.DataFrame({"id": []})
-    names = [name for name in claims["id"] if name in again.index]
+    judged = [name for name in claims["id"] if name in again.index]
+    names = [name for name in judged if is_headline(name)]
     if not names:
         return ""
     same = sum(results.decision(name) == again.loc[name, "decision"] for name in names)
@@ -127,7 +128,21 @@ def on_unseen(overview: str, results: Results) -> str:
         f"seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
         f"before, with one of the models; {same} of {len(names)} got the same decision."
     )
-    return "\n\n".join([begins, "\n".join(rows)])
+    others = [name for name in judged if name not in names]
+    return "\n\n".join(filter(None, [begins, "\n".join(rows), _further(others, again, results)]))
+
+
+def _further(names: list[str], again: pd.DataFrame, results: Results) -> str:
+    """What unseen inputs say of the findings of a study for which they were not planned; "" for none."""
+    if not names:
+        return ""
+    same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
+    others = [f"`{name}` {on_unseen_inputs(name, again)}" for name in names if name not in same]
+    begins = (
+        f"The same inputs reach {len(names)} further finding{'s' * (len(names) != 1)} of this study, for which their "
+        f"number was not planned: {len(same)} got the same decision"
+    )
+    return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
 
 
 def _headlines(number: int) -> str:

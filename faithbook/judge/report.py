@@ -24,7 +24,7 @@ from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
 from faithbook.judge import analysis_plan, decide, in_sentences, materials, published, scoreboard
 from faithbook.judge.banner import banner, numbers_of
-from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged
+from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
@@ -167,7 +167,7 @@ class Page:
         for verdict in decided:
             if verdict.id in self._entries:
                 raise InputError(f"{verdict.id} is judged twice on this page")
-            self._entries[verdict.id] = self._entry(verdict)
+            self._entries[verdict.id] = self._entry(verdict) | self._statements(verdict.id, claims[verdict.id])
         return Tested((verdict.id, verdict) for verdict in decided)
 
     @property
@@ -196,6 +196,15 @@ class Page:
         if one.n:
             entry["unrelated"] = materials.unrelated(self.notebook)
         return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
+
+    def _statements(self, name: str, claim: Claim) -> dict[str, dict[str, str]]:
+        """The verdict of each statement of a claim that makes several, for its sentences."""
+        asked = claim.claim if isinstance(claim, OnlyIf) else claim
+        if not isinstance(asked, Statements):
+            return {}
+        rules = {part: analysis_plan.statement(name, part).id for part in asked.of}
+        each = {part: decide.judge(rules[part], of, have=self.have) for part, of in asked.of.items()}
+        return {"statements": {part: str(one.verdict) for part, one in each.items()}}
 
     def verdicts(self, tested: Tested) -> Markdown:
         """The claims of a section: decision, evidence and claim; below in small print what was measured, in sentences,

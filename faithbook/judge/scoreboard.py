@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from faithbook.judge.published import claims, our_table
+from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import short
 from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
 from faithbook.stats.inference import holm
@@ -111,8 +111,8 @@ CONFIRMED = "confirmatory_verdicts"
 
 
 def confirmed() -> pd.DataFrame:
-    """The verdicts on unseen inputs, [headline claims], by id, with the columns of the board as text; none before there
-    are values."""
+    """The verdicts on unseen inputs, [headline claims, then further findings], by id, with the columns of the board as
+    text; none before there are values."""
     rows = our_table(CONFIRMED).set_index("id", drop=False)
     return rows[rows["lacks"] == ""]
 
@@ -132,20 +132,28 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     return f"{worded(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
 
 
+def is_headline(name: str) -> bool:
+    """Whether an id is a headline claim: for these alone the size of the sample of unseen inputs was planned."""
+    return column("headline").get(name, "") == "yes"
+
+
 def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
     """The verdict on unseen inputs of an id in sentences for the note under a claim; "" where there is none.
 
     >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
     >>> unseen_in_sentences("a", pd.DataFrame([row]).set_index("id", drop=False))
-    'On unseen inputs, after the rules were frozen: mixed (n = 64). 1 of 2 comparisons holds. The one that decides: b \
-minus c, .250 [.200, .300]. On the inputs before, the same model gives: undecided.'
+    'On unseen inputs, after the rules were frozen: mixed (n = 64; sized for the headline claims). 1 of 2 comparisons \
+holds. The one that decides: b minus c, .250 [.200, .300]. On the inputs before, the same model gives: undecided.'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    said = [f"On unseen inputs, after the rules were frozen: {on_unseen_inputs(name, rows)}."]
+    decided = on_unseen_inputs(name, rows)
+    if not is_headline(name):
+        decided = f"{decided.removesuffix(')')}; sized for the headline claims)"
+    said = [f"On unseen inputs, after the rules were frozen: {decided}."]
     if row["parts"] not in ("", "1"):
         verb = "holds" if row["passed"] == "1" else "hold"
         said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
@@ -196,7 +204,7 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
             "finding": rows["id"].to_numpy(),
             "n": rows["n"].to_numpy(),
             "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(rows["needed"]).fillna(0)],
-            "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
+            "what would decide it": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }
     )

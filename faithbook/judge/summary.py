@@ -11,10 +11,20 @@ from typing import Any
 import pandas as pd
 
 from faithbook.judge import analysis_plan, published
-from faithbook.judge.scoreboard import WAITS, confirmed, distinct, on_unseen_inputs, starred
+from faithbook.judge.scoreboard import (
+    WAITS,
+    confirmed,
+    distinct,
+    is_headline,
+    on_unseen_inputs,
+    starred,
+    what_decides_unseen,
+)
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
+from faithbook.show.tables import short
 from faithbook.stats import grounds
+from faithbook.stats.estimate import ALPHA
 from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
 
 DECIDED = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED)
@@ -24,8 +34,8 @@ GROUNDS = (*grounds.GROUNDS, NOT_TESTED)
 OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
 """Grounds that are the papers' own, at least in part: they come first."""
 
-SMALLEST = "n (smallest cell)"
-"""The head of a column of n: independent inputs in the smallest cell that a verdict averages."""
+HOLD = "comparisons that hold"
+"""The head of the column that counts them."""
 
 
 def names() -> dict[str, str]:
@@ -89,10 +99,21 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     borders=analysis_plan.rule(row["id"]).lines,
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
+                    waits=_awaited(row),
                     **numbers,
                 )
             )
     return lines
+
+
+def _awaited(row: Mapping[Any, Any]) -> str:
+    """What an undecided finding would have to pass: a number of inputs, or by a rule without one a p-value; "" for what
+    is decided."""
+    if row["decision"] != UNDECIDED:
+        return ""
+    if not pd.isna(row["needed"]):
+        return f"decided with about {int(row['needed']):,} inputs; there are {int(row['n']):,}"
+    return "" if pd.isna(row["p"]) else f"p = {short(row['p'], 3)}; holds at {short(ALPHA, 3)} or less"
 
 
 def _number(value: Any) -> float:
@@ -101,9 +122,10 @@ def _number(value: Any) -> float:
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
-    what only a review page says; of these how many have each decision (`own reproduced`); how many were `judged again`
-    on unseen inputs, and with the same decision (`same again`), rest on `released` files, which have no second sample,
-    or are `exploratory only`; `turned by rules`."""
+    what only a review page says; of these how many have each decision (`own reproduced`); how many headline claims were
+    `judged again` on unseen inputs, and with the same decision (`same again`); how many others that these inputs reach
+    (`further again`, `further same`); how many rest on `released` files, which have no second sample, or are
+    `exploratory only`; `turned by rules`."""
     rows = facts(board)
     of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
@@ -111,8 +133,11 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     counted |= {f"own {decision}": int(decided.get(decision, 0)) for decision in DECIDED}
     again = confirmed()["decision"]
     twice = of_papers[of_papers["id"].isin(again.index)]
+    same = twice["decision"] == twice["id"].map(again)
+    headline = pd.Series([is_headline(name) for name in twice["id"]], index=twice.index, dtype=bool)
     released = int((of_papers["ground"] == grounds.AUTHORS).sum())
-    counted |= {"judged again": len(twice), "same again": int((twice["decision"] == twice["id"].map(again)).sum())}
+    counted |= {"judged again": int(headline.sum()), "same again": int((same & headline).sum())}
+    counted |= {"further again": int((~headline).sum()), "further same": int((same & ~headline).sum())}
     return counted | {"released": released, "exploratory only": len(of_papers) - len(twice) - released}
 
 
@@ -130,9 +155,10 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
-    """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
-    link to (`anchor`) and its page, the decision, source, evidence, comparisons that support it, n, and what else is
-    known: why, the decision on unseen inputs, unrelated models, the paper's own repeat, printed numbers.
+    """All verdicts for people, headline claims first, then by evidence, the firmest first: the claim in plain words
+    with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, comparisons that
+    hold and are needed, n, and what else is known: why, the decision on unseen inputs, unrelated models, the paper's
+    own repeat, printed numbers.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -140,7 +166,8 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
     rows = board.assign(ground=ground, paper=board["id"].map(published.sources()))
     order = [*GROUNDS, NOTHING].index
-    rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+    rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable")
+    rows = rows.sort_values("id", key=lambda column: ~column.map(is_headline), kind="stable", ignore_index=True)
     claims, again = published.claims().set_index("id").loc[rows["id"]], confirmed()
     facts_of = rows["same_as"].where(rows["same_as"] != "", rows["id"])
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
@@ -157,8 +184,8 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             ],
             "source": [cited(paper) for paper in rows["paper"]],
             "evidence": rows["ground"],
-            "comparisons": [_counted(row) for row in rows.to_dict("records")],
-            SMALLEST: rows["n"].astype(str).fillna(""),
+            HOLD: [_counted(row) for row in rows.to_dict("records")],
+            "n": rows["n"].astype(str).fillna(""),
             "more": [
                 _more(row, on_unseen_inputs(fact, again), printed)
                 for row, fact, printed in zip(rows.to_dict("records"), facts_of, status, strict=True)
@@ -167,15 +194,48 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _bare(decision: str, evidence: str) -> str:
+    """A decision in a table of which every row is of our models."""
+    return grounds.worded(decision, evidence).removesuffix(" on our models")
+
+
 def _seen_on(page: str) -> str:
     """The link from a claim to the page that judges it."""
     return f" {{doc}}`see <{page.removeprefix('executed/')}>`" if page else ""
 
 
 def _counted(row: Mapping[Any, Any]) -> str:
-    """How many comparisons of several support a claim; nothing where nothing was decided, which zero would deny."""
-    undecided = row["ground"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2
-    return "" if undecided else f"{row['passed']} of {row['parts']}"
+    """How many comparisons of several hold on their own, and how many have to; nothing where nothing was decided, which
+    zero would deny, and by rules that decide everything together."""
+    if row["ground"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2:
+        return ""
+    rule, parts = analysis_plan.rule(row["id"]), int(row["parts"])
+    counted = f"{row['passed']} of {parts}"
+    if rule.rule in ("order", "trend", "whole"):
+        return ""
+    if rule.rule == "same" or (isinstance(rule.k, int) and rule.k > parts):
+        return counted  # a number may differ for a named cause; of fewer than the plan counts the reason says how many
+    needed = parts if rule.rule == "each" else rule.needed(parts)
+    return f"{counted} ({'all' if needed == parts else needed} needed)"
+
+
+def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
+    """The findings that were judged on the values of this book and again on unseen inputs, the headline claims or the
+    others: the claim with its id, both decisions, that of the same model on the inputs before, and the comparison that
+    decides on the unseen ones."""
+    again, claims = confirmed(), published.claims().set_index("id")
+    rows = board[[name in again.index and is_headline(name) == headline for name in board["id"]]]
+    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    return pd.DataFrame(
+        {
+            "claim": [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in rows["id"]],
+            "before": [_bare(*told) for told in zip(rows["decision"], rows["evidence"], strict=True)],
+            "before, same model": [_bare(*again.loc[name, ["before", "evidence"]]) for name in rows["id"]],
+            "on unseen inputs": [_bare(*again.loc[name, ["decision", "evidence"]]) for name in rows["id"]],
+            "n": [again.loc[name, "n"] for name in rows["id"]],
+            "what decides there": [what_decides_unseen(name, again) for name in rows["id"]],
+        }
+    )
 
 
 def anchor(name: str) -> str:

@@ -5,12 +5,15 @@
 Of a page run the statements that its claims rest on (`freeze.measured_in`), which the freeze covers, at the profile
 `confirm`: there a page shows the confirmatory values alone (`scores.Scores.read`). Other measures of the same pages
 (variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
-rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not.
+rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not; then one
+for each further finding of these studies that the same values decide or leave open by its whole rule (`further`). Sizes
+were planned for the headline claims alone.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -18,14 +21,15 @@ from typing import Any
 
 import pandas as pd
 
+from faithbook.engine.pages import BOARD
 from faithbook.engine.plan import MANIFEST
 from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
 from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN
-from faithbook.paths import confirmatory_dir, root
-from faithbook.stats.grounds import NOT_TESTED, UNDECIDED
+from faithbook.paths import confirmatory_dir, reference_dir, root
+from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED
 from faithlib.errors import DataError
 
 _POOLED = ("pooled", "pooled_n", "pooled_effect", "pooled_low", "pooled_high")
@@ -74,30 +78,62 @@ def headlines() -> dict[str, list[str]]:
     return {str(page): list(rows["id"]) for page, rows in claims.groupby("page", sort=False)}
 
 
+def further() -> dict[str, dict[str, int]]:
+    """By page, the other findings of these studies that have a verdict of their own on the exploratory values, each
+    with the number of comparisons of that verdict. Where the paper's own repeats disagree there is nothing to test on
+    any inputs, and what repeats another finding is judged with it.
+    """
+    board = pd.read_csv(reference_dir() / BOARD, dtype=str, keep_default_na=False)
+    judged = board[(board["same_as"] == "") & (board["parts"] != "") & ~board["decision"].isin([NOT_TESTED, NOTHING])]
+    parts = dict(zip(judged["id"], judged["parts"].astype(int), strict=True))
+    claims = our_table("claims")
+    others = claims[claims["paper"].isin(list(freeze.RESERVED_FOR)) & (claims["headline"] != "yes")]
+    others = others[others["id"].isin(list(parts))]
+    return {str(page): {name: parts[name] for name in rows["id"]} for page, rows in others.groupby("page", sort=False)}
+
+
+def by_its_whole_rule(entry: Mapping[str, Any], parts: int) -> bool:
+    """Whether a verdict on unseen inputs is of all comparisons that the exploratory one is of. A claim of which they
+    reach a part alone is not judged: what is missing would look like a failure.
+
+    >>> by_its_whole_rule({"decision": "undecided", "parts": 4}, 4)
+    True
+    >>> by_its_whole_rule({"decision": "not reproduced", "parts": 2}, 4)
+    False
+    """
+    return entry.get("decision") not in (None, NOT_TESTED, NOTHING) and entry.get("parts") == parts
+
+
 def verdicts() -> pd.DataFrame:
-    """The verdicts on the confirmatory values, one row per headline claim."""
+    """The verdicts on the confirmatory values: one row per headline claim, then one per further finding that they reach
+    whole."""
     manifest = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
     digests = {run["freeze"] for run in manifest["runs"]}
     if len(digests) != 1:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
     paper_of = published.column("paper")
-    rows = []
-    for page, names in headlines().items():
-        lacks = still_to_measure(paper_of[names[0]], manifest["runs"])
+    planned, others = headlines(), further()
+    rows, more_rows = [], []
+    for page in dict.fromkeys([*planned, *others]):
+        names = planned.get(page, [])
+        lacks = still_to_measure(paper_of[[*names, *others.get(page, {})][0]], manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
-        before = judged_on(page, SEEN)[0] if set(names) & set(entries) else {}
-        open_ones = [name for name in names if _stays_open(entries.get(name, {}), before.get(name, {}))]
+        reached = [
+            name for name, parts in others.get(page, {}).items() if by_its_whole_rule(entries.get(name, {}), parts)
+        ]
+        before = judged_on(page, SEEN)[0] if {*names, *reached} & set(entries) else {}
+        open_ones = [name for name in (*names, *reached) if _stays_open(entries.get(name, {}), before.get(name, {}))]
         together = judged_on(page, POOLED)[0] if open_ones else {}
-        for name in names:
+        for name in (*names, *reached):
             row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
             row["before"] = before.get(name, {}).get("decision", "")
             if name in open_ones:
                 pooled = together[name]
                 row["pooled"] = pooled["decision"]
                 row |= {f"pooled_{field}": pooled.get(field) for field in ("n", "effect", "low", "high")}
-            rows.append(row)
+            (rows if name in names else more_rows).append(row)
     more = ["before", *_POOLED, "lacks"]
-    frame = pd.DataFrame(rows).reindex(columns=["id", *FIELDS, *more])
+    frame = pd.DataFrame([*rows, *more_rows]).reindex(columns=["id", *FIELDS, *more])
     texts = frame[more].astype(object)
     board = filled(frame.drop(columns=more)).assign(freeze=digests.pop())
     board[more] = texts.where(texts.notna(), "").to_numpy()
@@ -117,7 +153,8 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
     SEEN from the exploratory values of the same models, with POOLED from both together.
 
     A statement that fails for want of values is left out, with all that rest on it; why is told where a headline claim
-    has no verdict therefore, so that no failure is silent.
+    has no verdict therefore, so that no failure is silent. Of a dictionary of claims those that lack values are left
+    out.
     """
     names: dict[str, Any] = {"__name__": "__main__", "profile": CONFIRM}
     lacks = []
@@ -129,12 +166,30 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
             exec(compile(ast.Module([statement], []), f"{page}, line {statement.lineno}", "exec"), names)
         except Exception as error:
             lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
+            _claim_by_claim(statement, names)
     INPUTS.reset(token)
     shown = names.get("page")
     entries = shown.entries if isinstance(shown, Page) else {}
     if isinstance(shown, Page):
         shutil.rmtree(shown.run.folder, ignore_errors=True)
     return dict(entries), "; ".join(lacks[:1])
+
+
+def _claim_by_claim(statement: ast.stmt, names: dict[str, Any]) -> None:
+    """Of a statement that gives several claims a name, `claims = {"id": its comparisons, ...}`, make those that can be.
+
+    By the id alone: of the comparisons of one claim none may be left out."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Dict):
+        return
+    known = published.column("claim")
+    keys = [key.value if isinstance(key, ast.Constant) else None for key in statement.value.keys]
+    if not isinstance(statement.targets[0], ast.Name) or not set(keys) <= set(known):
+        return
+    made = {}
+    for name, claim in zip(keys, statement.value.values, strict=True):
+        with contextlib.suppress(Exception):
+            made[name] = eval(compile(ast.Expression(claim), f"the claim {name}", "eval"), names)
+    names[statement.targets[0].id] = made
 
 
 def _sets_profile(statement: ast.stmt) -> bool:

@@ -22,8 +22,8 @@ _EDGE = 8  # free at either end of a drawing
 @dataclass(frozen=True)
 class Finding:
     """A line of the figure: whose it is, its id and words, what was decided on which evidence, the numbers of the part
-    that decides (NaN where there is none), and the borders that its rule draws: one, above which the claim holds, or
-    two, between which it does."""
+    that decides (NaN where there is none), the borders that its rule draws (one, above which the claim holds, or two,
+    between which it does), and of what is undecided what it `waits` for, since its dot may lie on either side."""
 
     group: str
     id: str
@@ -36,6 +36,7 @@ class Finding:
     high: float = math.nan
     published: float = math.nan
     n: int | None = None
+    waits: str = ""
 
     @property
     def middle(self) -> float:
@@ -80,19 +81,23 @@ def drawn(findings: list[Finding], *, to: str = "") -> str:
 
 
 def _line(one: Finding, to: str) -> str:
+    evidence = "" if one.evidence == one.verdict else f"<small>{html.escape(one.evidence)}</small>"
+    waits = f"<small>{html.escape(one.waits)}</small>" if one.waits else ""
     link = f"{to}#verdict-{one.id.replace('_', '-')}"
     kind = re.sub(r"[^a-z]+", "-", one.verdict)
     return (
         f'<div class="forest-line" role="listitem"><span class="forest-words">{html.escape(one.words)} '
         f'<a href="{link}"><code>{one.id}</code></a></span>{_drawing(one)}'
         f'<span class="forest-end"><span class="verdict verdict-{kind}">{html.escape(one.verdict)}</span> '
-        f"<small>{html.escape(one.evidence)}</small></span></div>"
+        f"{evidence}{waits}</span></div>"
     )
 
 
 def _drawing(one: Finding) -> str:
     y = HEIGHT / 2
     spoken = html.escape(one.spoken, quote=True)
+    if math.isnan(one.ours):
+        return f'<small class="forest-none">{spoken}</small>'
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}"><title>{spoken}</title>']
     left = one.place(one.borders[0])
     right = one.place(one.borders[1]) if len(one.borders) > 1 else WIDTH
@@ -107,6 +112,5 @@ def _drawing(one: Finding) -> str:
     if not math.isnan(one.published):
         x = one.place(one.published)
         parts.append(f'<path class="published" d="M{x:.1f} {y - 6}l6 6l-6 6l-6 -6z"/>')
-    if not math.isnan(one.ours):
-        parts.append(f'<circle class="ours" cx="{one.place(one.ours):.1f}" cy="{y}" r="4"/>')
+    parts.append(f'<circle class="ours" cx="{one.place(one.ours):.1f}" cy="{y}" r="4"/>')
     return "".join([*parts, "</svg>"])
