@@ -113,7 +113,8 @@ def verdicts() -> pd.DataFrame:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
     paper_of = published.column("paper")
     planned, others = headlines(), further()
-    rows, more_rows = [], []
+    rows: list[dict[str, Any]] = []
+    more_rows: list[dict[str, Any]] = []
     for page in dict.fromkeys([*planned, *others]):
         names = planned.get(page, [])
         lacks = still_to_measure(paper_of[[*names, *others.get(page, {})][0]], manifest["runs"])
@@ -182,13 +183,13 @@ def _claim_by_claim(statement: ast.stmt, names: dict[str, Any]) -> None:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Dict):
         return
     known = published.column("claim")
-    keys = [key.value if isinstance(key, ast.Constant) else None for key in statement.value.keys]
+    keys = [str(key.value) if isinstance(key, ast.Constant) else "" for key in statement.value.keys]
     if not isinstance(statement.targets[0], ast.Name) or not set(keys) <= set(known):
         return
     made = {}
     for name, claim in zip(keys, statement.value.values, strict=True):
         with contextlib.suppress(Exception):
-            made[name] = eval(compile(ast.Expression(claim), f"the claim {name}", "eval"), names)
+            made[name] = eval(compile(ast.Expression(claim), f"claim {name}", "eval"), names)
     names[statement.targets[0].id] = made
 
 
