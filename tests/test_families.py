@@ -320,7 +320,10 @@ Tried = tuple[str, str, set[str], set[str], str]
 
 
 def _written(rows: list[Tried]) -> str:
-    lines = ["| model | zero vectors and soft erasure act on | soft metrics | methods | left out |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| model | zero vectors and soft erasure act on | soft metrics | methods | left out |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for name, acts, explained, measured, kind in rows:
         left = [one for one in methods(kind) if one not in explained]
         soft = "yes" if "soft_nc" in measured else "no"

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import report_picture
 
 import faithlib
 from faithlib.attribution import methods
@@ -29,6 +30,12 @@ def test_code_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shown = re.search(r"^```text\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     assert shown is not None and printed[0].split() == shown[1].split()
     assert (tmp_path / "report.html").is_file() and "top_drop" in printed[-1]
+
+
+def test_the_picture_of_a_report_says_what_the_report_says() -> None:
+    """Where it does not: `python tests/report_picture.py`, and the sentence on the page."""
+    assert f"*{report_picture.table().summary().sentence}*" in " ".join(PAGE.split())
+    assert (ROOT / "faithlib" / re.search(r"\((\S+report\.png)\)", PAGE)[1]).is_file()  # type: ignore[index]
 
 
 def test_tables_are_those_of_the_library() -> None:
