@@ -1,6 +1,6 @@
 """The picture of the HTML report in faithlib/README.md: `python tests/report_picture.py` writes docs/report.png.
 
-A function of words with known weights, forty sentences, three methods beside random scores; in a window of 1,060 pixels.
+A function of words with known weights, forty sentences, three methods beside random ones; in a window of 1,060 pixels.
 """
 
 from __future__ import annotations
