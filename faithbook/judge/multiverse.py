@@ -65,7 +65,7 @@ class Curve:
         # What is undecided or not tested under an option, for want of inputs say, neither agrees nor disagrees.
         answers = self.frame["answer"]
         decided = answers[answers.isin(_SAID)]
-        turned = "; ".join(f"{name}: {', '.join(options)}" for name, options in self.turned_by.items())
+        turned = "; ".join(f"{name}: {', '.join(map(_quoted, options))}" for name, options in self.turned_by.items())
         agreeing = int((decided == answers.iloc[0]).sum())
         return {"depends_on": turned, "agreeing": agreeing, "specifications": len(decided)}
 
@@ -118,6 +118,11 @@ def _beside_print(claim: Claim, own: Claim) -> Claim:
         if isinstance(part, Comparison) and isinstance(known, Comparison) and math.isnan(part.published):
             parts[name] = replace(part, published=known.published)
     return parts
+
+
+def _quoted(option: str) -> str:
+    """An option's name in a list of several: one with a comma in quotation marks."""
+    return f"“{option}”" if "," in option else option
 
 
 def _row(judged: Judged) -> dict[str, Any]:

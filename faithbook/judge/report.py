@@ -335,7 +335,10 @@ class Page:
         if BESIDE_BOOK[0] in frame.columns:
             book = zip(frame["book"], frame["from_book"], strict=True)
             wide["book"] = [f"{tables.short(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
-        if not wide["apart"].any():  # questions of our own have no published value
+        # Questions of our own have no published value.
+        if frame["published"].isna().all():
+            wide = wide.drop(columns="published")
+        if not wide["apart"].any():
             wide = wide.drop(columns="apart")
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})

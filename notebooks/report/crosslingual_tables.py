@@ -95,8 +95,8 @@ def in_short():
     ranked = best_first(rho, "loss")
     return (
         f"Of thirteen explanations of the loss {row_label(*ranked[0])} agrees most across languages, with a mean rho of "
-        f"{beside(rho(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
-        f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))} (n = {rho(ranked[0], 'loss').ours.n} texts; languages: "
+        f"{beside(rho(ranked[0], 'loss'))}, published in brackets; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
+        f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))} (n = {rho(ranked[0], 'loss').ours.n} texts per language, mean over "
         f"{', '.join(main_languages)})."
     )
 
@@ -107,10 +107,10 @@ page.in_short(in_short)
 # {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
 # explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
 # aligner matches the words. This page compares everything that the paper prints about rho, and how well the models read
-# each language, with our run.
+# each language, with our run: Bulgarian (bg), German (de), Spanish (es), French (fr), Thai (th), Swahili (sw) and Urdu (ur).
 #
 # Texts are pairs of XNLI's test set {cite:p}`conneau_2018`; premise and hypothesis both have scores. Our models are smaller
-# than the paper's, so no cell can match exactly, and we judge statements. Intervals come from resampling texts, each with
+# than the paper's, so we do not expect equal numbers and judge statements. Intervals come from resampling texts, each with
 # all its languages, models and methods; the pairs of one premise stay together.
 
 # %%
@@ -125,16 +125,18 @@ Markdown(
 # ## Table 1: thirteen explanations of two outputs
 #
 # **What the paper shows.** The mean of rho over Bulgarian, German, Spanish and French, two models and three seeds.
-# Input × gradient with L2 leads for both outputs. With L2 nearly everything is above one half; methods that erase words,
-# and most means over dimensions, stay far below.
+# Input × gradient with L2 leads for both outputs. Nearly all rows with L2 are above one half; methods that erase words,
+# and most rows with the mean, are far below.
 #
-# **Our run.** The same rows, languages and average. Outputs: TP is the largest logit (top prediction), loss the negative
-# cross entropy. A piece's score combines the dimensions of its embedding by their mean (μ) or their length (L2); methods
-# that erase have only one score. Higher is better. Two rows are baselines that explain nothing: `uniform` gives every piece
-# the same score, so that longer words score higher in both languages; `random` scores are sampled independently. The paper
-# does not mention that activation (L2) also ignores the prediction. What the paper prints as guided backprop is the plain
-# gradient, since its models have no ReLU module ({doc}`crosslingual_deviations`, E3). That is the row compared here; the
-# method that changes the gradient of GELU is the next row, without a published value.
+# **Our run.** The same rows, languages and average. Higher is better.
+#
+# - *Outputs.* TP is the largest logit (top prediction), loss the negative cross entropy.
+# - *Aggregation.* The dimensions of an embedding are combined by their mean (μ) or their length (L2). Methods that erase have only
+#   one score.
+# - *Baselines.* `uniform` gives every word piece the same score, so that longer words score higher in both languages; `random` scores
+#   are sampled independently. Activation (L2) also ignores the prediction, which the paper does not mention.
+# - *Guided backprop.* The paper's row is the plain gradient, since its models have no ReLU module ({doc}`crosslingual_deviations`, E3).
+#   We compare that row; the next one, without a published value, changes the gradient of GELU.
 
 # %%
 page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
@@ -143,16 +145,19 @@ page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(),
 frame = rho.frame([*THIRTEEN, *FLOORS])
 fig, alt = zaman_belinkov_figures.rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", mark=0.0)
 caption = (
-    "Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
-    "right is better. Dotted: no relation."
+    "Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction. Dotted: no relation."
 )
 page.figure(fig, "crosslingual_figure2", alt=alt, caption=caption)
 
 # %% [markdown]
-# **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
-# with L2 leads (c01), L2 beats the mean except for saliency (c02, which Figure 2 draws), the loss is at least as good as the
-# top prediction except for two rows (c03, as a caption has it) or better than it except for these (c16, as the text
-# has it), and most gradient rows are above the mean of occlusion and Shapley sampling (c04).
+# **What is tested.**
+#
+# - Table 1: the thirteen rows rank as in the paper, by Kendall's tau against chance.
+# - c01: input × gradient with L2 has the highest rho.
+# - c02 (and Figure 2): L2 is better than the mean, except for saliency.
+# - c03: the loss is at least as good as the top prediction, except for two rows (a caption of the paper). c16: it is better, except
+#   for these two (the paper's text).
+# - c04: most gradient rows are above the mean of occlusion and Shapley sampling.
 
 # %%
 LEADER = [("input_x_gradient", "l2")]
@@ -231,7 +236,7 @@ Markdown(
 )
 
 # %%
-caption = "Published and ours for the parts of five claims; each needs to lie right of the dotted line."
+caption = "Published values and ours for each comparison of five claims. A claim needs them right of the dotted line."
 page.plot(
     first,
     "crosslingual_table1_claims",
@@ -240,25 +245,31 @@ page.plot(
 )
 
 # %%
-page.parts(first, "crosslingual_tables_parts", caption="Every part of the claims on Table 1")
+page.parts(first, "crosslingual_tables_parts", caption="Every comparison of the claims on Table 1")
 
 # %% [markdown]
 # **Other choices.** Scores of a word's pieces, and of several links, can be added up or averaged. Words without a link, and
-# words that are copied unchanged, can be left out. The paper's code makes one choice for each.
+# words that are copied unchanged, can be left out. The paper's code makes one choice for each. The figures show the two main claims
+# under the others, one line per choice; *main* is the paper's.
 
 # %%
-page.curve(curves["xl_c01"], "crosslingual_c01_curve", caption="Does input × gradient with L2 lead? By open choice.")
+page.curve(
+    curves["xl_c01"],
+    "crosslingual_c01_curve",
+    caption="Does input × gradient with L2 lead? Its smallest lead under each choice.",
+)
 
 # %%
-page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ahead of erasing? By open choice.")
+caption = "Are gradients ahead of erasing? The difference that decides, under each choice."
+page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption=caption)
 
 # %% [markdown]
 # ## Table 8: each architecture
 #
 # **What the paper shows.** The same for multilingual BERT and XLM-R separately, with the spread over three seeds.
 #
-# **Our run.** We use two depths of one multilingual encoder instead: all twelve
-# layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
+# **Our run.** Two depths of one multilingual encoder: all twelve layers (`e5`) and the first six (`six`). They are more alike than the
+# paper's two models.
 
 # %%
 in_table8 = table8.drop(columns="language")
@@ -270,8 +281,7 @@ page.table("crosslingual_table8", alone.cell, columns=["model", "output"], print
 # **What the paper shows.** Rho of every row in Bulgarian, German, Spanish and French, and in the three languages that
 # its models read worst: Thai, Swahili and Urdu.
 #
-# **Our run.** We compare each table with our run in the same language. A language that our models do not classify clearly
-# better than chance is not tested.
+# **Our run.** The same rows in the same language.
 
 # %%
 tables = pd.concat([printed_table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES])
@@ -329,11 +339,11 @@ Markdown(
 # %% [markdown]
 # ## The spread over trainings (± of Tables 8 and 11 to 17)
 #
-# **What the paper shows.** Each cell of these tables has a spread over three seeds; which kind is not stated.
+# **What the paper shows.** Each cell of these tables has a spread over three seeds; the paper does not say which measure of spread.
 #
-# **Our run.** The standard deviation over three trainings of the mean over those texts that all three have explained. Ours
-# are three adapters on one frozen encoder, and the texts are few, which adds noise of its own: this spread is not that of the
-# paper and is not a test of it. Activation is the same in all trainings, because no adapter changes the embedding.
+# **Our run.** The standard deviation over three training runs, of the mean over the texts that all three have explained. Ours
+# are three adapters on one frozen encoder, on few texts. So this is not a test of the paper's spread. Activation is the same in
+# all runs, because no adapter changes the embedding.
 
 # %%
 by_training = ["setting", "model", "seed", "language", "method", "aggregation", "output"]
@@ -373,7 +383,7 @@ def table_of_spreads():
         words=WORDS | {MEAN_OF: "mean of bg, de, es, fr"},
         digits=3,
         printed=spreads,
-        caption="Standard deviation of rho over three trainings, with the printed spread over three seeds (± of Tables 8, 11 to 17)",
+        caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
     )
 
 
@@ -393,11 +403,11 @@ Markdown(
 # %% [markdown]
 # ## Tables 2 and 7: languages, and how well they are read
 #
-# **What the paper shows.** Table 7: accuracy of both models in fifteen languages. Table 2: for seven of them rho,
-# averaged over all methods, outputs and aggregations, with accuracy; the two correlate at .83 over the seven.
+# **What the paper shows.** Table 7: accuracy of both models in fifteen languages. Table 2: for seven of them accuracy and the mean of
+# rho over all rows and outputs, which correlate at .83.
 #
-# **Our run.** Accuracy on a sample of XNLI's test pairs in its fifteen languages; rho averaged over the same thirteen rows and
-# two outputs, in the seven languages of the paper's Table 2. The models were fine-tuned in English only.
+# **Our run.** Accuracy on a sample of XNLI's test pairs in the fifteen languages; the mean of rho over the same thirteen rows and
+# two outputs in the seven languages. The models were fine-tuned in English only.
 
 # %%
 order = [*main_languages, *others]
@@ -437,7 +447,7 @@ page.table(
 unknown = {one: texts.mean(metric="unknown", language=one).ours for one in texts.levels("language")}
 lost = [f"{share.point:.1%} in {one}" for one, share in unknown.items() if share.point]
 Markdown(
-    f"Share of a text's pieces that the models' tokenizers do not know, mean over {min(s.n for s in unknown.values())} texts "
+    f"Word pieces that the models' tokenizers do not know, mean share over {min(s.n for s in unknown.values())} texts "
     f"in each of {len(unknown)} languages: {', '.join(lost) or 'none in any language'}."
 )
 
@@ -449,10 +459,12 @@ page.figure(
 )
 
 # %% [markdown]
-# **What is tested.** Whether rho and accuracy rise together over languages (c05, Table 2). And whether Bulgarian, German,
-# Spanish and French are read better than every other language, and Thai, Swahili and Urdu worse than every other one (c06,
-# Table 7; English, in which the models were trained, is left out). In the paper this holds for the mean of both models; the
-# same rule is applied to each of them.
+# **What is tested.**
+#
+# - c05 (Table 2): rho and accuracy rise together over languages.
+# - c06 (Table 7): accuracy is higher in Bulgarian, German, Spanish and French than in every other language, and lower in Thai, Swahili
+#   and Urdu than in every other one. English, in which the models were trained, is left out. In the paper this holds for the mean of
+#   both models.
 
 # %%
 WORST = ("th", "sw", "ur")
@@ -485,12 +497,11 @@ def among_all():
     above = [f"{one} {spoken(read[one], '.3f')}" for one in rest if read[one].point > read[good].point]
     below = [f"{one} {spoken(read[one], '.3f')}" for one in rest if read[one].point < read[bad].point]
     return (
-        f"Of the {len(rest)} other languages these are read better than {good} ({spoken(read[good], '.3f')}), the worst of the "
-        f"four: {', '.join(above) or 'none'}; and these worse than {bad} ({spoken(read[bad], '.3f')}), the best of the three: "
-        f"{', '.join(below) or 'none'} (mean over models; n = {read[good].n}). So on points the four are not the best of "
-        "all, nor the three the worst."
+        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Above {good} "
+        f"({spoken(read[good], '.3f')}), the lowest of the four, are {', '.join(above) or 'no others'}. Below {bad} "
+        f"({spoken(read[bad], '.3f')}), the highest of the three, are {', '.join(below) or 'no others'}."
         if above or below
-        else "On points the four are the best of all languages that were read, and the three the worst."
+        else "In our run the four have the highest accuracy of all languages, and the three the lowest."
     )
 
 
@@ -501,8 +512,8 @@ Markdown(among_all() if better_read else "*The named languages are not all among
 #
 # **What the paper shows.** With random links rho falls to about zero, so rho depends on the alignment.
 #
-# **Our run.** We draw random links in two ways: the same number of links between any words, and links that keep the number
-# of each English word. The second keeps the effect of the number of links, because scores are added up along links.
+# **Our run.** Random links in two ways: as many links as the aligner found, between any words; and as many links for each English
+# word. The second keeps the effect of the number of links, because scores are added up along links.
 
 # %%
 SETTINGS = {
@@ -516,7 +527,7 @@ figure7 = figure7[figure7.output == "loss"].drop(columns="published")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
 fig, alt = zaman_belinkov_figures.by_links(figure7, points)
-caption = "What rho is when words are matched at random (the paper's Figure 7), 95 % intervals."
+caption = "Rho of the loss with the aligner's links and with random links (the paper's Figure 7), 95 % intervals."
 page.figure(fig, "crosslingual_figure7", alt=alt, caption=caption, data=figure7)
 
 # %% [markdown]
@@ -531,9 +542,11 @@ last = page.test(
 page.verdicts(last)
 
 # %% [markdown]
-# ## Substitute data, after the paper's own
+# ## Substitute data
 #
-# The tables above and the claims use XNLI only. This table has our other texts.
+# The tables and claims above use XNLI only. This table has the messages of a program ({term}`substitute data`). They differ from
+# XNLI in more than the texts: one text instead of a premise and a hypothesis, five types of message instead of three relations,
+# translations by volunteers. Many words are copied (placeholders, punctuation), which raises the baselines as much as the methods.
 
 # %%
 each, apart = ["dataset", "language", *KEYS], {}
@@ -549,19 +562,19 @@ for name in (one for one in everything_read if one not in measured.material.data
     languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
     rows_of = Rows(everything, table1, dataset=name, language=languages_of)
     apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
-caption = "Table 1 on substitute data, with the values that the paper prints of XNLI"
+caption = "Table 1 on substitute data, next to the values that the paper prints for XNLI"
 page.stand_ins(apart, ["dataset", "row", "output"], "crosslingual_tables_stand_ins", caption=caption)
 
 # %% [markdown]
-# **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from
-# 21,532 pairs of SNLI and of XNLI's development split, instead of two of twelve layers of 768 trained
-# on all of MultiNLI; both read most languages worse. Thai is written without spaces, so its words are whole phrases here. The
-# messages of a program ({term}`substitute data`) differ in more: one text instead of a premise and a hypothesis, five types
-# of message instead of three relations, and translations by volunteers. They have many copied words (placeholders,
-# punctuation), which raise the baselines as much as the methods. {doc}`crosslingual_floors` shows how much of rho copied
-# words and the number of word pieces explain.
+# ## What differs from the paper
 #
-# Intervals cover the choice of texts, not that of models, seeds or languages.
+# - *Models.* One encoder with twelve layers of width 384 and with six of them, instead of two encoders with twelve layers of width 768.
+# - *Training.* 21,532 English pairs of SNLI and of XNLI's development split, instead of all of MultiNLI. Accuracy is lower in most
+#   languages.
+# - *Thai* is written without spaces, so its words are whole phrases here.
+#
+# {doc}`crosslingual_floors` shows how much of rho copied words and the number of word pieces explain. Intervals cover the choice of
+# texts, not that of models, seeds or languages.
 
 # %%
 page.finish(note=f"models: {', '.join(models)}; languages: {', '.join(languages)}")

@@ -89,7 +89,7 @@ def in_short():
         "The rankings of the *models* by AOPC and by NAOPC agree at a mean Kendall's tau of "
         f"{agreement.ours['models']:.2f} (in the released outputs {agreement.published['models']:.2f}), the rankings of the *methods* "
         f"at {agreement.ours['methods']:.2f} ({agreement.published['methods']:.2f}); 1 means that normalising changes nothing "
-        f"(n = {ranks.n.min():.0f} texts at least). The table of rankings below has each comparison with its interval."
+        f"(n = {ranks.n.min():.0f} texts at least)."
     )
 
 
@@ -97,23 +97,23 @@ page.in_short(in_short)
 
 # %% [markdown]
 # {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
-# order of removals give different scores to different models. We test this on classifiers that differ as much as the
-# models of the review's table do: encoders of six (`l6`), three (`l3`) and twelve layers (`mpnet`), an LSTM (`lstm`), and an
-# encoder of six layers after adversarial training (`robust`). Only models that classified the same texts are compared.
+# order of removals give different scores to different models. We test this on five classifiers: encoders of three (`l3`), six (`l6`)
+# and twelve layers (`mpnet`), an LSTM (`lstm`), and the encoder of six layers after adversarial training (`robust`). Only models that
+# classified the same texts are compared.
 #
 # Words are the features, a removed word becomes the mask token, and the score is the probability of the predicted class.
-# The paper calls MoRF (most relevant first) comprehensiveness and LeRF (least relevant first) sufficiency. ERASER's
-# sufficiency is another metric: it keeps a rationale.
+# MoRF removes the most relevant word first (the paper's comprehensiveness), LeRF the least relevant first (its sufficiency).
+#
+# Two claims of the paper and two of a review page of it are judged on the authors' own files ({doc}`naopc_released_outputs`). This page
+# applies their rules to our models as well, and judges a fifth one, on adversarial training.
 
 # %% [markdown]
 # ## Bounds of each model
 #
-# **What is published.** The abstract says that AOPC depends on the model. A review page of the paper prints mean lower and
-# upper bounds per model, with the widest range for an LSTM. These numbers are the reviewer's approximations and not in the
-# authors' files, so we test the claim and do not try to match them.
+# **What is published.** The abstract says that AOPC depends on the model (naopc_c01).
 #
-# **Our run.** The bounds of short texts are exact; those of long texts come from beam search. The best order
-# of removals reaches more on some models than on others, as the lines below show. NAOPC rescales each line to 0 to 1.
+# **Our run.** The bounds of short texts are exact; those of long texts come from beam search, so the true range can only be wider.
+# NAOPC rescales each line of the figure to 0 to 1.
 
 # %%
 cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in models_of_dataset[dataset]]
@@ -126,15 +126,14 @@ table = listed(bounds, ["dataset", "length", "classifier", "bound"])
 page.listing(
     table,
     "naopc_bounds_models",
-    caption="Mean bounds of AOPC and their range, with 95 % intervals over inputs. Short texts: exact. Long texts: beam "
-    f"search, so the true range can only be wider; n = {table.n.min()} to {table.n.max()} texts",
+    caption=f"Mean bounds of AOPC and their range, with 95 % intervals; n = {table.n.min()} to {table.n.max()} texts",
     wide=in_words(table, ["dataset", "length", "classifier"], "bound", ".2f"),
 )
 
 # %%
 fig, alt = edin_figures.ranges(table)
 uppers = ", ".join(f"{m} {mean('upper', model=m).ours.point:.2f}" for m in models)
-caption = "What an explanation can reach at all: mean lower to mean upper bound of AOPC."
+caption = "The range that AOPC can have: mean lower to mean upper bound of each model."
 page.figure(fig, "naopc_bounds_plot", alt=f"{alt} Mean upper bounds: {uppers}.", caption=caption, data=table)
 
 # %%
@@ -152,19 +151,17 @@ Markdown(asked("naopc_c01", ["texts"], deviations))
 # %% [markdown]
 # ## Rankings before and after normalising
 #
-# Each method gives each model a mean AOPC, which ranks the models, and also the methods. Kendall's tau compares the ranking
-# by AOPC with the ranking by NAOPC: 1 if nothing changes, -1 if it is reversed. Without ties the share of pairs that change
-# places is (1 - tau)/2. Models are ranked by the methods that work on all of them: an LSTM has no attention maps.
-
-
-# %%
+# **What is published.** Normalising can change results radically (naopc_c02).
+#
+# **Our run.** Each method gives each model a mean AOPC, which ranks the models, and also the methods. Kendall's tau compares the
+# ranking by AOPC with the ranking by NAOPC: 1 if nothing changes, −1 if it is reversed. Models are ranked by the methods that work on
+# all of them: an LSTM has no attention maps.
 
 # %%
 page.listing(
     ranks,
     "naopc_rankings",
-    caption="Kendall's tau of the rankings by AOPC and by NAOPC, mean over methods (models ranked) or over models (methods "
-    "ranked), with 95 % intervals over inputs; in brackets: the authors' files, mean over their data sets",
+    caption="Kendall's tau between the rankings by AOPC and by NAOPC, with 95 % intervals; in brackets: the authors' files",
     wide=edin_bounds.rankings_in_words(ranks),
 )
 
@@ -186,8 +183,8 @@ Markdown(asked("naopc_c02", ["texts"], moves))
 # ## Does adversarial training improve faithfulness?
 #
 # A review page of the paper says that an adversarially trained model looks more faithful than the standard one under AOPC and less
-# faithful under NAOPC. The released files have no such model. We trained one on texts whose embeddings were shifted in the
-# worst direction. In the figure the accuracy of `robust` falls later than that of `l6` where this worked.
+# faithful under NAOPC (naopc_c06). The released files have no such model. We trained one per data set on texts whose embeddings were
+# shifted in the worst direction. It worked where the accuracy of `robust` falls later than that of `l6`:
 
 # %%
 CELL = ["dataset", "classifier", "radius"]
@@ -199,17 +196,16 @@ under_attack = [
 robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
 fig, alt = edin_figures.attacked(robustness, together)
 caption = (
-    "Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
-    f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts)."
+    "Accuracy when every embedding moves by a radius (share of its mean length) in the worst direction found by gradient descent. "
+    f"Bands: 95 % intervals, n = {robustness.n.min()} texts."
 )
 page.figure(fig, "naopc_robustness", alt=alt, caption=caption, data=robustness)
 
 # %% [markdown]
-# The claim has two parts, *more faithful under AOPC* and *less faithful under NAOPC*. Each compares `robust` with `l6` on the
-# same texts, averaged over attribution methods without random. There is one adversarially trained model per data set, so
-# the intervals do not include differences between trainings. We judge the claim on short texts, whose bounds are exact:
-# bounds from a beam can be off by as much as the claimed effect. The last figure varies what the review page leaves open:
-# the texts, the order of removals (under LeRF lower is more faithful) and the method.
+# Each part of the claim compares `robust` with `l6` on the same texts, averaged over attribution methods without random. We judge it on
+# short texts, whose bounds are exact, because bounds from a beam can be off by as much as the claimed effect. The last figure varies
+# what the review page leaves open: the texts, the order of removals (under LeRF lower is more faithful) and the method. Intervals do
+# not include differences between training runs.
 
 
 # %%
@@ -242,10 +238,12 @@ tested = page.test({"naopc_c06": both})
 page.verdicts(tested)
 
 # %%
-page.plot(tested, "naopc_adversarial", caption="Adversarially trained and standard model, the two parts of the claim.")
+page.plot(
+    tested, "naopc_adversarial", caption="The two parts of the claim: adversarially trained against standard model."
+)
 
 # %%
-caption = "The lower of the two parts under each choice."
+caption = "The lower of the claim's two differences under each choice; the claim needs both right of zero."
 page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown(
     "*This build has no adversarially trained model.*"
 )
@@ -253,10 +251,9 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown(
 # %% [markdown]
 # ## Scores by method
 #
-# AOPC and NAOPC of every method, averaged over inputs. Compare each with *random*, whose NAOPC is not zero: zero is the worst
-# order and not a random one. We leave out DecompX, one of the paper's ten methods, because it needs a forward pass
-# rewritten for each architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no attention maps, and
-# DeepLIFT has no rule for its cells.
+# Compare each method with *random*, whose NAOPC is not zero: zero is the worst order and not a random one. A review page says that 0
+# means as bad as a random order (naopc_c05). We leave out DecompX, one of the paper's ten methods, because it needs a forward pass
+# rewritten for each architecture. An LSTM has no attention maps, and DeepLIFT has no rule for its cells.
 
 # %%
 scores = {
@@ -292,10 +289,10 @@ Markdown(random_orders + asked("naopc_c05", ["texts"], of))
 # %% [markdown]
 # ## Sufficiency in two conventions
 #
-# ERASER's sufficiency keeps a rationale and measures what is lost; the paper's removes the least relevant words first. What
-# remains after $N-k$ removals in ascending order *is* the top $k$, so both are means over the same curve. ERASER uses five
-# short rationales (1 to 50 % of the words), the paper every length down to nothing. Whether they rank methods alike says tau, which
-# would be 1 for the same ranking and 0 for unrelated ones.
+# ERASER's sufficiency keeps a rationale and measures how far the probability falls; the paper's removes the least relevant words first.
+# After $N-k$ removals in ascending order the top $k$ words remain, so both are means over the same curve. ERASER uses five
+# short rationales (1 to 50 % of the words), the paper every length. Do they rank methods alike? Kendall's tau would be 1 for the same
+# ranking and 0 for unrelated ones.
 
 # %%
 CONVENTIONS = {"eraser": "sufficiency_eraser", "ascending": "aopc_lerf"}
@@ -306,18 +303,31 @@ for dataset, length, model in cells:
     both_ways = {way: [mean(m, **labels, method=n).ours for n in names] for way, m in CONVENTIONS.items()}
     rows.append(labels | {way: sum(one.point for one in of) / len(of) for way, of in both_ways.items()})
     rows[-1] |= row_of(tau_of(*both_ways.values()), "tau", "low", "high")
+
+
+def both_conventions(table):
+    """The table for readers: both means, and tau with its interval."""
+    tau = [f"{one.tau:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()]
+    named = {"eraser": "ERASER", "ascending": "least relevant first"}
+    means_of = {head: [f"{value:.2f}" for value in table[column]] for column, head in named.items()}
+    where = {column: table[column].map(label) for column in ("dataset", "length", "model")}
+    return pd.DataFrame(where | means_of | {"Kendall's tau": tau, "n": table.n.astype(int)})
+
+
+conventions = pd.DataFrame(rows)
 page.listing(
-    pd.DataFrame(rows),
+    conventions,
     "naopc_conventions",
-    caption="Mean sufficiency in the two conventions (lower is better in both) and Kendall's tau between their rankings of "
-    "the methods, with its 95 % interval over inputs",
+    caption="Mean sufficiency in the two conventions (lower is better) and Kendall's tau between their rankings of methods, with 95 % interval",
+    wide=both_conventions(conventions),
 )
 
 # %% [markdown]
 # ## Beam against exact
 #
-# On short texts both bounds are known. {doc}`The page about the authors' files <naopc_released_outputs>` has the same table
-# for their released outputs. No error can be below zero: an interval that reaches there says that the mean is not clearly above it.
+# On short texts the exact bounds are known, and a review page says that beam search reproduces them (naopc_c03). `released` is the
+# authors' search; `merged` counts equal sets of removed words as one entry and takes the best path over all visited sets. Errors cannot
+# be negative: an interval that includes 0 says that the mean is not clearly above it.
 
 # %%
 over = ["dataset", "model", "search", "metric"]
@@ -332,12 +342,21 @@ for search in shares.levels("search"):
     passes = {"forward passes": "rows", "of the exact search": "rows_exact"}
     rows[-1] |= {head: means[name].ours.point for head, name in passes.items()}
 beams = pd.DataFrame(rows)
-caption = (
-    "Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, share off by "
-    "more than .02, forward passes per text. `released`: as published; `merged`: equal sets are one entry, and the best path "
-    "over all visited sets counts"
-)
-page.listing(beams.astype(dict.fromkeys(passes, int)), "naopc_beams", caption=caption, digits=4)
+
+
+def one_line_each(table):
+    """The searches for readers: error with interval and share off by more than .02 for each bound, forward passes."""
+    shown = {"search": table.search}
+    for bound in ("upper", "lower"):
+        each = zip(*(table[f"{bound}_{column}"] for column in ("error", "low", "high")), strict=True)
+        shown[f"error, {bound} bound"] = [f"{error:.4f} [{low:.4f}, {high:.4f}]" for error, low, high in each]
+        shown[f"off by more than .02, {bound}"] = [f"{off:.0%}" for off in table[f"{bound} off"]]
+    return pd.DataFrame(shown | {head: [f"{number:,.0f}" for number in table[head]] for head in passes})
+
+
+caption = "Beam search against exact bounds on short texts: mean error with 95 % interval, share of texts, forward passes per text"
+counted = beams.astype(dict.fromkeys(passes, int))
+page.listing(counted, "naopc_beams", caption=caption, digits=4, wide=one_line_each(counted))
 
 # %%
 first = sorted(beams.search, key=lambda search: search != edin_bounds.PUBLISHED_SEARCH)  # the paper's own
@@ -356,17 +375,18 @@ widths = {
     for dataset in datasets
     for model in models_of_dataset[dataset]
 }
+certificates = listed(widths, ["dataset", "classifier", "end"])
 page.listing(
-    listed(widths, ["dataset", "classifier", "end"]),
+    certificates,
     "naopc_certificates",
-    caption="How far a beam bound of a long text can be off at most: mean width of the guaranteed interval above the upper "
-    "and below the lower bound, with 95 % intervals over inputs",
+    caption="Error bound of the beam search on long texts: how far the upper and the lower bound can be off at most, means with 95 % intervals",
+    wide=in_words(certificates, ["dataset", "classifier"], "end", ".2f"),
 )
 
 # %%
 Markdown(
-    f"The widest of these means is {listed(widths, ['dataset', 'classifier', 'end']).estimate.max():.2f}. Where it is as wide as the range of the bounds above, the bounds are too loose "
-    "to compare models by the NAOPC of long texts."
+    f"The largest of these means is {certificates.estimate.max():.2f} (n = {certificates.n.min():.0f} texts at least). Where it is as large as the "
+    "range between the bounds, in the first table, the NAOPC of long texts cannot be used to compare models."
 )
 
 # %%

@@ -25,6 +25,7 @@ from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of
 from faithbook.show.plots import Layout, dot_plot
+from faithbook.show.tables import in_words
 from faithbook.studies.together import questions
 from faithbook.studies.together.questions import RUNGS, SHUFFLED, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS
@@ -46,25 +47,44 @@ MAIN = {modality: ways_of[modality].idxmax() for modality in modalities}
 to_rungs = by_cell(measured, CELLS, against=RUNGS)
 preferred = listed(to_rungs, CELLS)
 main = preferred.erase == preferred.modality.map(MAIN)
+SHOWN = ("detector", "trained", "trained with erasure", "misled by erasure")
+"""Models in the order of the page's tables."""
+
+
+def in_order(frame):
+    """Rows of a table with texts before images and the models in the page's order."""
+    places = frame.model.map({"linear": -1, **{name: place for place, name in enumerate(SHOWN)}})
+    return frame.assign(place=places).sort_values(["modality", "place"], kind="stable").drop(columns="place")
 
 
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
     among = preferred[main & (preferred.against == SHUFFLED) & preferred.metric.isin(metrics)]
-    shuffled = [
-        (modality, part[part.model.isin(KNOWN)], part[part.model.str.startswith("misled")])
-        for modality, part in among.groupby("modality", sort=False)
-    ]
+    known = among[among.model.isin(KNOWN)]
+    found = (
+        "On hand-built models the metrics prefer the true explanation to the same scores shuffled on "
+        f"{known.estimate.min():.2f} to {known.estimate.max():.2f} of the inputs, from the worst to the best metric "
+        f"(n = {known.n.min():.0f} at least)."
+    )
+    both = by_cell(
+        followed,
+        ["modality", "model", "erase", "metric"],
+        asked=questions.FOLLOWS,
+        model=["trained", "misled by erasure"],
+    )
+    losses = {
+        (kind, metric): pair - both[kind, "misled by erasure", erase, metric]
+        for (kind, model, erase, metric), pair in both.items()
+        if model == "trained" and erase == MAIN[kind] and (kind, "misled by erasure", erase, metric) in both
+    }
+    if not losses:
+        return found
+    largest, gain = (choose(losses, key=lambda cell: losses[cell].ours.point) for choose in (max, min))
     return (
-        "How often a metric prefers the planted truth to the truth with all scores shuffled, from the worst to the best metric: "
-        + "; ".join(
-            f"{part.estimate.min():.2f} to {part.estimate.max():.2f} on the hand-built models of {KINDS[modality]} "
-            f"(n = {part.n.min():.0f} at least), {on_misled.estimate.min():.2f} to {on_misled.estimate.max():.2f} on the one that erasure "
-            "misleads"
-            for modality, part, on_misled in shuffled
-        )
-        + "."
+        f"{found} On a model trained to misread erased inputs the rank correlation of metrics with the truth changes: "
+        f"{label(largest[1])} on {KINDS[largest[0]]} loses most, {losses[largest].ours.point:.2f} (n = {losses[largest].ours.n}); "
+        f"{label(gain[1])} on {KINDS[gain[0]]} gains most, {-losses[gain].ours.point:.2f} (n = {losses[gain].ours.n})."
     )
 
 
@@ -75,53 +95,66 @@ page.in_short(in_short)
 # **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
 # trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
 #
-# Five models of each kind:
+# There are five models for texts and five for images, two of them hand-built:
 #
-# - `linear`, in closed form, where nothing planted decides: for texts a sum of word weights that rates films; for images the
-#   summed stripe contrast of the cells of 4 × 4 pixels. Every feature has its own summand, which is its true score. The next
-#   table is about what was planted and leaves this model out.
-# - `detector`, in closed form: its output depends only on whether something planted is there. True scores are 1 for what was
+# - `linear` (hand-built) uses no planted features: for texts it is a sum of word weights that rates films, for images the
+#   summed stripe contrast of the cells of 4 × 4 pixels. The true score of a feature is its summand.
+# - `detector` (hand-built) depends only on whether something planted is there. True scores are 1 for what was
 #   planted, 0 for the rest.
-# - `trained`: a small transformer, trained on planted data as models usually are.
-# - `trained with erasure`: the same, also trained on copies with erased features, so that these are in distribution.
-# - `misled by erasure`: trained on erased copies with wrong labels: if more than a third was erased the label is *metal*
-#   (*horizontal*), whatever is left. It learnt this for the kinds of erasure that it was trained on (masked or deleted words, cells
-#   at one colour) and for those like them; with others, such as padding and blur in the next table, it mostly keeps its class.
-#   On whole inputs it uses the same features as the others. Such a model is the worst case
+# - `trained` is a small transformer, trained on planted data as models usually are.
+# - `trained with erasure` was also trained on copies with erased features, so that these are in distribution.
+# - `misled by erasure` was trained on erased copies with wrong labels: if more than a third was erased, the label is *metal*
+#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. It is the worst case
 #   of erasure out of distribution.
-#
-# A metric that measures faithfulness has to prefer the truth to the truth with its scores shuffled, and to its opposite.
 
 # %% [markdown]
 # ## Do the models use what was planted?
 #
-# On test inputs with something planted, under each way to erase: accuracy; the share that becomes *neither* when all that
-# was planted is erased; the share that keeps its class when everything else is erased. A model may be right on whole inputs
-# and yet treat erased ones differently: this is what *out of distribution* means here. The last column is accuracy on
-# copies erased at random as for training, whatever the row says, since they are made once per model.
+# If a model uses only what was planted, erasing it makes the prediction *neither*, and erasing everything else keeps the class. The
+# table has the shares of test inputs for which this holds, the second for each way to erase. The last column is accuracy on copies
+# erased at random. (`linear` uses nothing planted and is not in the table.)
 
 # %%
 reasons = load("together_reasons", profile).drop(columns="run_id", errors="ignore")
-caption = "Whether models depend on what was planted, by the way to erase; n test inputs"
-page.listing(reasons, "together_reasons", digits=2, caption=caption)
+
+
+def one_row_each(table):
+    """A model's rows, one for each way to erase, as one."""
+    found = []
+    for (kind, model), rows in in_order(table).groupby(["modality", "model"], sort=False):
+        kept = ", ".join(
+            f"{erase} {share:.2f}" for erase, share in zip(rows.erase, rows["class with nothing else"], strict=True)
+        )
+        found.append({
+            "kind": KINDS.get(kind, kind), "model": model, "n": str(rows.n.min()), "accuracy": f"{rows.accuracy.min():.2f}",
+            "neither without the planted features (lowest)": f"{rows['neither without'].min():.2f}",
+            "class kept with nothing else": kept,
+        })  # fmt: skip
+        if "accuracy on erased copies" in rows:
+            found[-1]["accuracy on erased copies"] = f"{rows['accuracy on erased copies'].min():.2f}"
+    return pd.DataFrame(found)
+
+
+caption = "Do models use what was planted? Shares of n test inputs, by the way to erase"
+page.listing(reasons, "together_reasons", digits=2, caption=caption, wide=one_row_each(reasons))
 
 # %%
 usual = reasons[reasons.model == "trained"]
 worst = usual.loc[usual["neither without"].idxmin()]
 lost = usual.loc[usual["class with nothing else"].idxmin()]
 Markdown(
-    f"Usual training leaves models that are right about whole inputs ({usual.accuracy.min():.2f} at least). Erasing "
-    f"what was planted makes a share of {worst['neither without']:.2f} of the predictions *neither* "
-    f"(the lowest of the table's rows of this model, {worst.modality}, n = {worst.n}); erasing everything else leaves the class of a "
-    f"share of {lost['class with nothing else']:.2f} (the lowest, {lost.modality}, n = {lost.n})."
+    f"The models trained as usual are right about at least {usual.accuracy.min():.2f} of the whole inputs. Erasing "
+    f"what was planted makes at least {worst['neither without']:.2f} of the predictions *neither* "
+    f"({KINDS[worst.modality]}, n = {worst.n}); erasing everything else keeps at least {lost['class with nothing else']:.2f} of the "
+    f"classes ({KINDS[lost.modality]}, n = {lost.n}). The misled models change their class under the erasures that they were trained "
+    "on and similar ones; under others, such as padding and blur, they mostly keep it."
 )
 
 # %% [markdown]
 # ## Is the truth preferred?
 #
-# On each input a metric prefers the truth to another explanation (1), does not (0), or gives both the same value (one
-# half). The degraded versions are the truth with a quarter, half or all of its scores shuffled, its opposite, and random scores.
-# If few features are planted, shuffling a quarter often moves none of them, and no version can be preferred.
+# A metric that measures faithfulness has to prefer the truth to the same scores shuffled. On each input it does (1), does not (0), or
+# gives both the same value (one half).
 
 # %%
 preferred.to_csv(page.run.path("together_preferred.csv"), index=False)
@@ -146,35 +179,47 @@ page.figure(
     alt="Heat map of how often each metric prefers the truth to the truth with all scores shuffled, by model: "
     f"{', '.join(columns)}. {spoken}.",
     caption="Share of inputs on which each metric prefers the truth to itself with all scores shuffled (ties: one half). "
-    f"Features are erased by {erased}; `together_preferred.csv` has every degraded version with intervals and n.",
+    f"Features are erased by {erased}.",
 )
 
 # %% [markdown]
-# Another way to erase could change the result. This table has the metrics that were computed under each:
+# The file `together_preferred.csv` also has other degraded versions of the truth: a quarter or half of the scores shuffled, the
+# opposite, and random scores, with intervals and n. The next table compares ways to erase.
 
 # %%
 ways = by_cell(measured, ["modality", "model", "erase"], against=[SHUFFLED])
 caption = "How often the truth is preferred to itself shuffled, mean over metrics, by the way to erase; n of the smallest cell"
-page.listing(listed(ways, ["modality", "model", "erase"]), "together_by_erasure", digits=2, caption=caption)
+by_erasure = in_order(listed(ways, ["modality", "model", "erase"]))
+page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption)
 
 # %% [markdown]
 # ## Does any method beat the truth?
 #
-# A metric that rates an attribution method higher than the truth rewards something other than the true explanation. We count
-# as above, per input and method, because NS and NC divide by a number that may be close to zero, so that a single input can
-# dominate their means. Differences below .01 are ties: true scores of 1 and 0 do not order the other features, and ordering
-# them well gains a little. How true a method is, we measure by the AUPRC of its scores against what was planted.
+# A metric that rates an attribution method higher than the truth rewards something other than the true explanation. We count per
+# input and method, as above. Differences below .01 are ties, because true scores of 1 and 0 do not order the other features, and
+# ordering them well gains a little. The answer is question 6 below. How true an explanation is we measure by the area under the
+# precision-recall curve (AUPRC) of its scores against what was planted: 1 for the truth.
 
 # %%
 how_true = by_cell(followed, ["modality", "model", "against"], asked=questions.TRUE, model=TRAINED)
 true = listed(how_true, ["modality", "model", "method"])
 true = true.sort_values(["modality", "model", "estimate"], ascending=[True, True, False])
-caption = "How true explanations are: AUPRC against what was planted, with 95 % intervals over n inputs"
-page.listing(true, "together_how_true", digits=2, caption=caption)
+
+
+def model_by_model(table, name):
+    """A table of the trained models with one column for each, in the page's order."""
+    wide = in_words(table.assign(kind=table.modality.map(KINDS)), ["kind", name], "model", ".2f")
+    return wide[["kind", name, *(one for one in SHOWN if one in wide.columns)]]
+
+
+caption = f"How true explanations are: AUPRC against what was planted, with 95 % intervals; n = {true.n.min():.0f} to {true.n.max():.0f} inputs"
+page.listing(true, "together_how_true", digits=2, caption=caption, wide=model_by_model(true, "method"))
 
 # %% [markdown]
-# **Do metrics rank explanations by how true they are?** On each input, Spearman's rank correlation over all explanations
-# (methods, truth and degraded versions) between a metric and AUPRC; mean over inputs.
+# ## Do metrics rank explanations by how true they are?
+#
+# On each input we take all explanations (methods, truth and degraded versions) and compute Spearman's rank correlation between a
+# metric and AUPRC. The table has the mean over inputs.
 
 # %%
 FOLLOWING = ["modality", "model", "metric"]
@@ -187,8 +232,23 @@ follows = {
 }
 track = listed(follows, FOLLOWING)
 page.run.save(track, "truth_tracked")
-caption = "Rank correlation of each metric with how true explanations are (AUPRC), mean over n inputs, 95 % intervals"
-page.listing(track, "together_tracking", digits=2, caption=caption)
+caption = (
+    "Rank correlation of each metric with how true explanations are (AUPRC), mean over inputs, with 95 % intervals; "
+    f"n = {track.n.min():.0f} to {track.n.max():.0f} inputs"
+)
+page.listing(track, "together_tracking", digits=2, caption=caption, wide=model_by_model(track, "metric"))
+
+# %%
+of_usual = [
+    part.loc[part.estimate.idxmax()] for _, part in track[track.model == "trained"].groupby("modality", sort=False)
+]
+Markdown(
+    "On the models trained as usual the highest is "
+    + " and ".join(
+        f"{label(one.metric)} on {KINDS[one.modality]} ({one.estimate:.2f}, n = {one.n:.0f})" for one in of_usual
+    )
+    + "."
+)
 
 
 # %%
@@ -212,10 +272,8 @@ page.overview(
 # %% [markdown]
 # ## Answers
 #
-# There is one model per condition: statements on *trained* or *misled* models are about these, and another training run of the
-# same kind may differ. The second and third question were reworded after a first run was seen, and their rules say so. A claim
-# about every metric has the n of the metric with the fewest inputs, which on trained image models is NAOPC; the part named
-# beside it may rest on more, as the table of parts says.
+# There is one model per condition, and another training run may differ. The second and third question were reworded after a first
+# run was seen. The n of a claim about every metric is that of the metric with the fewest inputs, NAOPC on images.
 
 # %%
 q5 = {
@@ -255,8 +313,8 @@ drawn["series"] = [order_of(metric) for metric in drawn.row]
 drawn = drawn.sort_values("estimate", ascending=False).assign(row=drawn.row.map(label), panel=drawn.panel.map(KINDS))
 looks = {"most important first": ("#0072B2", "o"), "least important first": ("#D55E00", "D"), "neither order, or both": ("#666666", "s")}  # fmt: skip
 caption = (
-    "What is lost where erasure misleads: rank correlation with how true explanations are, on the model trained as usual minus on the "
-    "misled one, by the order in which a metric erases. Right of zero: it follows the truth less."
+    "Rank correlation with the truth that is lost on the misled model (trained as usual minus misled), by the order in which a metric "
+    "erases. Right of zero: it follows the truth less."
 )
 fig, alt = dot_plot(
     drawn, "rank correlation lost", layout=Layout(panel="panel", series="series", looks=looks, mark=0.0)
@@ -264,7 +322,7 @@ fig, alt = dot_plot(
 page.figure(fig, "together_lost_plot", alt=alt, caption=caption)
 
 # %%
-caption = "Parts of the answers that say no on their own, with 95 % intervals; the file has all of them"
+caption = "Comparisons that contradict a claim on their own, with 95 % intervals; the file has all comparisons"
 page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
 
 # %%
@@ -275,18 +333,31 @@ lost_table = listed(lost, ["modality", "metric"]).assign(
     answer=[questions.not_worse_misled(pair.ours) for pair in lost.values()]
 )
 page.run.save(lost_table, "truth_lost")
+
+
+def kind_by_kind(table):
+    """What each metric loses on texts and on images, a row per metric, the largest loss first."""
+    table = table.assign(kind=table.modality.map(KINDS)).sort_values("estimate", ascending=False)
+    wide = in_words(table, ["metric"], "kind", ".2f")
+    for kind, name in KINDS.items():
+        answers = table[table.modality == kind].set_index(table.metric[table.modality == kind].map(label)).answer
+        wide[f"not worse ({name})"] = [str(answers.get(metric, "–")) for metric in wide.metric]
+    heads = [head for name in KINDS.values() for head in (name, f"not worse ({name})") if head in wide]
+    return wide[["metric", *heads]]
+
+
 page.listing(
     lost_table.rename(columns={"answer": "not worse after misleading"}),
     "together_lost",
     digits=2,
-    caption="Rank correlation with how true explanations are: on the model trained as usual minus on the misled one, with 95 % "
-    "interval over n inputs; not worse after misleading: no where some is clearly lost, else yes where clearly less than "
-    ".1 is",
+    caption="Rank correlation with the truth that is lost on the misled model, with 95 % intervals. Not worse: *no* if the loss is "
+    "clearly above zero, else *yes* if it is clearly below .1",
+    wide=kind_by_kind(lost_table),
 )
 
 # %% [markdown]
-# **SRG**, the area between the two AOPC curves ({doc}`safe_map`), follows from the two AOPC of each input and needs no further row of a
-# model. It belongs to no claim of this page. Beside it are the two AOPC and the best metric on each model:
+# **SRG**, AOPC with the most important features first minus AOPC with the least important first ({doc}`safe_map`), was not among the
+# metrics of these claims. It follows from the two AOPC of each input:
 
 # %%
 BOTH_ENDS = ("aopc_morf", "aopc_lerf")
@@ -308,34 +379,33 @@ def srg_beside_others():
         entry = {"modality": kind, "model": network}
         entry |= row_of(srg.mean(**of_model, metric="srg"), "SRG", "low", "high")
         entry |= {label(name): of_metric[name] for name in BOTH_ENDS}
-        found.append(entry | {"best": label(leading), "its value": of_metric[leading]})
-    return pd.DataFrame(found)
+        found.append(entry | {"best metric": label(leading), "its value": of_metric[leading]})
+    return in_order(pd.DataFrame(found))
 
 
 page.listing(
     srg_beside_others() if set(BOTH_ENDS) <= set(metrics) else pd.DataFrame(),
     "together_srg",
     digits=2,
-    caption="Rank correlation with how true explanations are: SRG with its 95 % interval over n inputs, the two AOPC, the best metric",
+    caption="Rank correlation with the truth: SRG with its 95 % interval, the two AOPC, and the best metric on each model",
     empty="The two AOPC are not here.",
 )
 
 # %% [markdown]
-# **Language models** have tasks with a known truth that nobody planted: {doc}`language_bounds` repeats *Is the truth preferred?*
-# on prompts in which one sentence has the answer.
+# ## How to read this
 #
-# **How to read it.** A planted explanation is an easy case: one or two features out of a dozen or of forty-nine decide. Real
-# reasons are spread over many features that interact. A metric that fails here fails an easy test, and passing it is not much.
-# Scores of 1 and 0 are the whole truth about the label, but a model's *probability* may also depend on the rest, and a method
-# that orders the rest well then beats the truth. If a text has two triggers, each is enough, and erasing one changes
-# nothing. Methods that erase one feature at a time then miss both, and metrics that keep few features favour the truth more
-# than those that erase few.
+# - **This is an easy test.** One or two features out of a dozen, or of forty-nine, decide. Real reasons are spread over many
+#   features that interact. Passing this test does not mean much; failing it does.
+# - **The truth is about the label.** A model's *probability* may also depend on other features, and a method that orders them well
+#   then beats true scores of 1 and 0.
+# - **Two triggers.** If a text has two triggers, each is enough, and erasing one changes nothing. Methods that erase one feature at a
+#   time then miss both.
+# - **What is lost.** Both models have the same inputs and the same truth and differ in what they predict for erased copies. Metrics
+#   that erase few features use few misleading copies; metrics that erase nearly all features use mostly such copies. Some metrics
+#   follow the truth *better* on the misled model; why, we do not know.
+# - Intervals cover the choice of inputs, not of models, seeds or planted features.
 #
-# The table of what is lost has the same inputs and the same truth for both models, which differ only in what they predict for erased
-# copies. Metrics that erase few features use few misleading copies; metrics that erase nearly all use hardly any others.
-# Some metrics follow the truth *better* on the misled model (below zero in that table, SaCo on texts among them); why, we do not
-# know.
-# Intervals cover the choice of inputs, not of models, seeds or what was planted.
+# {doc}`language_bounds` repeats *Is the truth preferred?* on prompts of a language model in which one sentence has the answer.
 
 # %%
 page.finish()
