@@ -90,7 +90,7 @@ def accuracy(predicted: pd.DataFrame) -> str:
     share = Conditions.of(
         predicted.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)
     ).mean()
-    return f"Accuracy {spoken(share)} (95 % interval)."
+    return f"Accuracy {spoken(share, '.2f')} (95 % interval)."
 
 
 def explain(
@@ -128,14 +128,38 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def side_by_side(means: pd.DataFrame) -> pd.DataFrame:
-    """A summary for readers: one row per metric, one column per method, "mean [low, high]"; "–" where none is
-    defined."""
+    """A summary for readers: one row per metric, the recommended one first, one column per method, "mean [low, high]";
+    "–" where none is defined."""
     undefined = means["estimate"].isna()
     cells = ["–" if none else spoken(row, ".2f") for none, row in zip(undefined, means.itertuples(), strict=True)]
     wide = means.assign(cell=cells).pivot(index=["metric", "direction"], columns="method", values="cell")
-    wide = wide.reindex(pd.MultiIndex.from_frame(means[["metric", "direction"]].drop_duplicates()))
+    metrics = means[["metric", "direction"]].drop_duplicates()
+    metrics = metrics.sort_values("metric", key=lambda names: names != RECOMMENDED, kind="stable")
+    wide = wide.reindex(pd.MultiIndex.from_frame(metrics))
     methods = list(dict.fromkeys(means["method"]))
     return wide[methods].rename(columns=label).reset_index().rename(columns={"direction": "better"})
+
+
+def undefined(means: pd.DataFrame) -> pd.DataFrame:
+    """How many values of a summary were left out as undefined, for readers: one row per metric that lacks some, one
+    column per method."""
+    counts = means.pivot(index="metric", columns="method", values="dropped")
+    counts = counts.loc[list(dict.fromkeys(means["metric"])), list(dict.fromkeys(means["method"]))]
+    counts = counts[counts.sum(axis=1) > 0].astype(int)
+    return counts.rename(index=label, columns=label).reset_index().rename_axis(columns=None)
+
+
+def above_floor(means: pd.DataFrame, metric: str = RECOMMENDED, floor: str = FLOOR) -> str:
+    """A metric's best method next to random scores, in a sentence; "" where a summary lacks one of them."""
+    of_metric = means[(means["metric"] == metric) & means["estimate"].notna()].set_index("method")
+    methods = of_metric.drop(index=floor, errors="ignore")
+    if methods.empty or floor not in of_metric.index:
+        return ""
+    best = methods["estimate"].idxmax() if DIRECTIONS[metric] == HIGHER else methods["estimate"].idxmin()
+    return (
+        f"By {label(metric)} the best method is {label(best)}, {spoken(methods.loc[best], '.2f')}; random scores get "
+        f"{spoken(of_metric.loc[floor], '.2f')} (n = {methods.loc[best, 'n']:.0f})."
+    )
 
 
 def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

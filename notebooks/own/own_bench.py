@@ -7,12 +7,12 @@
 # %% [markdown]
 # # Your own metric or method on the bench
 #
-# Three small models use what they are built to use: one adds up its words, one looks for either of two words, one needs
-# both. So the true explanation is known. Does a metric separate it from false ones? Does it score explanations higher the truer
-# they are? Does a method find it? All of it is asked again under attack. Nothing is downloaded or trained.
+# This page tests metrics and methods on three hand-built models whose true explanation is known: one adds up its words, one responds to
+# either of two words, one needs both. Does a metric separate the truth from random scores? Does it rank explanations by how true they
+# are? Does a method find the truth? Each question is repeated under attacks. Nothing is downloaded or trained.
 #
-# - `metrics`, `methods`: names of the library, and files with one of yours (`mine.py`, `mine.py:name`), commas between.
-# - `inputs`: of each model.
+# - `metrics`, `methods`: names of the library, or files with your own (`mine.py`, `mine.py:name`), with commas between.
+# - `inputs`: how many inputs of each model.
 #
 # In a terminal: `python -m faithlib bench examples/lone_loss.py`.
 
@@ -43,7 +43,7 @@ run.note(faults=faults)
 if faults:
     said = "\n".join(f"- **Wrong:** {fault}" for fault in faults)
 else:
-    said = "The checks of your own metrics found nothing wrong."
+    said = "The checks of your own metrics found no error."
 Markdown(said)
 
 # %%
@@ -57,9 +57,9 @@ of_methods = kinds[kinds["question"].str.startswith("finds")]
 # %% [markdown]
 # ## Metrics
 #
-# *separates*: how often the metric prefers the truth to random scores; a half by chance. *tracks*: the rank correlation over
-# explanations of one input with how true they are; 1 at best, 0 by chance. *rows*: of the model, for one attribution. The
-# attacks:
+# *Separates*: how often the metric prefers the truth to random scores; one half by chance. *Tracks*: over explanations of one input,
+# the rank correlation of the metric with how true they are; 1 at best, 0 by chance. *Rows*: forward passes for one attribution. The
+# attacks change the model's output for erased inputs:
 
 # %%
 Markdown("\n".join(f"- *{attack.name}*: {attack.says}." for attack in ATTACKS))
@@ -90,11 +90,11 @@ if len(of_methods):
     )
 
 # %% [markdown]
-# A model that is built by hand is simpler than one that was trained. Who passes here may still fail elsewhere; who fails here
-# has no excuse.
+# A hand-built model is simpler than a trained one. A metric that passes here may still fail elsewhere; one that fails here fails an
+# easy test.
 
 # %%
-run.provenance(n=int(found["n"].max()), note="models in closed form")
+run.provenance(n=int(found["n"].max()), note="hand-built models")
 
 # %%
 run.finish()

@@ -8,9 +8,8 @@
 # # Your own text model
 #
 # This page takes any text classifier and a file of texts, explains its predictions by several methods, and measures
-# how faithful the explanations are. As published it shows a small model of this book on ten of twelve sentences
-# written for the purpose. With a model and texts of yours it is the same page: change the parameters `model` and
-# `data`.
+# how faithful the explanations are. As published it shows a small model of this book on ten sentences written for the purpose. For your
+# own model and texts change the parameters `model` and `data`, and run the page (the command is at its end).
 #
 # - `model`: a folder that `save_pretrained` has written, `hf:` and the name of a model on the hub, or a `local:` name
 #   of this book. A fine-tuned classifier with safetensors weights and a fast tokenizer; no code that comes with it is
@@ -18,11 +17,11 @@
 # - `data`: a CSV file with the column `text`; if you have them, `label` (the model's own class names) and `gold`, the
 #   characters that people marked, as `start:end`, counted from 0, the end not included: `2:6 11:16`.
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
-#   metrics begin with *SRG*, which the page {doc}`../executed/together_advice` recommends: AOPC with the most relevant words
+#   metrics begin with *SRG*, which {doc}`../executed/together_advice` recommends: AOPC with the most relevant words
 #   first minus AOPC with the least relevant words first.
-# - `n`, `seed`: how many texts, drawn by a hash. `erase`: what takes the place of an erased word (`zero`, `pad`,
-#   `mask`, `delete`). `draws`, `groups`: of soft metrics and of SaCo. `attention`: `eager` for methods that ask for
-#   it.
+# - `n`, `seed`: how many texts, and which sample of them. `erase`: what replaces an erased word (`zero`, `pad`,
+#   `mask`, or `delete`). `draws`: random draws of soft metrics. `groups`: groups of words of SaCo. `attention`: `eager` for methods that
+#   need attention maps.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -72,9 +71,9 @@ run = start_run(
 figures.theme()
 
 # %% [markdown]
-# ## What the model says
+# ## What the model predicts
 #
-# Explanations are of what the model *predicts*, right or wrong.
+# Each prediction is explained, right or wrong.
 
 # %%
 classifier = open_model(model, attention=attention)
@@ -86,7 +85,7 @@ tables.table(
     run,
     "own_text_predictions",
     digits=2,
-    caption=f"What {model} predicts, and how sure it is",
+    caption=f"Predictions of {model} and their probabilities",
 )
 
 # %%
@@ -94,15 +93,14 @@ summary = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifi
 if brought.labels is not None:
     summary += f" {pages.accuracy(predicted)}"
 if brought.unused:
-    summary += f" Columns that nobody reads: {', '.join(brought.unused)}."
+    summary += f" Columns that are not used: {', '.join(brought.unused)}."
 Markdown(summary)
 
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. What
-# the metrics will take is estimated from the lengths of the texts and a few rows of the longest; what would not fit in
-# memory is refused here.
+# Every method is tried on the shortest text, and those that cannot explain this kind of model are left out. Time and memory are
+# estimated from the lengths of the texts and a few forward passes; what would not fit in memory is refused here.
 
 # %%
 asked = listed(methods, DEFAULT_METHODS["text"])
@@ -113,15 +111,15 @@ erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
     f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
-    f"{ahead.rows:,} rows and about {ahead.seconds:.0f} seconds. Of the {amount(ahead.free)} of memory that are free, masks and "
-    f"answers take {amount(ahead.bytes)}; the model's passes fit themselves into half of the rest."
+    f"{ahead.rows:,} forward passes of one input and about {ahead.seconds:.0f} seconds. They need {amount(ahead.bytes)} of the "
+    f"{amount(ahead.free)} of free memory, in addition to the model's passes."
     + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
 # %% [markdown]
 # ## Two texts, every method
 #
-# The tint follows the score, min-max scaled in each text and method: compare patterns, not shades.
+# The darker a word, the higher its score. Scores are min-max scaled in each text and method, so compare patterns, not shades.
 
 # %%
 scores, spent = pages.explain(names, classifier, brought.inputs, erase=erased)
@@ -165,18 +163,21 @@ table = evaluate(
 )
 means = pages.summary(table)
 tables.table(means, run, "own_text_means", caption="Means over texts", shown=False)
+Markdown(pages.above_floor(means))
 
 # %%
 tables.table(
     pages.side_by_side(means),
     run,
     "own_text_metrics",
-    caption=f"Means over {len(brought)} texts with 95 % intervals; “better” says which way it points",
+    caption=f"Mean of each metric over {len(brought)} texts, with 95 % intervals; *better* says whether higher or lower is better",
+    opened=True,
 )
 
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
-tables.table(lost, run, "own_text_undefined", caption="Values left out as undefined") if len(lost) else Markdown(
+caption = "Number of texts on which a metric is undefined; they are left out of its mean"
+tables.table(lost, run, "own_text_undefined", caption=caption, wide=pages.undefined(means)) if len(lost) else Markdown(
     "Every value is defined."
 )
 
@@ -188,9 +189,8 @@ figures.save(
     run,
     "own_text_ranks",
     alt=seen,
-    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness. "
-    "The last columns, complexity and what follows it, do not count: a simple explanation, or one that people like, "
-    "need not be faithful.",
+    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness: an overview, not a "
+    "vote, because these metrics are not independent. Complexity, sparseness and agreement with people do not count.",
 )
 
 # %%
@@ -199,21 +199,24 @@ tables.table(
     chance,
     run,
     "own_text_against_random",
-    caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
-    "interval of the paired difference; with fewer than ten texts nothing is decided. Would decide: the number "
-    "with which half of the undecided comparisons would be decided with 80 % power, if the true differences equal the estimates",
+    caption="Number of metrics of faithfulness under which a method is better or worse than random scores, by the 95 % interval of the "
+    "paired difference",
 )
+
+# %% [markdown]
+# *Would decide* is the number of texts with which half of the undecided comparisons would be decided with a power of 80 %, if the true
+# differences equal the estimates. With fewer than ten texts nothing is decided.
 
 # %% [markdown]
 # ## What it cost
 
 # %%
 tables.table(
-    spent,
+    spent.rename(columns={"rows": "forward"}),
     run,
     "own_text_costs",
     digits=2,
-    caption="Explaining: rows run forward and backward, and seconds; what methods share is on the account of the first",
+    caption="Explaining: forward and backward passes of one text, and seconds. Passes that methods share count for the first of them",
 )
 
 # %%
@@ -228,49 +231,46 @@ counted = count_rows(
 tables.table(
     pd.DataFrame(
         [
-            {"metrics": ", ".join(map(label, BUILT_IN[family].directions)), "rows": rows}
+            {"metrics": "; ".join(map(label, BUILT_IN[family].directions)), "forward passes": f"{rows:,}"}
             for family, rows in counted.alone.items()
         ]
     ),
     run,
     "own_text_rows",
-    caption="Measuring: rows that each line's metrics would run alone, all methods and texts, unerased ones too"
-    + ("" if counted.is_exact else "; of NAOPC, whose search goes where the answers lead, at most"),
+    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and texts"
+    + ("" if counted.is_exact else " (NAOPC: at most)"),
 )
 
 # %%
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Counting rows again for each metric and method that asks for them, {cost['rows_asked']:,} were asked for; "
-    f"{cost['rows_run']:,} had to be run, in {cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
+    f"Metrics and methods share forward passes: without sharing {cost['rows_asked']:,} would have been needed, {cost['rows_run']:,} were "
+    f"run, in {cost['seconds_core']:.1f} seconds. The largest batch took {amount(cost['peak_bytes'])}."
 )
 
 # %% [markdown]
 # ## How to read this
 #
-# - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
+# - **Random scores first.** A method that is not better than random scores under a metric has not been shown to say anything,
 #   however good its number looks.
-# - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know
-#   nothing of another model, another way to erase, or other options of a method.
-# - **Metrics are not independent voters.** Most erase words and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake. A text with holes is one that the model was never trained on.
-#   Try another `erase` before you believe an order.
-# - **Methods that erase have an advantage.** LIME and occlusion are computed from the same rows as the metrics. Where no
-#   text has more words than `groups`, each group of SaCo is one word, and occlusion's score of it is exactly what SaCo
-#   compares with.
-# - **NS, NC and their soft versions divide** by what erasing everything costs. If that is little, they leave [0, 1]
-#   by far, and a single text can decide a mean.
-# - **Marked words measure agreement with people,** not faithfulness. For a text that the model gets wrong they are
-#   reasons for another answer than the one explained.
+# - **Intervals are over texts.** They do not cover another model, another way to erase, or other options of a method.
+# - **Metrics are not independent.** Most erase words and use the same drop of probability, so that ten of them can share one
+#   mistake: the model was never trained on texts with erased words. Try another `erase` before you believe an order.
+# - **Methods that erase have an advantage.** LIME and occlusion use the same erased texts as the metrics. If no
+#   text has more words than `groups`, each group of SaCo is one word, and occlusion has a SaCo of 1 by construction.
+# - **NS, NC and their soft versions** divide by what erasing everything costs. If that is little, they are far outside [0, 1],
+#   and a single text can dominate a mean.
+# - **Marked words measure agreement with people,** not faithfulness. For a wrong prediction they are
+#   reasons for another class than the one explained.
 #
-# {doc}`Metrics <../foundations/metrics>` has the definition of each.
+# {doc}`../foundations/metrics` has the definition of each metric.
 
 # %% [markdown]
 # ## What is refused, and why
 #
-# Some things cannot be measured, and some would give numbers that mean nothing. They end before anything runs, with
-# an error message that names what was given, what was expected, and what to do. Four attempts and what they get:
+# What cannot be measured, or would give meaningless numbers, is refused before anything runs. The error message says what was
+# given, what was expected, and what to do. Four examples:
 
 # %%
 sentence = brought.texts[0].replace('"', "'")
@@ -289,10 +289,10 @@ attempts["little_memory"] = pages.refusal(
     lambda: estimate(classifier, brought, names, wanted, erase=erased, **options, free=ahead.bytes)
 )
 what = {
-    "no_text": "A file whose texts stand in another column",
+    "no_text": "A file whose texts are in another column",
     "other_label": "A label that the model does not have",
-    "too_long": "A text longer than the model reads",
-    "little_memory": "The same evaluation with just the memory it needs, half of which is for the model's passes",
+    "too_long": "A text that is too long for the model",
+    "little_memory": "This evaluation with too little memory",
 }
 Markdown("\n".join(f"- {what[name]}: ``{message}``" for name, message in attempts.items()))
 

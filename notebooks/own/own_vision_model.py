@@ -9,17 +9,19 @@
 #
 # This page takes any Vision Transformer of timm and a folder of images, explains its predictions by several methods,
 # and measures how faithful the explanations are. As published it shows a small model of this book on ten images
-# of clothes. With a model and images of yours it is the same page: change the parameters `model` and `data`.
+# of clothes. For your own model and images change the parameters `model` and `data`, and run the page (the command is at its end).
 #
 # - `model`: a folder with timm's `config.json` and `model.safetensors`, `timm:` and the name of a model, or a `local:`
-#   name of this book. A `VisionTransformer`, because soft erasure and most explanations are about its patches and
+#   name of this book. It must be a `VisionTransformer`, because soft erasure and most explanations use its patches and
 #   attention.
-# - `data`: a folder with one sub-folder of images a class, named as the model names it; or a folder of plain files,
-#   with a `labels.csv` (columns file, label) or without labels at all.
-# - `patch`: how many pixels a feature is wide after the model's own resizing; 0 takes the model's patches.
-# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline.
-# - `n`, `seed`: how many images, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
-#   `blur`). `draws`, `groups`: of soft metrics and of SaCo.
+# - `data`: a folder with one sub-folder of images per class, named as the model names it; or a folder of image files,
+#   with a `labels.csv` (columns file, label) or without labels.
+# - `patch`: the width of a feature in pixels after the model's own resizing; 0 takes the model's patches.
+# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
+#   metrics begin with *SRG*, which {doc}`../executed/together_advice` recommends: AOPC with the most relevant patches
+#   first minus AOPC with the least relevant patches first.
+# - `n`, `seed`: how many images, and which sample of them. `erase`: what replaces an erased patch (`mean`, `zero`, or
+#   `blur`). `draws`: random draws of soft metrics. `groups`: groups of patches of SaCo.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -72,9 +74,9 @@ run = start_run(
 figures.theme()
 
 # %% [markdown]
-# ## What the model says
+# ## What the model predicts
 #
-# Explanations are of what the model *predicts*, right or wrong.
+# Each prediction is explained, right or wrong.
 
 # %%
 classifier = open_model(model)
@@ -86,15 +88,13 @@ tables.table(
     run,
     "own_vision_predictions",
     digits=2,
-    caption=f"What {model} predicts, and how sure it is",
+    caption=f"Predictions of {model} and their probabilities",
 )
 
 # %%
 features = int(brought.inputs.n_features[0])
-side = "x".join(map(str, brought.inputs.pixels.shape[2:]))
-summary = (
-    f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
-)
+side = " × ".join(map(str, brought.inputs.pixels.shape[2:]))
+summary = f"{len(brought)} of {brought.total} images of {side} pixels after the model's resizing, cut into {features} features; "
 summary += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
     summary += f" {pages.accuracy(predicted)}"
@@ -103,8 +103,8 @@ Markdown(summary)
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on one image; one that cannot explain this kind of model is left out by name. What the
-# metrics will take is estimated from the number of features and a few rows; what would not fit in memory is refused here.
+# Every method is tried on one image, and those that cannot explain this kind of model are left out. Time and memory are estimated
+# from the number of features and a few forward passes; what would not fit in memory is refused here.
 
 # %%
 asked = listed(methods, DEFAULT_METHODS["image"])
@@ -115,8 +115,8 @@ erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
     f"Methods: {', '.join(label(name) for name in names)}. The metrics take about "
-    f"{ahead.rows:,} rows and about {ahead.seconds:.0f} seconds. Of the {amount(ahead.free)} of memory that are free, masks and "
-    f"answers take {amount(ahead.bytes)}; the model's passes fit themselves into half of the rest."
+    f"{ahead.rows:,} forward passes of one input and about {ahead.seconds:.0f} seconds. They need {amount(ahead.bytes)} of the "
+    f"{amount(ahead.free)} of free memory, in addition to the model's passes."
     + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
 )
 
@@ -176,9 +176,8 @@ figures.save(
         for b in shown
     )
     + ".",
-    caption="The first images as the model sees them, with its prediction, and the explanations of that "
-    "prediction. Red supports it, blue contradicts it; no colour means 0, or the lowest score in a map without negative "
-    "scores. Each map is on its own scale, which ends where 99 % of its pixels do.",
+    caption="The first images with the model's prediction, and the explanations of it. Red supports the prediction, blue contradicts "
+    "it. Each map has its own scale.",
 )
 
 # %% [markdown]
@@ -190,20 +189,23 @@ table = evaluate(
 )
 means = pages.summary(table)
 tables.table(means, run, "own_vision_means", caption="Means over images", shown=False)
+Markdown(pages.above_floor(means))
 
 # %%
 tables.table(
     pages.side_by_side(means),
     run,
     "own_vision_metrics",
-    caption=f"Means over {len(brought)} images with 95 % intervals; “better” says which way it points",
+    caption=f"Mean of each metric over {len(brought)} images, with 95 % intervals; *better* says whether higher or lower is better",
+    opened=True,
 )
 
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
-tables.table(lost, run, "own_vision_undefined", caption="Values left out as undefined") if len(lost) else Markdown(
-    "Every value is defined."
-)
+caption = "Number of images on which a metric is undefined; they are left out of its mean"
+tables.table(lost, run, "own_vision_undefined", caption=caption, wide=pages.undefined(means)) if len(
+    lost
+) else Markdown("Every value is defined.")
 
 # %%
 places, mean_ranks = pages.ranks(table)
@@ -213,8 +215,8 @@ figures.save(
     run,
     "own_vision_ranks",
     alt=seen,
-    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness. "
-    "Complexity and sparseness do not count: a simple explanation need not be a faithful one.",
+    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness: an overview, not a "
+    "vote, because these metrics are not independent. Complexity and sparseness do not count.",
 )
 
 # %%
@@ -223,10 +225,13 @@ tables.table(
     chance,
     run,
     "own_vision_against_random",
-    caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
-    "interval of the paired difference; with fewer than ten images nothing is decided. Would decide: the number "
-    "with which half of the undecided comparisons would be decided with 80 % power, if the true differences equal the estimates",
+    caption="Number of metrics of faithfulness under which a method is better or worse than random scores, by the 95 % interval of the "
+    "paired difference",
 )
+
+# %% [markdown]
+# *Would decide* is the number of images with which half of the undecided comparisons would be decided with a power of 80 %, if the true
+# differences equal the estimates. With fewer than ten images nothing is decided.
 
 # %% [markdown]
 # ## What it cost
@@ -241,48 +246,45 @@ counted = count_rows(
 tables.table(
     pd.DataFrame(
         [
-            {"metrics": ", ".join(map(label, BUILT_IN[family].directions)), "rows": rows}
+            {"metrics": "; ".join(map(label, BUILT_IN[family].directions)), "forward passes": f"{rows:,}"}
             for family, rows in counted.alone.items()
         ]
     ),
     run,
     "own_vision_rows",
-    caption="Measuring: rows that each line's metrics would run alone, all methods and images, unerased ones too"
-    + ("" if counted.is_exact else "; of NAOPC, whose search goes where the answers lead, at most"),
+    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and images"
+    + ("" if counted.is_exact else " (NAOPC: at most)"),
 )
 
 # %%
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Counting rows again for each metric and method that asks for them, {cost['rows_asked']:,} were asked for; "
-    f"{cost['rows_run']:,} had to be run, in {cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
+    f"Metrics and methods share forward passes: without sharing {cost['rows_asked']:,} would have been needed, {cost['rows_run']:,} were "
+    f"run, in {cost['seconds_core']:.1f} seconds. The largest batch took {amount(cost['peak_bytes'])}."
 )
 
 # %% [markdown]
 # ## How to read this
 #
-# - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
+# - **Random scores first.** A method that is not better than random scores under a metric has not been shown to say anything,
 #   however good its number and its map look.
-# - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
-#   nothing of another model, another way to erase, or other options of a method.
-# - **Metrics are not independent voters.** Most erase patches and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake. An image with grey squares is one that the model was never
-#   trained on. Try another `erase` before you believe an order. Soft metrics drop elements of the patches' embeddings
-#   instead.
-# - **A map is read patch by patch.** Scores within a feature are added up before anything is erased. A coarser `patch`
-#   makes another question, not a rougher answer to the same one.
-# - **NS, NC and their soft versions divide** by what erasing everything costs. Where that is little, they leave [0, 1]
-#   by far, and a single image can carry a mean.
+# - **Intervals are over images.** They do not cover another model, another way to erase, or other options of a method.
+# - **Metrics are not independent.** Most erase patches and use the same drop of probability, so that ten of them can share one
+#   mistake: the model was never trained on images with grey squares. Try another `erase` before you believe an order. Soft metrics
+#   drop elements of the patches' embeddings instead.
+# - **Features are patches.** Scores within a feature are added up before anything is erased. Results with different `patch` cannot be
+#   compared.
+# - **NS, NC and their soft versions** divide by what erasing everything costs. If that is little, they are far outside [0, 1],
+#   and a single image can dominate a mean.
 #
-# What each metric is has {doc}`its own page <../foundations/metrics>`; SaCo and its neighbours are {doc}`those of the
-# second study <../paper2/overview>`.
+# {doc}`../foundations/metrics` has the definition of each metric.
 
 # %% [markdown]
 # ## What is refused, and why
 #
-# Some things cannot be measured, and some would give numbers that mean nothing. They end before anything runs, with an
-# error that says what came, what was expected, and what to do. Four attempts and what they get:
+# What cannot be measured, or would give meaningless numbers, is refused before anything runs. The error message says what was
+# given, what was expected, and what to do. Four examples:
 
 # %%
 picture = Image.fromarray((255 * grey[0]).astype(np.uint8))
@@ -295,18 +297,20 @@ with TemporaryDirectory() as folder:
     hidden = f"{folder}/"
     attempts = {
         "A file that is not an image": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
-        "A folder named as no class of the model": pages.refusal(lambda: load_folder(strange, classifier), hidden),
+        "A folder whose name is not a class of the model": pages.refusal(
+            lambda: load_folder(strange, classifier), hidden
+        ),
     }
-attempts["Patches that cut the image unevenly"] = pages.refusal(
+attempts["Patches that do not divide the image"] = pages.refusal(
     lambda: load_folder(data, classifier, n=1, patch=min(brought.inputs.pixels.shape[2:]) - 1)
 )
-attempts["The same evaluation with just the memory it needs, half of which is for the model's passes"] = pages.refusal(
+attempts["This evaluation with too little memory"] = pages.refusal(
     lambda: estimate(classifier, brought, names, wanted, erase=erased, **options, free=ahead.bytes)
 )
 Markdown("\n".join(f"- {what}: ``{message}``" for what, message in attempts.items()))
 
 # %%
-run.provenance(n=len(brought), note=f"model {model}, pictures {data}")
+run.provenance(n=len(brought), note=f"model {model}, images {data}")
 
 # %%
 run.finish()

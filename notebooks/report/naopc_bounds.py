@@ -23,7 +23,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
-from faithbook.show.tables import in_words
+from faithbook.show.tables import in_words, rounded
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.studies.naopc import edin_bounds, edin_claims, edin_figures
@@ -105,7 +105,8 @@ page.in_short(in_short)
 # MoRF removes the most relevant word first (the paper's comprehensiveness), LeRF the least relevant first (its sufficiency).
 #
 # Two claims of the paper and two of a review page of it are judged on the authors' own files ({doc}`naopc_released_outputs`). This page
-# applies their rules to our models as well, and judges a fifth one, on adversarial training.
+# applies their rules to our models as well (in brackets: how many of the analysis variants that decide anything have this answer),
+# and judges a fifth claim, on adversarial training.
 
 # %% [markdown]
 # ## Bounds of each model
@@ -322,6 +323,12 @@ page.listing(
     wide=both_conventions(conventions),
 )
 
+# %%
+Markdown(
+    f"The rankings agree but are not the same: tau is between {conventions.tau.min():.2f} and {conventions.tau.max():.2f} "
+    f"(n = {conventions.n.min():.0f} to {conventions.n.max():.0f} texts)."
+)
+
 # %% [markdown]
 # ## Beam against exact
 #
@@ -349,7 +356,9 @@ def one_line_each(table):
     shown = {"search": table.search}
     for bound in ("upper", "lower"):
         each = zip(*(table[f"{bound}_{column}"] for column in ("error", "low", "high")), strict=True)
-        shown[f"error, {bound} bound"] = [f"{error:.4f} [{low:.4f}, {high:.4f}]" for error, low, high in each]
+        shown[f"error, {bound} bound"] = [
+            f"{rounded(error, 4)} [{rounded(low, 4)}, {rounded(high, 4)}]" for error, low, high in each
+        ]
         shown[f"off by more than .02, {bound}"] = [f"{off:.0%}" for off in table[f"{bound} off"]]
     return pd.DataFrame(shown | {head: [f"{number:,.0f}" for number in table[head]] for head in passes})
 

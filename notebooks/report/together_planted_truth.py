@@ -143,10 +143,9 @@ usual = reasons[reasons.model == "trained"]
 worst = usual.loc[usual["neither without"].idxmin()]
 lost = usual.loc[usual["class with nothing else"].idxmin()]
 Markdown(
-    f"The models trained as usual are right about at least {usual.accuracy.min():.2f} of the whole inputs. Erasing "
-    f"what was planted makes at least {worst['neither without']:.2f} of the predictions *neither* "
-    f"({KINDS[worst.modality]}, n = {worst.n}); erasing everything else keeps at least {lost['class with nothing else']:.2f} of the "
-    f"classes ({KINDS[lost.modality]}, n = {lost.n}). The misled models change their class under the erasures that they were trained "
+    f"For the models trained as usual the lowest accuracy on whole inputs is {usual.accuracy.min():.2f}, the lowest share that becomes "
+    f"*neither* {worst['neither without']:.2f} ({KINDS[worst.modality]}, n = {worst.n}), and the lowest share that keeps its class "
+    f"{lost['class with nothing else']:.2f} ({KINDS[lost.modality]}, n = {lost.n}). The misled models change their class under the erasures that they were trained "
     "on and similar ones; under others, such as padding and blur, they mostly keep it."
 )
 
@@ -212,7 +211,7 @@ def model_by_model(table, name):
     return wide[["kind", name, *(one for one in SHOWN if one in wide.columns)]]
 
 
-caption = f"How true explanations are: AUPRC against what was planted, with 95 % intervals; n = {true.n.min():.0f} to {true.n.max():.0f} inputs"
+caption = f"How true explanations are: AUPRC against what was planted, with 95 % intervals; n = {true.n.min():.0f} inputs at least"
 page.listing(true, "together_how_true", digits=2, caption=caption, wide=model_by_model(true, "method"))
 
 # %% [markdown]
