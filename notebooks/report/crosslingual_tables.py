@@ -24,7 +24,7 @@ from faithbook.judge import published
 from faithbook.judge.decide import OnlyIf, Trend
 from faithbook.judge.report import start_page
 from faithbook.show.labels import row_label
-from faithbook.show.numbers import beside, spoken
+from faithbook.show.numbers import beside, listed, spoken
 from faithbook.show.tables import every
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_b
@@ -95,7 +95,7 @@ def in_short():
     ranked = best_first(rho, "loss")
     return (
         f"Of thirteen explanations of the loss {row_label(*ranked[0])} agrees most across languages, with a mean rho of "
-        f"{beside(rho(ranked[0], 'loss'))}, published in brackets; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
+        f"{beside(rho(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
         f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))} (n = {rho(ranked[0], 'loss').ours.n} texts per language, mean over "
         f"{', '.join(main_languages)})."
     )
@@ -562,8 +562,25 @@ for name in (one for one in everything_read if one not in measured.material.data
     languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
     rows_of = Rows(everything, table1, dataset=name, language=languages_of)
     apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
-caption = "Table 1 on substitute data, next to the values that the paper prints for XNLI"
-page.stand_ins(apart, ["dataset", "row", "output"], "crosslingual_tables_stand_ins", caption=caption)
+
+
+def on_substitutes():
+    """The table of substitute data: one row per explanation, one column per output, the printed value in brackets."""
+    frame = listed(apart, ["dataset", "row", "output"]).assign(published=[pair.published for pair in apart.values()])
+    cells = [f"{spoken(pair, '.2f')} ({pair.published:.2f})" for pair in apart.values()]
+    long = frame.assign(cell=cells, output=frame.output.map(OUTPUT_NAMES))
+    wide = long.pivot(index=["dataset", "row"], columns="output", values="cell").rename_axis(columns=None)
+    size = f"; n = {frame.n.min():.0f} texts" if len(frame) else ""
+    return page.listing(
+        frame,
+        "crosslingual_tables_stand_ins",
+        caption=f"Table 1 on substitute data, with 95 % intervals; in brackets what the paper prints for XNLI{size}",
+        empty="*All data sets that were measured are in the tables above.*",
+        wide=wide.loc[list(dict.fromkeys(zip(frame.dataset, frame.row, strict=True)))].reset_index(),
+    )
+
+
+on_substitutes()
 
 # %% [markdown]
 # ## What differs from the paper

@@ -58,16 +58,15 @@ def in_short():
     return (
         f"Of {decided.sum()} distinct findings, of the papers and of our own questions, "
         + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
-        + "."
+        + " (*reproduced* includes what replicates on our models and, of our own questions, what holds)."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# Ten questions, each with an answer, followed by its evidence: what was measured, and below it the claim that this
-# measurement judges, as its source words it, with the decision. People wrote the sentences. Code fills in the numbers
-# and leaves a sentence out when the decision it was written for has changed. {doc}`../how-to-read` explains the decisions;
+# Each question has an answer in bold, followed by its evidence: what was measured, and in small type the claim that this
+# measurement tests, as its source words it, with the decision. {doc}`../how-to-read` explains the decisions;
 # the {doc}`scoreboard` lists all of them.
 
 # %% [markdown]
