@@ -31,7 +31,7 @@ needs = published.our_table("recommendations")
 use = decisions(needs, *(load(name, profile) for name in ("safe_chosen", "safe_lowest", "safe_comparable")))
 first = use.iloc[0]
 no_need = use[use["safe"] == "no"]["you want"]
-unsafe = f" No metric is safe for {'; '.join(no_need)}." if len(no_need) else ""
+unsafe = f" In general no metric is safe for {'; '.join(no_need)}." if len(no_need) else ""
 SPELT_OUT = {
     "SRG": "SRG, symmetric relevance gain: AOPC with the most relevant features first minus AOPC with the least relevant first"
 }
