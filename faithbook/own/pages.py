@@ -155,10 +155,10 @@ def above_floor(means: pd.DataFrame, metric: str = RECOMMENDED, floor: str = FLO
     methods = of_metric.drop(index=floor, errors="ignore")
     if methods.empty or floor not in of_metric.index:
         return ""
-    best = methods["estimate"].idxmax() if DIRECTIONS[metric] == HIGHER else methods["estimate"].idxmin()
+    best = str(methods["estimate"].idxmax() if DIRECTIONS[metric] == HIGHER else methods["estimate"].idxmin())
     return (
         f"By {label(metric)} the best method is {label(best)}, {spoken(methods.loc[best], '.2f')}; random scores get "
-        f"{spoken(of_metric.loc[floor], '.2f')} (n = {methods.loc[best, 'n']:.0f})."
+        f"{spoken(of_metric.loc[floor], '.2f')} (n = {int(methods['n'][best])})."
     )
 
 
