@@ -363,8 +363,9 @@ Markdown(
 # seven languages a correlation below about .75 can come by chance in one of forty orders, and more texts do not change
 # that. XNLI has seven languages more, whose accuracy is in Table 7. So rho was also measured in these: on pairs that
 # had been used before, with the first training of both models, the same rows, outputs and links. Which languages, pairs
-# and rule was fixed before any of these values was there, and after those of the seven. The verdict on c05 is by its
-# own measure, over the languages that the paper has ({doc}`crosslingual_tables`); this is further evidence.
+# and rule was fixed before any of these values was there, and after those of the seven; how many pairs, by the time that there
+# was. The verdict on c05 is by its own measure, over the languages that the paper has ({doc}`crosslingual_tables`), on more
+# pairs and three trainings; this is further evidence.
 #
 # *Uniform*, which gives every piece the same score, does not ask the model. If its rho rises with accuracy as well, a
 # part of the trend comes from how a language is written and linked with English.
