@@ -3,81 +3,160 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from faithbook.judge.in_sentences import sentences
+from faithbook.judge import analysis_plan, published
+from faithbook.judge.decide import OWN_REPEATS, UNREPORTED
+from faithbook.judge.in_sentences import Told, more, number, reason, repeats, sentences
 from faithbook.judge.reference import committed_board
-from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
+from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, filled
+from faithbook.paths import reference_dir
+from faithbook.stats.grounds import AUTHORS
 
 VERDICT: dict[str, Any] = {
+    "id": "saco_figure3",
     "decision": "reproduced",
+    "evidence": "paper's data, our models",
     "passed": 3,
     "parts": 4,
     "part": "a minus b",
     "effect": 0.2,
-    "low": 0.1,
+    "low": -0.1,
 }
 VERDICT |= {"high": 0.3, "published": 0.25, "n": 1200}
+PLAIN = replace(analysis_plan.rule("saco_figure3"), k="all")
 
 
-NUMBERS = ".200 [.100, .300]"
-EXPECTED: dict[str, tuple[dict[str, Any], str]] = {
-    "direction": (
-        {},
-        f"3 of 4 comparisons hold. The one that decides: a minus b, {NUMBERS} (published .250; n = 1,200).",
-    ),
-    "within": ({"parts": 1, "published": None}, f"A minus b: {NUMBERS} (n = 1,200)."),
-    "order": ({"part": "mean"}, f"Agreement with the printed order (Kendall's tau, mean): {NUMBERS}, n = 1,200."),
-    "trend": ({"low": None, "high": None}, "A minus b: .20; in the paper's numbers .25."),
-    "same": ({"low": None}, "3 of 4 numbers agree. The one furthest off: a minus b, ours .200, printed .250."),
-    "whole": (
-        {"statements": {"lead": "undecided", "size": "mixed"}, "reason": "words that nothing reads"},
-        f"Its statements: lead: undecided; size: mixed. First comparison: a minus b, {NUMBERS} (published .250;",
-    ),
-}
+def told(rule: str = "direction", besides: dict[str, Any] | None = None, **line: Any) -> Told:
+    """A verdict by a rule, with another line on the scoreboard; `besides`: fields of the rule."""
+    return Told(VERDICT | line, replace(PLAIN, rule=rule, **(besides or {})))
 
 
-@pytest.mark.parametrize("rule", EXPECTED)
-def test_each_rule_has_its_sentence(rule: str) -> None:
-    more, expected = EXPECTED[rule]
-    assert sentences(VERDICT | more, rule).startswith(expected)
+NUMBERS = ".200 [−.100, .300]"
 
 
 @pytest.mark.parametrize(
-    ("more", "expected"),
+    ("verdict", "expected"),
     [
-        ({"decision": "undecided", "waits_for": MORE_INPUTS, "needed": 5300}, "About 5,300 inputs would decide it"),
-        ({"decision": "undecided", "waits_for": RULE}, "More inputs would not decide it"),
-        ({"decision": "undecided", "waits_for": UNOBTAINABLE}, "or data that we do not have"),
-        ({"contradicted": 1}, "The paper's own values contradict 1 comparison."),
-        ({"own_repeat": "disagrees"}, "The paper's own repeat disagrees, by the same rule."),
-        ({"depends_on": "sum: MoRF; texts: long"}, "The answer changes with the choice of sum: MoRF; of texts: long."),
-        ({"agreeing": 2, "specifications": 3}, "2 of 3 analysis variants that decide anything have this answer."),
-        ({"unrelated": 2}, "It rests on 2 models; models that share an encoder count as one."),
+        (
+            told(),
+            f"3 of 4 comparisons hold; the one that decides is a minus b: {NUMBERS} (published .250; n = 1,200).",
+        ),
+        (told(besides={"k": 1}, passed=1), "1 of 4 comparisons holds, and the rule asks for 1; the one that decides"),
+        (told(besides={"threshold": 0.5}, passed=4), "All 4 comparisons hold; the one that decides is a minus b: "),
+        (told(besides={"threshold": 0.5}), f"{NUMBERS} (required: above .50; published .250; n = 1,200)."),
+        (
+            told("within", {"low": -0.05, "high": 0.05}, parts=1, published=None),
+            f"A minus b: {NUMBERS} (required: −.05",
+        ),
+        (told("order", p=0.0004), f"Kendall's tau with the printed order is {NUMBERS} (mean of 3 orders; p < .001; n"),
+        (
+            told("order", parts=1, part="tau with the printed order of languages"),
+            "Kendall's tau with the printed order",
+        ),
+        (told("trend", low=None, high=None), "A minus b: .20; in the paper's numbers .25."),
+        (told("same", low=None), "3 of 4 numbers agree; the one furthest off is a minus b: ours .200, printed .250."),
+        (told("same", evidence=AUTHORS), "is a minus b: ours .200, in the files .250."),
     ],
 )
-def test_what_a_reader_should_know_besides(more: dict[str, Any], expected: str) -> None:
-    assert expected in sentences(VERDICT | more, "direction")
-    assert expected not in sentences(VERDICT, "direction")
+def test_each_rule_has_its_sentence(verdict: Told, expected: str) -> None:
+    assert expected in sentences(verdict)
+
+
+def test_numbers_that_all_agree_have_none_that_is_furthest_off() -> None:
+    assert sentences(told("same", passed=4)) == "All 4 numbers agree."
+    alike = sentences(told("same", effect=32.4647, published=32.46))
+    assert alike == "3 of 4 numbers agree; the largest difference is .005 (a minus b)."
+
+
+def test_a_sentence_of_several_statements_has_one_for_each() -> None:
+    direction, size = told(), told(decision="nothing to test", reason=OWN_REPEATS)
+    whole = Told(VERDICT, replace(PLAIN, rule="whole"), statements={"direction": direction, "size": size})
+    said = sentences(whole)
+    assert said.startswith("The direction replicates on our models: 3 of 4 comparisons hold; ")
+    assert said.endswith(f" The size is not tested: {OWN_REPEATS}.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        (told(decision="undecided", waits_for=MORE_INPUTS, needed=5300), "About 5,300 inputs would decide it"),
+        (told(decision="undecided", waits_for=RULE), "More inputs would not decide it."),
+        (told(decision="undecided", waits_for=UNOBTAINABLE), "or data that we do not have"),
+        (told(decision="undecided", waits_for=UNOBTAINABLE, needed=1900), "about 1,900 inputs, more than there are"),
+        (replace(told(), required=2), "2 of these 4 hold, so 2 are required."),
+        (replace(told(besides={"margin": 0.05}), equivalent=True), "No difference is above the margin of .05."),
+        (
+            replace(told(reason=UNREPORTED), turned_by={"turned": ["none"], "sum": ["MoRF", "LeRF"]}),
+            "The answer changes with a choice that the paper does not report: which metrics are sign-flipped (none); "
+            "the order of erasure (MoRF, or LeRF).",
+        ),
+    ],
+)
+def test_the_second_sentence_says_why(verdict: Told, expected: str) -> None:
+    assert expected in sentences(verdict)
+    assert expected not in sentences(told())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({"contradicted": 1}, "The paper's own numbers contradict 1 of the 4 comparisons."),
+        ({"own_repeat": "disagrees"}, "The paper's own repeat disagrees, by the same rule."),
+        ({"agreeing": 2, "specifications": 3}, "2 of the 3 analysis variants that are decided have this answer."),
+        ({"agreeing": 3, "specifications": 3}, "All 3 analysis variants that are decided have this answer."),
+    ],
+)
+def test_what_else_is_known_stands_in_the_box(line: dict[str, Any], expected: str) -> None:
+    assert more(told(**line)) == [expected]
+    assert more(told()) == []
+    assert expected not in sentences(told(**line))
 
 
 def test_what_was_not_tested_says_why() -> None:
-    untested = {"decision": "not tested", "reason": "about evinf, multirc"}
-    assert (
-        sentences(untested, "direction")
-        == "Not tested: it is about Evidence Inference and MultiRC, which we do not have."
-    )
-    nothing = {"decision": "nothing to test", "reason": "the paper's own repeats disagree"}
-    assert (
-        sentences(nothing, "order", date="2026-11-28")
-        == "The paper's own repeats disagree. Rule as written on 2026-11-28."
-    )
+    untested = replace(told(decision="not tested"), lacking=["evinf", "multirc"])
+    assert sentences(untested) == "Not tested: it is about Evidence Inference and MultiRC, which we do not have."
+    nothing = told("order", decision="nothing to test", reason=OWN_REPEATS)
+    assert sentences(nothing) == "The paper's own repeats disagree, so there is nothing to replicate."
+
+
+def test_a_repeated_finding_is_named_and_not_told_again() -> None:
+    again = told(same_as="saco_c03")
+    assert repeats(again, {"saco_c03": VERDICT}) == "saco_c03"
+    assert repeats(again, {"saco_c03": VERDICT | {"effect": 0.3}}) == ""  # numbers of its own
+    assert repeats(again, {}) == ""
+
+
+def test_a_number_without_a_verdict() -> None:
+    assert number({"part": "a minus b", "effect": 0.2, "low": -0.1, "high": 0.3}) == f"A minus b: {NUMBERS}."
+    assert number({}) == ""
 
 
 def test_reasons_of_the_board_are_words() -> None:
-    """No reason is a name of ours, so that it can stand in a sentence."""
-    reasons = set(committed_board()["reason"]) - {""}
-    assert reasons
-    assert not [one for one in reasons if re.search(r"_|\bnan\b", one)]
+    """No reason is a name of ours, so that it can stand in a sentence; of several statements each has its own."""
+    board = filled(pd.read_csv(reference_dir() / "scoreboard.csv"))
+    reasons = {row["id"]: reason(row) for row in board.to_dict("records")}
+    assert not [one for one in reasons.values() if re.search(r"_|\bnan\b", one)]
+    assert {name for name, one in reasons.items() if one} == set(committed_board().query("reason != ''")["id"])
+    assert reasons["saco_c03"] == "the direction: replicates on our models; the size: does not replicate on our models"
+    assert reasons["soft_c03"] == "about MultiRC, which we do not have"
+    assert reasons["soft_c02"] == "the claim needs 16 comparisons, of which we have 14"
+
+
+def test_words_belong_to_claims_that_there_are() -> None:
+    quantities = published.our_table("quantities")
+    assert set(quantities["id"]) <= set(analysis_plan.plan()) and quantities["id"].is_unique
+    assert set(quantities["shown"]) <= {"", "exp"}
+    assert published.our_table("parts")["part"].is_unique
+
+
+def test_verdicts_are_told_shortly() -> None:
+    """Three sentences at most, none of them with keys of ours."""
+    for line in filled(pd.read_csv(reference_dir() / "scoreboard.csv")).to_dict("records"):
+        said = sentences(Told(line, analysis_plan.rule(line["id"])))
+        assert len(re.findall(r"[a-z)\]]\. (?=[A-Z])", said)) <= 2, said
+        assert not re.search(r"[a-z0-9]_[a-z0-9]|\b[0-9a-f]{12,}\b|\bnan\b", said), said

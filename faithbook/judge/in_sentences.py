@@ -1,157 +1,405 @@
 """A verdict in sentences that people wrote around its numbers: one template for each rule, and one for each thing that
-a reader should know besides. They stand under the claims of every page.
+a reader should know besides.
+
+Under a claim stand two sentences (`sentences`): what was measured, and why that is decided so where the numbers do not
+say it. On what models the verdict rests, what its analysis variants say and since when its rule stands is in a box
+below the claims of a section (`more`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from faithbook.judge import published
+import pandas as pd
+
+from faithbook.judge import analysis_plan, published
+from faithbook.judge.analysis_plan import OF_PARTS, Rule
+from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.show.labels import label
 from faithbook.show.tables import short
-from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED, worded
+from faithbook.stats.grounds import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
+from faithbook.stats.verdict import Verdict
 
-_ABOUT = "about "
-_PAGES = "executed/"
+_TOP = ", TP"
+_CHOICES = {
+    "turned": "which metrics are sign-flipped",
+    "correlation": "which correlation coefficient is taken",
+    "scores": "how the scores of word pieces are added up",
+    "model": "the model",
+    "models": "the models",
+    "languages": "the languages",
+    "texts": "the texts",
+    "sum": "the order of erasure",
+    "bounds": "how the bounds are found",
+}
+"""Choices of analysis variants as they stand in a sentence."""
+_OPTIONS = {
+    "all but AOPC, LeRF": "all but AOPC with LeRF",
+    "no copied words": "copied words left out",
+    "means, aligned, no copied words": "copied words left out and means of aligned words taken",
+}
+_STATEMENTS = {
+    "direction": "the direction",
+    "size": "the size",
+    "leads": "the lead under the three metrics",
+    "last": "the last place under the fourth",
+    "rho separates": "that rho separates methods",
+    "erasure does not": "that erasure metrics do not",
+}
+"""What one sentence of a paper says, by the names that the analysis plan has for it."""
 
 
-def sentences(verdict: Mapping[Any, Any], rule: str, *, date: str = "") -> str:
-    """What was measured and what it means for the decision, in a few sentences.
+@dataclass(frozen=True)
+class Told:
+    """A verdict and what its sentences need besides its line on the scoreboard.
 
-    `verdict`: a line of the scoreboard (`FIELDS`), of a claim of several statements with the verdict of each by name
-    (`statements`); `rule`: the name of its rule in the analysis plan; `date`: the day of the rule.
-
-    >>> told = {"decision": "not reproduced", "passed": 2, "parts": 4, "part": "all layers", "effect": -0.17}
-    >>> sentences(told | {"low": -0.271, "high": -0.071, "published": 0.157, "n": 100}, "direction")
-    '2 of 4 comparisons hold. The one that decides: all layers, -.170 [-.271, -.071] (published .157; n = 100).'
+    - `verdict`: the line (`scoreboard.FIELDS`); `rule`: its rule;
+    - `required`: how many comparisons have to hold where fewer are available than the rule counts;
+    - `lacking`: what it is about and we do not have;
+    - `equivalent`: whether all differences are inside the margin;
+    - `turned_by`: choices that alone change the answer, each with the options that do;
+    - `statements`: the statements of a sentence that makes several, each with its own verdict.
     """
-    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS, "statements")}
-    if one["decision"] == NOTHING:
-        said = [_capital(f"{one['reason'] or 'it leaves nothing to test'}.")]
-    elif one["decision"] == NOT_TESTED:
-        said = [_not_tested(one)]
-    else:
-        said = [_measured(one, rule), *_besides(one)]
-    if date:
-        said.append(f"Rule as written on {date}.")
-    return " ".join(filter(None, said))
+
+    verdict: Mapping[str, Any]
+    rule: Rule
+    required: int | None = None
+    lacking: Sequence[str] = ()
+    equivalent: bool = False
+    turned_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    statements: Mapping[str, Told] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        line = {name: _known(self.verdict.get(name)) for name in ("id", *FIELDS)}
+        object.__setattr__(self, "verdict", line)
+
+    @classmethod
+    def of(
+        cls,
+        judged: Judged,
+        line: Mapping[str, Any],
+        *,
+        have: Collection[str] = (),
+        turned_by: Mapping[str, Sequence[str]] | None = None,
+        statements: Mapping[str, Judged] | None = None,
+    ) -> Told:
+        """Of a judged claim with its line; `have`: the data sets, models and languages that are there."""
+        parts = {
+            name: cls.of(one, {"id": one.id, "decision": one.decision, "evidence": one.evidence, **one.columns})
+            for name, one in (statements or {}).items()
+        }
+        lacking = [name for name in judged.rule.needs if name not in have] if judged.decision == NOT_TESTED else []
+        equivalent = judged.verdict is Verdict.EQUIVALENT
+        return cls(line, judged.rule, _required(judged), lacking, equivalent, turned_by or {}, parts)
 
 
-def _measured(one: Mapping[str, Any], rule: str) -> str:
+def _required(judged: Judged) -> int | None:
+    """How many parts have to hold where there are fewer than the rule counts: as many as do in the paper's numbers."""
+    rule, rows = judged.rule, judged.rows
+    if rule.rule not in OF_PARTS or not isinstance(rule.k, int) or not 0 < len(rows) < rule.k:
+        return None
+    return int((rows["published"] > rule.threshold).sum())
+
+
+# ------------------------------------------------------------------------------------------------------- two sentences
+def sentences(told: Told) -> str:
+    """What was measured, and what a reader has to know to see why that is decided so; "" where nothing is to be said.
+
+    >>> line = {"id": "saco_c11", "decision": "not reproduced", "passed": 2, "parts": 5, "part": "Rollout", "n": 100}
+    >>> line |= {"effect": -0.17, "low": -0.271, "high": -0.071, "published": 0.157}
+    >>> sentences(Told(line, analysis_plan.rule("saco_c11")))
+    '2 of 5 comparisons hold; the one that decides is Rollout: −.170 [−.271, −.071] (mean SaCo; published .157; \
+n = 100).'
+    """
+    decision = told.verdict["decision"]
+    if decision == NOTHING:
+        return _nothing(told)
+    if decision == NOT_TESTED:
+        return _not_tested(told)
+    if told.rule.rule == "whole" and told.statements:
+        return " ".join(_statement(name, one) for name, one in told.statements.items())
+    return " ".join(filter(None, [_measured(told), _why(told)]))
+
+
+def number(verdict: Mapping[str, Any]) -> str:
+    """The number of a claim that is not judged, as on a page that shows what this machine computed."""
+    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS)}
+    return "" if one["effect"] is None else _capital(f"{_part(one)}: {_value(one)}{_in_brackets(one)}.")
+
+
+def _measured(told: Told) -> str:
     """The numbers, by the kind of rule."""
-    if one["effect"] is None:
+    if told.verdict["effect"] is None:
         return ""
-    templates = {"same": _same, "order": _order, "trend": _trend, "whole": _whole}
-    return templates.get(rule, _comparisons)(one)
+    templates = {"same": _same, "order": _order, "trend": _trend}
+    return templates.get(told.rule.rule, _comparisons)(told)
 
 
-def _comparisons(one: Mapping[str, Any]) -> str:
-    value = f"{_value(one)} ({_published(one)}n = {one['n']:,})" if one["n"] else _value(one)
-    if (one["parts"] or 0) < 2:
-        return _capital(f"{one['part']}: {value}.")
-    return f"{one['passed']} of {one['parts']} comparisons hold. The one that decides: {one['part']}, {value}."
+def _comparisons(told: Told) -> str:
+    one = told.verdict
+    scale = _quantity(told.rule).get("shown", "")
+    value = f"{_value(one, scale)}{_in_brackets(one, _about(told), scale)}"
+    parts = one["parts"] or 0
+    if parts < 2:
+        return _capital(f"{_part(one)}: {value}.")
+    held = _counted(one["passed"], parts, "comparison", "hold")
+    asked = told.required if told.required is not None else told.rule.needed(parts)
+    if asked < parts and told.rule.rule != "each" and told.required is None:
+        held += f", and the rule asks for {asked}"
+    return f"{held}; the one that decides is {_part(one)}: {value}."
 
 
-def _whole(one: Mapping[str, Any]) -> str:
-    """A sentence of several statements, each with its own verdict."""
-    evidence, statements = str(one["evidence"] or ""), one["statements"] or {}
-    decided = "; ".join(f"{name}: {worded(decision, evidence)}" for name, decision in statements.items())
-    each = f"Its statements: {decided}." if decided else ""
-    return f"{each} First comparison: {one['part']}, {_value(one)} ({_published(one)}n = {one['n']:,}).".strip()
-
-
-def _order(one: Mapping[str, Any]) -> str:
-    text = f"Agreement with the printed order (Kendall's tau, {one['part']}): {_value(one)}"
-    return f"{text}, n = {one['n']:,}." if one["n"] else f"{text}."
-
-
-def _trend(one: Mapping[str, Any]) -> str:
-    theirs = "" if one["published"] is None else f"; in the paper's numbers {short(one['published'], 2)}"
-    return _capital(f"{one['part']}: {short(one['effect'], 2)}{theirs}.")
-
-
-def _same(one: Mapping[str, Any]) -> str:
-    digits = 3 if abs(one["effect"]) < 10 else 1
-    pair = f"ours {short(one['effect'], digits)}, printed {short(one['published'], digits)}"
-    if (one["parts"] or 0) < 2:
-        return _capital(f"{one['part']}: {pair}.")
-    return f"{one['passed']:,} of {one['parts']:,} numbers agree. The one furthest off: {one['part']}, {pair}."
-
-
-def _not_tested(one: Mapping[str, Any]) -> str:
-    reason = str(one["reason"] or "")
-    if reason.startswith(_ABOUT):
-        names = [label(name) for name in reason.removeprefix(_ABOUT).split(", ")]
-        last = f" and {names[-1]}" if len(names) > 1 else ""
-        return f"Not tested: it is about {', '.join(names[:-1] or names)}{last}, which we do not have."
-    if one["waits_for"] == MORE_INPUTS and not reason:
-        return "Not tested: there are fewer than ten independent inputs."
-    return f"Not tested: {reason}." if reason else "Not tested: it needs data that we do not have."
-
-
-def _besides(one: Mapping[str, Any]) -> list[str]:
-    """What else a reader should know."""
-    said = []
-    if one["reason"] and not one["statements"]:  # else the reason says the statements again
-        said.append(_capital(f"{one['reason']}."))
-    if one["decision"] == UNDECIDED:
-        said.append(_undecided(one))
-    if one["contradicted"]:
-        number = one["contradicted"]
-        said.append(f"The paper's own values contradict {number} comparison{'s' * (number != 1)}.")
-    if one["own_repeat"]:
-        said.append(f"The paper's own repeat {one['own_repeat']}, by the same rule.")
-    if one["depends_on"]:
-        said.append(f"The answer changes with the choice of {str(one['depends_on']).replace('; ', '; of ')}.")
-    if one["specifications"]:
-        same = f"{one['agreeing']} of {one['specifications']}"
-        said.append(f"{same} analysis variants that decide anything have this answer.")
-    if one["unrelated"]:
-        said.append(_models(one))
+def _about(told: Told) -> list[str]:
+    """What a comparison is of, and where it has to lie, unless it only has to be above zero."""
+    quantity = _quantity(told.rule)
+    said = [quantity["quantity"]] if quantity else []
+    lines = [_number(line, quantity.get("shown", ""), 2) for line in told.rule.lines]
+    if len(lines) > 1:
+        # A range whose lower end no value can pass is a line.
+        said.append(
+            f"required: {lines[0]} to {lines[1]}" if (told.rule.low or 0) > -1 else f"required: below {lines[1]}"
+        )
+    elif told.rule.lines != (0.0,):
+        said.append(f"required: above {lines[0]}")
     return said
 
 
+def _quantity(rule: Rule) -> Mapping[str, str]:
+    """What the comparisons of a claim are of, as `data/quantities.csv` says it: quantity, shown."""
+    rows = published.our_table("quantities").set_index("id")
+    of = rule.id if rule.id in rows.index else rule.same_as
+    return {str(name): str(text) for name, text in rows.loc[of].items()} if of in rows.index else {}
+
+
+def _statement(name: str, told: Told) -> str:
+    """One statement of a sentence that makes several."""
+    one = told.verdict
+    what = _capital(_STATEMENTS.get(name, name))
+    if one["decision"] in (NOTHING, NOT_TESTED):
+        reason = f": {one['reason']}" if one["reason"] else ""
+        return f"{what} is not tested{reason}."
+    verb = worded(one["decision"], one["evidence"] or "")
+    verb = verb if verb.startswith(("replicates", "does not")) else f"is {verb}"
+    measured = _measured(told)
+    return f"{what} {verb}: {measured[:1].lower()}{measured[1:]}" if measured else f"{what} {verb}."
+
+
+def _order(told: Told) -> str:
+    one = told.verdict
+    n = f"n = {one['n']:,}" if one["n"] else ""
+    p = "" if one["p"] is None else "p < .001" if one["p"] < 0.001 else f"p = {short(one['p'], 3)}"
+    if (one["parts"] or 0) < 2:
+        return _capital(f"{_part(one)}: {_value(one)}{_brackets(p, n)}.")
+    orders = f"mean of {one['parts'] - 1} orders"
+    return f"Kendall's tau with the printed order is {_value(one)}{_brackets(orders, p, n)}."
+
+
+def _trend(told: Told) -> str:
+    one = told.verdict
+    theirs = "" if one["published"] is None else f"; in the paper's numbers {_number(one['published'], '', 2)}"
+    return _capital(f"{_part(one)}: {_number(one['effect'], '', 2)}{theirs}.")
+
+
+def _same(told: Told) -> str:
+    """Numbers that were worked out twice; the one furthest off only where it is another number."""
+    one = told.verdict
+    passed, parts = one["passed"] or 0, one["parts"] or 0
+    claimed = published.column("kind").get(told.rule.id) == "claim"
+    theirs = "claimed" if claimed else "in the files" if one["evidence"] == AUTHORS else "printed"
+    held = _counted(passed, parts, "number", "agree")
+    if passed == parts:
+        return f"{held}."
+    digits = 3 if abs(one["effect"]) < 10 else 1
+    ours, other = (_number(one[name], "", digits) for name in ("effect", "published"))
+    if ours == other:
+        apart = abs(one["effect"] - one["published"])
+        return f"{held}; the largest difference is {short(apart, -math.floor(math.log10(apart)))} ({_part(one)})."
+    return f"{held}; the one furthest off is {_part(one)}: ours {ours}, {theirs} {other}."
+
+
+def _nothing(told: Told) -> str:
+    if told.verdict["reason"] == OWN_REPEATS:
+        return "The paper's own repeats disagree, so there is nothing to replicate."
+    return _capital(f"{told.verdict['reason']}.") if told.verdict["reason"] else ""
+
+
+def _not_tested(told: Told) -> str:
+    one = told.verdict
+    if told.lacking:
+        return f"Not tested: it is about {_listed([label(name) for name in told.lacking])}, which we do not have."
+    if one["waits_for"] == MORE_INPUTS and not one["reason"]:
+        return "Not tested: there are fewer than ten independent inputs."
+    return f"Not tested: {one['reason']}." if one["reason"] else "Not tested: it needs data that we do not have."
+
+
+def _why(told: Told) -> str:
+    """Why the numbers are decided as they are, where they do not say it."""
+    one = told.verdict
+    if told.required is not None:
+        counted, parts = told.rule.k, one["parts"]
+        return (
+            f"The claim needs {counted} comparisons and we have {parts}; in the paper's numbers {told.required} of "
+            f"these {parts} hold, so {told.required} are required."
+        )
+    if told.turned_by:
+        unreported = " that the paper does not report" if one["reason"] == UNREPORTED else ""
+        choices = "; ".join(f"{_CHOICES.get(name, name)} ({_either(of)})" for name, of in told.turned_by.items())
+        return f"The answer changes with a choice{unreported}: {choices}."
+    if one["decision"] == UNDECIDED:
+        return _undecided(one)
+    if told.equivalent and told.rule.margin:
+        return f"No difference is above the margin of {_number(told.rule.margin, '', 2)}."
+    if one["reason"] == UNREPORTED:
+        return f"It {UNREPORTED}."
+    return _capital(f"{one['reason']}.") if one["reason"] else ""
+
+
 def _undecided(one: Mapping[str, Any]) -> str:
-    if one["needed"] and one["waits_for"] == MORE_INPUTS:
-        return f"About {one['needed']:,} inputs would decide it, if the true values are the estimates."
     if one["waits_for"] == RULE:
         return f"More inputs would not decide it. {_why_not(one)}".strip()
+    if one["needed"] and one["waits_for"] == MORE_INPUTS:
+        return f"About {one['needed']:,} inputs would decide it, if the true values equal the estimates."
+    if one["needed"] and one["waits_for"] == UNOBTAINABLE:
+        return f"It would take about {one['needed']:,} inputs, more than there are."
     if one["waits_for"] == UNOBTAINABLE:
-        return "It would take more inputs than there are, or data that we do not have."
+        return _why_not(one) or "It would take more inputs than there are, or data that we do not have."
     return "More inputs may decide it."
 
 
 def _why_not(one: Mapping[str, Any]) -> str:
-    """Why no number of inputs decides a claim, where `data/undecided.csv` says it."""
+    """Why a claim is undecided, where `data/undecided.csv` says it."""
     reasons = published.our_table("undecided").set_index("id")["why"]
     return str(reasons.get(one["same_as"] or one["id"], ""))
 
 
-def _models(one: Mapping[str, Any]) -> str:
-    """How many models a verdict rests on, and which."""
-    number = int(one["unrelated"])
-    text = f"It rests on {number} model{'s' * (number != 1)}"
-    named = published.our_table("unrelated_models").set_index("page")["models"]
-    which = named.get(str(one["page"] or "").removeprefix(_PAGES))
-    if which is None:
-        return f"{text}; models that share an encoder count as one."
-    return f"{text} ({which}; models that share an encoder count as one)."
+def repeats(told: Told, known: Mapping[str, Mapping[str, Any]]) -> str:
+    """The id whose numbers a claim repeats; "" where it repeats none of `known`, the lines of a page by id, or has
+    numbers of its own."""
+    one = told.verdict
+    other = known.get(one["same_as"] or "")
+    if other is None:
+        return ""
+    shown = ("decision", "passed", "parts", "part", "effect", "low", "high", "n")
+    return str(one["same_as"]) if all(one[name] == _known(other.get(name)) for name in shown) else ""
 
 
-def _value(one: Mapping[str, Any]) -> str:
-    ends = "" if None in (one["low"], one["high"]) else f" [{short(one['low'], 3)}, {short(one['high'], 3)}]"
-    return f"{short(one['effect'], 3)}{ends}"
+# ---------------------------------------------------------------------------------------------------- in the box below
+def more(told: Told) -> list[str]:
+    """What is known of a verdict besides, in sentences."""
+    one = told.verdict
+    if one["decision"] in (NOTHING, NOT_TESTED):
+        return []
+    said = []
+    if one["contradicted"]:
+        said.append(f"The paper's own numbers contradict {one['contradicted']} of the {one['parts']} comparisons.")
+    if one["own_repeat"]:
+        said.append(f"The paper's own repeat {one['own_repeat']}, by the same rule.")
+    if (variants := one["specifications"] or 0) > 1:
+        share = "Both" if variants == 2 else f"All {variants}"
+        share = share if one["agreeing"] == variants else f"{one['agreeing']} of the {variants}"
+        said.append(f"{share} analysis variants that are decided have this answer.")
+    if one["decision"] == UNDECIDED and one["waits_for"] == MORE_INPUTS and (why := _why_not(one)):
+        said.append(why)
+    return said
 
 
-def _published(one: Mapping[str, Any]) -> str:
-    return "" if one["published"] is None else f"published {short(one['published'], 3)}; "
+def models(page: str, number: int) -> str:
+    """On how many models the verdicts of a page rest, and on which."""
+    which = published.our_table("unrelated_models").set_index("page")["models"].get(page)
+    text = f"{number} model{'s' * (number != 1)}"
+    return f"{text} (models that share an encoder count as one)" if which is None else f"{text}: {which}"
+
+
+def reason(line: Mapping[Any, Any]) -> str:
+    """The reason of a line of the scoreboard in words, where the decision does not say it; "" elsewhere."""
+    one = {name: _known(line.get(name)) for name in ("id", *FIELDS)}
+    rule = analysis_plan.rule(str(one["id"]))
+    said = str(one["reason"] or "")
+    if rule.rule == "whole":
+        return _decisions(rule, said, str(one["evidence"] or ""))
+    if rule.rule in OF_PARTS and isinstance(rule.k, int) and (parts := one["parts"] or 0) and parts < rule.k:
+        return f"the claim needs {rule.k} comparisons, of which we have {parts}"
+    if lacking := [
+        name for name in rule.needs if one["decision"] == NOT_TESTED and name in said.replace(",", "").split()
+    ]:
+        return f"about {_listed([label(name) for name in lacking])}, which we do not have"
+    return said
+
+
+def _decisions(rule: Rule, said: str, evidence: str) -> str:
+    """What is decided of each statement of a sentence, by the names that the plan has for them."""
+    of = f"{rule.same_as or rule.id}/"
+    names = [name.removeprefix(of) for name in analysis_plan.plan() if name.startswith(of)]
+    decided = {name: one.decision for name in names for one in Verdict if f"{name}: {one}" in said.split("; ")}
+    return "; ".join(f"{_STATEMENTS.get(name, name)}: {worded(one, evidence)}" for name, one in decided.items())
+
+
+# -------------------------------------------------------------------------------------------------------------- pieces
+def _part(one: Mapping[str, Any]) -> str:
+    """A comparison in words: as `data/parts.csv` has it, else under its own name."""
+    words = published.our_table("parts").set_index("part")["words"]
+    part = str(words.get(one["part"], label(str(one["part"]))))
+    return f"{part.removesuffix(_TOP)}, top prediction" if part.endswith(_TOP) else part
+
+
+def _counted(passed: int, of: int, what: str, verb: str) -> str:
+    """How many of several hold, as the beginning of a sentence.
+
+    >>> _counted(2, 2, "number", "agree"), _counted(1, 4, "comparison", "hold"), _counted(0, 2, "comparison", "hold")
+    ('Both numbers agree', '1 of 4 comparisons holds', '0 of 2 comparisons hold')
+    """
+    if passed == of:
+        return f"{'Both' if of == 2 else f'All {of:,}'} {what}s {verb}"
+    return f"{passed:,} of {of:,} {what}s {verb}{'s' * (passed == 1)}"
+
+
+def _number(value: float, scale: str, digits: int = 3) -> str:
+    digits, value = (2, math.exp(value)) if scale == "exp" else (digits, value)
+    return short(value, digits).replace("-", "−")
+
+
+def _value(one: Mapping[str, Any], scale: str = "") -> str:
+    ends = (
+        "" if None in (one["low"], one["high"]) else f" [{_number(one['low'], scale)}, {_number(one['high'], scale)}]"
+    )
+    return f"{_number(one['effect'], scale)}{ends}"
+
+
+def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "") -> str:
+    theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
+    return _brackets(*before, theirs, f"n = {one['n']:,}" if one["n"] else "")
+
+
+def _whose(one: Mapping[str, Any]) -> str:
+    """Where the number beside ours stands."""
+    if one["evidence"] != AUTHORS:
+        return "published"
+    of_review = (
+        published.sources().get(one["id"]) == published.REVIEW and published.column("published_value")[one["id"]]
+    )
+    return "on the review page" if of_review else "in the files"
+
+
+def _brackets(*pieces: str) -> str:
+    inside = "; ".join(filter(None, pieces))
+    return f" ({inside})" if inside else ""
+
+
+def _either(options: Sequence[str]) -> str:
+    return ", or ".join(_OPTIONS.get(option, option) for option in options)
+
+
+def _listed(names: Sequence[str]) -> str:
+    last = f" and {names[-1]}" if len(names) > 1 else ""
+    return f"{', '.join(names[:-1] or names)}{last}"
 
 
 def _known(value: Any) -> Any:
-    return None if value is None or value == "" or (isinstance(value, float) and math.isnan(value)) else value
+    return None if value is None or pd.isna(value) or value == "" else value
 
 
 def _capital(text: str) -> str:

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.engine.studies import studies
-from faithbook.judge import published, summary
+from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, on_unseen_inputs, what_decides_unseen
 from faithbook.judge.sentences import Results, conditions
 from faithbook.show import figures
@@ -173,11 +173,11 @@ def _claim(results: Results, name: str) -> str:
     kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {summary.cited(source)}"
     measured = decision in MEASURED
-    size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
+    size = f"n = {int(verdict['n']):,} in the smallest set" if measured and not pd.isna(verdict["n"]) else ""
     pieces = [
         str(verdict["evidence"]) if measured else "",
         size,
-        str(verdict["reason"]),
+        in_sentences.reason(verdict.to_dict()),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]

@@ -25,6 +25,7 @@ from faithbook.engine.run import Run, start_run
 from faithbook.judge import analysis_plan, decide, in_sentences, materials, published, scoreboard
 from faithbook.judge.banner import banner, numbers_of
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
+from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
@@ -84,6 +85,7 @@ class Page:
         self._entries: dict[str, dict[str, Any]] = {}
         self._quotable: list[pd.DataFrame] = []
         self._curves: dict[str, Curve] = {}
+        self._statements: dict[str, dict[str, Judged]] = {}
         self._exhibits = 0  # shown so far: the first one is open whatever its length
         self._claims = published.column("claim")
         self._source = published.sources()
@@ -167,7 +169,8 @@ class Page:
         for verdict in decided:
             if verdict.id in self._entries:
                 raise InputError(f"{verdict.id} is judged twice on this page")
-            self._entries[verdict.id] = self._entry(verdict) | self._statements(verdict.id, claims[verdict.id])
+            self._entries[verdict.id] = self._entry(verdict)
+            self._statements[verdict.id] = self._judged_apart(verdict.id, claims[verdict.id])
         return Tested((verdict.id, verdict) for verdict in decided)
 
     @property
@@ -197,38 +200,71 @@ class Page:
             entry["unrelated"] = materials.unrelated(self.notebook)
         return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
 
-    def _statements(self, name: str, claim: Claim) -> dict[str, dict[str, str]]:
-        """The verdict of each statement of a claim that makes several, for its sentences."""
+    def _judged_apart(self, name: str, claim: Claim) -> dict[str, Judged]:
+        """Each statement of a claim that makes several, for its sentences."""
         asked = claim.claim if isinstance(claim, OnlyIf) else claim
         if not isinstance(asked, Statements):
             return {}
         rules = {part: analysis_plan.statement(name, part).id for part in asked.of}
-        each = {part: decide.judge(rules[part], of, have=self.have) for part, of in asked.of.items()}
-        return {"statements": {part: str(one.verdict) for part, one in each.items()}}
+        return {part: decide.judge(rules[part], of, have=self.have) for part, of in asked.of.items()}
 
     def verdicts(self, tested: Tested) -> Markdown:
-        """The claims of a section: decision, evidence and claim; below in small print what was measured, in sentences,
-        and the day of the rule."""
+        """The claims of a section: decision, evidence and claim; below in small print two sentences of what was
+        measured; then in a box that opens what the verdicts rest on and since when their rules stand."""
+        if not self.judges:
+            return Markdown("\n".join(self._unjudged(verdict) for verdict in tested.values()))
         lines, again = [], scoreboard.confirmed()
+        besides: dict[str, list[str]] = {}
         for name, verdict in tested.items():
-            if not self.judges:
-                lines.append(self._unjudged(verdict))
-                continue
+            told = self._told(verdict)
             ground = f" ({verdict.evidence})" if verdict.rule.fixed_verdict is None else ""
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
-            said = in_sentences.sentences(self._entries[name], verdict.rule.rule, date=f"{verdict.rule.date}")
-            if unseen := scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again):
-                said += f" {unseen}"
-            lines.append(f'- `{name}` {badge(verdict.word)}{ground} {words}. <span class="verdict-note">{said}</span>')
-        return Markdown("\n".join(lines))
+            if same := in_sentences.repeats(told, self._entries):
+                said = f"As `{same}`."
+            else:
+                unseen = scoreboard.unseen_in_short(verdict.rule.same_as or name, verdict.word, again)
+                said = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
+                further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again)
+                if facts := " ".join(filter(None, [*in_sentences.more(told), further])):
+                    besides.setdefault(facts, []).append(f"`{name}`")
+            note = f' <span class="verdict-note">{said}</span>' if said else ""
+            lines.append(f"- `{name}` {badge(verdict.word)}{ground} {words}.{note}")
+        return Markdown("\n".join([*lines, "", *self._below(tested, besides)]))
+
+    def _below(self, tested: Tested, besides: Mapping[str, Sequence[str]]) -> list[str]:
+        """The box below the claims of a section: what else is known of each, the models, the days of the rules. Days
+        alone need no box."""
+        days: dict[str, list[str]] = {}
+        for name, verdict in tested.items():
+            days.setdefault(f"{verdict.rule.date}", []).append(f"`{name}`")
+        dated = "; ".join(f"{day} ({', '.join(names)})" if len(days) > 1 else day for day, names in days.items())
+        number = materials.unrelated(self.notebook)
+        counts = number is not None and any("unrelated" in self._entries[name] for name in tested)
+        rest = [f"- The verdicts rest on {in_sentences.models(self.notebook, number)}."] if number and counts else []
+        lines = [*(f"- {', '.join(names)}: {facts}" for facts, names in besides.items()), *rest]
+        if not lines:
+            return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
+        lines.append(f"- Rules as written on {dated}.")
+        return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
+
+    def _told(self, verdict: Judged) -> Told:
+        """A verdict with what its sentences need."""
+        curve = self._curves.get(verdict.id)
+        return Told.of(
+            verdict,
+            self._entries[verdict.id],
+            have=self.have,
+            turned_by=curve.turned_by if curve else {},
+            statements=self._statements.get(verdict.id),
+        )
 
     def _unjudged(self, one: Judged) -> str:
         """A claim with the numbers of a run of this machine, and no verdict."""
         words = self._claims.get(one.id, "").rstrip(".")
         names = ("effect", "low", "high", "published", "part", "n")
         numbers = {name: value for name, value in one.columns.items() if name in names}
-        said = in_sentences.sentences({"decision": "", **numbers}, "each")
+        said = in_sentences.number(numbers)
         return f'- `{one.id}` {words}. <span class="verdict-note">{said or "No number."}</span>'
 
     def worded(self, word: str) -> str:

@@ -40,7 +40,7 @@ FIELDS = (
 questions fared.
 
 - `decision`: one of `grounds.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
-- `n`: independent inputs in the smallest cell; `passed` of `parts`: contrasts that hold on their own;
+- `n`: independent inputs in the smallest set; `passed` of `parts`: contrasts that hold on their own;
 - `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for it;
   `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
 - `contradicted`: contrasts of which the paper's own numbers, as they are, say the opposite;
@@ -137,6 +137,22 @@ def is_headline(name: str) -> bool:
     return column("headline").get(name, "") == "yes"
 
 
+def unseen_in_short(name: str, word: str, verdicts: pd.DataFrame | None = None) -> str:
+    """The decision on unseen inputs of an id in one sentence, beside the verdict on those before, in a `word`; "" where
+    there is none.
+
+    >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64"}
+    >>> rows = pd.DataFrame([row]).set_index("id")
+    >>> unseen_in_short("a", "mixed", rows), unseen_in_short("a", "undecided", rows)
+    ('The same on unseen inputs (n = 64).', 'On unseen inputs: mixed (n = 64).')
+    """
+    rows = confirmed() if verdicts is None else verdicts
+    if not (said := on_unseen_inputs(name, rows)):
+        return ""
+    same = f"{word} ({_n_of(_as_text(rows.loc[name])['n'])})"
+    return f"The same on unseen inputs{said.removeprefix(word)}." if said == same else f"On unseen inputs: {said}."
+
+
 def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
     """The verdict on unseen inputs of an id in sentences for the note under a claim; "" where there is none.
 
@@ -187,12 +203,12 @@ def _n_of(n: str) -> str:
 
 def _with_interval(value: str, low: str, high: str) -> str:
     ends = f" [{short(float(low), 3)}, {short(float(high), 3)}]" if low else ""
-    return f"{short(float(value), 3)}{ends}"
+    return f"{short(float(value), 3)}{ends}".replace("-", "−")
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it
 def undecided(board: pd.DataFrame) -> pd.DataFrame:
-    """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest cell, how
+    """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest set, how
     many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.
     """

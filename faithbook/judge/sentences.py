@@ -5,7 +5,7 @@ claim). Further words, set apart by bars, say which number and how it is written
 
 - `published`: the printed value; `passed`, `parts`: the counts of an id, or of several ids joined by `+`;
 - `lowest`, `highest`: of all parts of a claim, or of those that match a part with asterisks; `named`: with its name;
-- `interval`: the 95 % interval of ours; `n`: of how many inputs it is, in the smallest cell;
+- `interval`: the 95 % interval of ours; `n`: of how many inputs it is, in the smallest set;
 - `%`: in percent; `whole`: as a whole number; `3`: with three digits; `size`: without its sign.
 
 `when` names the decisions that a sentence was written for: `soft_c01 not reproduced; together_q7 mixed/undecided`.

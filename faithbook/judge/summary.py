@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, published
+from faithbook.judge import analysis_plan, in_sentences, published
 from faithbook.judge.scoreboard import (
     WAITS,
     confirmed,
@@ -252,7 +252,7 @@ def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
     repeats, then each other fact under its name."""
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
     waits = WAITS[row["waits_for"] or ""]
-    said = ["; ".join(filter(None, (row["reason"], waits, repeats)))]
+    said = ["; ".join(filter(None, (in_sentences.reason(row), waits, repeats)))]
     named = {
         "on unseen inputs": unseen,
         "unrelated models": "" if pd.isna(row["unrelated"]) else str(row["unrelated"]),

@@ -302,7 +302,7 @@ page.listing(
     long.rename(columns={"tau": "estimate"}),
     "crosslingual_deviations_guided",
     caption="The order of the rows with the printed one: mean tau with its 95 % interval over texts, and p, in three "
-    "ways to treat guided backprop; n texts in the smallest cell",
+    "ways to treat guided backprop; n texts in the smallest set",
     wide=wide,
 )
 

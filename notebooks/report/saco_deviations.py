@@ -146,7 +146,7 @@ Markdown(
     f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
     f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
     f"({spoken(shifted, '+.3f')}, from {shifted.main:.3f}; n = {shifted.n} in the "
-    f"smallest cell). The level does not clearly change for: "
+    f"smallest set). The level does not clearly change for: "
     f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
 )
 
@@ -208,7 +208,7 @@ pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) 
 shuffled = comparison.mean(pairs).ours
 Markdown(
     f"Shuffling alone, with nearest-neighbour upsampling on both sides: {spoken(shuffled, '+.3f')} (n = {shuffled.n} in the "
-    "smallest cell)."
+    "smallest set)."
 )
 
 # %% [markdown]

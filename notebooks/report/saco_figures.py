@@ -180,7 +180,7 @@ alone = comparison.mean(list(four.values()))
 Markdown(
     f"On random scores the four existing metrics still agree with {rest.ours.point:.2f} on average, SaCo with them "
     f"{alone.ours.point:.2f}; over the paper's ten methods it is {among.ours.point:.2f} and "
-    f"{comparison.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest cell)."
+    f"{comparison.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest set)."
 )
 
 # %% [markdown]

@@ -108,7 +108,7 @@ for method in (*METHODS, "random"):
 both = pd.DataFrame(rows)
 caption = (
     "SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
-    "over images, n of them in the smallest cell"
+    "over images, n of them in the smallest set"
 )
 page.listing(both, "saco_stand_ins_table2", caption=caption, digits=2)
 
@@ -122,7 +122,7 @@ printed = [float(both.set_index("method").published[method]) for method in METHO
 taus = []
 for name, at in saco.items():
     tau = tau_of([at(method).ours for method in METHODS], printed)
-    taus.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
+    taus.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)")
 Markdown(f"Kendall's tau with the printed order: {'; '.join(taus)}.")
 
 # %% [markdown]
@@ -293,7 +293,7 @@ by_model = pd.DataFrame(rows)
 page.listing(
     by_model,
     "saco_stand_ins_by_model",
-    caption="SaCo at K = 10 by model, mean over its data sets; n images in the smallest cell",
+    caption="SaCo at K = 10 by model, mean over its data sets; n images in the smallest set",
     wide=wu_figures.models_across(by_model),
 )
 

@@ -47,7 +47,7 @@ def in_short():
     """The result of this page in a sentence."""
     return (
         f"With gradients the SaCo of attention goes from {beside(saco(RAW))} to {beside(saco(LAST))} in the last layer and from "
-        f"{beside(saco(ROLLOUT))} to {beside(saco(ALL))} through all layers (n = {saco(RAW).ours.n} images in the smallest cell)."
+        f"{beside(saco(ROLLOUT))} to {beside(saco(ALL))} through all layers (n = {saco(RAW).ours.n} images in the smallest set)."
     )
 
 

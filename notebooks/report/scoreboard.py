@@ -121,7 +121,7 @@ HTML(forest.drawn(findings))
 # %% [markdown]
 # ## What is undecided, and what would decide it
 #
-# *Needed*: inputs in the smallest cell for a power of 80 %, if the true values equal the estimates. A rule that compares orders
+# *Needed*: inputs in the smallest set for a power of 80 %, if the true values equal the estimates. A rule that compares orders
 # or trends has no such number: its units are methods or languages.
 
 # %%
@@ -129,7 +129,7 @@ undecided = scoreboard.undecided(board)
 if undecided.empty:
     shown = Markdown("*Nothing is undecided.*")
 else:
-    caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
+    caption = "Undecided findings, each once: inputs in the smallest set, inputs that would decide it, and why there are not as many"
     shown = page.listing(undecided, "scoreboard_undecided", caption=caption)
 shown
 

@@ -80,7 +80,7 @@ if soft:
     n = min(one.ours.n for one in soft[largest].values())
     caption = (
         "How often a metric scores a real explanation above a random one: published for SST-2 and AG News, and ours on "
-        f"the same data sets (mean over five methods and all training seeds; n = {n} texts in the smallest cell; black: 95 % interval)"
+        f"the same data sets (mean over five methods and all training seeds; n = {n} texts in the smallest set; black: 95 % interval)"
     )
     alt = lessons.bars_in_words(soft[largest])
     shown = page.figure(lessons.bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption)

@@ -187,7 +187,9 @@ page.figure(
 
 # %%
 ways = by_cell(measured, ["modality", "model", "erase"], against=[SHUFFLED])
-caption = "How often the truth is preferred to itself shuffled, mean over metrics, by the way to erase; n of the smallest cell"
+caption = (
+    "How often the truth is preferred to itself shuffled, mean over metrics, by the way to erase; n of the smallest set"
+)
 by_erasure = in_order(listed(ways, ["modality", "model", "erase"]))
 page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption)
 

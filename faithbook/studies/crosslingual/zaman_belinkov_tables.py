@@ -373,7 +373,7 @@ def leaders(values: Sequence[float]) -> str:
 
 def together(orders: Sequence[Ordered]) -> dict[str, float]:
     """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
-    high: 95 % interval over texts; n of the smallest cell), the share of permutations of the items with a mean as high
+    high: 95 % interval over texts; n of the smallest set), the share of permutations of the items with a mean as high
     (p), and of how many permutations."""
     taus = [tau_of(order.ours, order.published) for order in orders]
     mean_tau = average(taus)
