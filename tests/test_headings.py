@@ -37,7 +37,7 @@ def pieces(path: Path) -> list[str]:
         for line in source.splitlines():
             fenced ^= line.startswith(("```", "~~~"))
             heading = re.match(r"#+ ", line) and not fenced
-            text = line.strip() and not re.match(r"\\(.+\\)=$|%|\\([\\w-]+\\)=", line.strip())
+            text = line.strip() and not re.match(r"\(.+\)=$|%", line.strip())
             found += [line] if heading else ["seen"] if text else []
     return found
 

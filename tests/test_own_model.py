@@ -402,7 +402,17 @@ def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(
     assert means.estimate.tolist() == [1, 1.5, 2.5, 3.5]
     assert means.low.isna().all()  # the same order in every input: nothing varies
     fig, _ = pages.rank_figure(places, means)
-    assert [t.get_text() for t in fig.axes[0].texts][:3] == ["–", "1", "4"]
+    assert [t.get_text() for t in fig.axes[0].texts][:4] == ["–", "1", "2", "3"]  # a metric a row
+    assert all(tick.get_rotation() == 0 for ax in fig.axes for tick in ax.get_xticklabels())
+
+
+def test_intervals_of_a_metric_with_a_range_stay_within_it():
+    close = pd.DataFrame({"input": range(12), "value": [1.0] * 11 + [0.5]}).assign(method="random")
+    frame = pd.concat([close.assign(metric=name) for name in ("n_auc", "soft_ns", "log_odds")], ignore_index=True)
+    high = pages.summary(frame).set_index("metric").high
+    assert high.n_auc == high.soft_ns == 1 < high.log_odds  # log-odds have no end
+    beyond = frame.assign(value=frame.value + 1)  # no n_auc, whatever it is called
+    assert (pages.summary(beyond).set_index("metric").high > 1.5).all()
 
 
 def test_chance_is_beaten_by_interval_and_never_with_few_inputs(table):

@@ -111,7 +111,7 @@ def test_floors_stand_upright_and_those_without_rho_are_none() -> None:
     frame = pd.concat([pd.DataFrame(rows).assign(output=output) for output in ("loss", "top_prediction")])
     fig, alt = zaman_belinkov_figures.above_floors({"main": frame}, looking, blind, {"main": "as published"})
     assert [line.get_xdata()[0] for line in fig.axes[0].lines[:2]] == [0.3, 0.0]
-    assert "best method saliency (L2) 0.60, floors uniform 0.30, random 0.00." in alt
+    assert "best method saliency (L2) 0.60, baselines uniform 0.30, random 0.00." in alt
 
 
 # ------------------------------------------------------------------------------------------------- Edin et al.'s models

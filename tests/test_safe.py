@@ -266,7 +266,7 @@ def test_what_wins_by_the_design_of_the_grid_is_named() -> None:
     of = [choice.Means(means.conditions, np.arange(2), means.metrics, values) for values in (seen, out_of_reach)]
     assert choice.by_design(found, of[0], "srg", "other") == "ahead only where errors depend on the amount erased"
     assert choice.by_design(found, of[0], "other", "srg") == ""
-    assert choice.by_design(found, of[1], "srg", "other").endswith("out of reach of: heavy")
+    assert choice.by_design(found, of[1], "srg", "other").endswith("cannot change its order: heavy")
 
 
 def test_leaving_out_the_kind_that_decides_changes_the_choice() -> None:

@@ -275,6 +275,16 @@ class Page:
         """A verdict in a sentence of a page: nothing where the page does not judge."""
         return badge(word) if self.judges else ""
 
+    def brackets(self) -> Markdown:
+        """What stands in brackets in the tables of the page, and where its claims are tested."""
+        if self.judges:
+            said = "Each table has the published value in brackets after ours; the claims that depend on them are tested below."
+        elif self.run.values == plan.BOTH:
+            said = "Each table has the book's value in brackets after that of this machine. Nothing is tested."
+        else:
+            said = "Each table has the published value in brackets after that of this machine. Nothing is tested."
+        return Markdown(said)
+
     # ------------------------------------------------------------------------------------------------------- exhibits
     def table(
         self,

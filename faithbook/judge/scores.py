@@ -29,10 +29,11 @@ from faithbook.engine.run import Run, has_units, load_units
 from faithbook.engine.studies import settings_of
 from faithbook.judge import materials
 from faithbook.paths import confirmatory_dir, reference_dir, root
+from faithbook.show.ranges import RANGES, holds, within
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
-from faithbook.stats.estimate import Array, Estimate
+from faithbook.stats.estimate import UNLIMITED, Array, Estimate
 from faithlib.errors import DataError, InputError
 
 REFERENCE, RUN, CONFIRMED = "the reference", "this run", "the confirmatory run"
@@ -87,6 +88,7 @@ class Scores:
     book_frame: pd.DataFrame | None = None
     _means: dict[str, Comparison] = field(default_factory=dict, repr=False)
     _levels: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+    _own: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(
@@ -201,8 +203,30 @@ class Scores:
             datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
             n = materials.published_n(self.paper, datasets)
             ours, theirs, seeds = self.cells.mean(**labels), self.published(**labels), self.cells.by_seed(**labels)
-            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds, book=self._in_book(labels))
+            book, metrics = self._in_book(labels), self._bounded(labels)
+            if metrics:
+                ours, book = within(ours, metrics), None if book is None else within(book, metrics)
+            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds, book=book)
         return self._means[key]
+
+    def _bounded(self, labels: Mapping[str, object]) -> list[str]:
+        """The metrics of the cells with these labels, where the page gives no range and each of them has one; none
+        where one of them has none, or where the page has made something else of its values (differences, say)."""
+        if self.cells.bounds != UNLIMITED or "metric" not in self.frame.columns:
+            return []
+        metrics = _listed(labels["metric"]) if "metric" in labels else [str(name) for name in self.levels("metric")]
+        return metrics if all(self._has_own_values(metric) for metric in metrics) else []
+
+    def _has_own_values(self, metric: str) -> bool:
+        """Whether a metric has a range, and the frame its values as the notebook keeps them."""
+        if metric not in self._own:
+            kept = self.material.units
+            self._own[metric] = False
+            if metric in RANGES and {"metric", "value"} <= set(kept.columns):
+                values = self.frame.loc[self.frame["metric"] == metric, "value"].dropna()
+                theirs = kept.loc[kept["metric"] == metric, "value"]
+                self._own[metric] = holds(metric, values) and bool(values.isin(theirs).all())
+        return self._own[metric]
 
     def _in_book(self, labels: Mapping[str, object]) -> Estimate | None:
         """The same mean in the reference, where it is beside the run's and has all cells of it."""

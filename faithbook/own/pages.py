@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from textwrap import fill
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
@@ -24,6 +25,7 @@ from faithbook.own.load import OwnData
 from faithbook.show import figures, numbers
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, spoken
+from faithbook.show.ranges import holds, within
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimate import FEWEST_CLUSTERS, Estimate
 from faithbook.stats.inference import Student
@@ -41,12 +43,6 @@ from faithlib.perturb import Perturber
 FLOOR = "random"
 RECOMMENDED = "srg"
 """What the book advises where one does not know how a model reads erased inputs (`data/recommendations.csv`)."""
-RANGES: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(("sparseness", "n_auc", "autpc"), (0.0, 1.0)),
-    **dict.fromkeys(("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision"), (0.0, 1.0)),
-    **dict.fromkeys(("saco", "srg", "aopc_morf", "aopc_lerf"), (-1.0, 1.0)),
-}
-"""Between which numbers a metric's values lie, where they lie between any: so does the interval of their mean."""
 
 
 def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None:
@@ -234,29 +230,32 @@ def _answer(gain: Estimate) -> Verdict:
 
 def rank_figure(rank_of: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
     """What `ranks` gives as a figure, and in words for its alternative text."""
-    fig, (left, right) = plt.subplots(
-        1,
+    # Metrics are the rows, for their names are long and there are more of them than methods.
+    fig, (above, below) = plt.subplots(
         2,
-        figsize=(3.2 + 0.45 * rank_of.shape[1] + 2.6, 0.38 * len(rank_of) + 2.1),
-        width_ratios=(rank_of.shape[1], 5),
-        sharey=True,
+        1,
+        figsize=(2.6 + 0.95 * max(len(rank_of), 3), 0.3 * rank_of.shape[1] + 0.32 * len(rank_of) + 2.4),
+        height_ratios=(rank_of.shape[1] + 1, len(rank_of) + 1),
     )
-    cells = rank_of.to_numpy(dtype=float)
-    left.imshow(cells, cmap="Blues_r", vmin=1 - len(rank_of), vmax=len(rank_of), aspect="auto")
+    cells = rank_of.to_numpy(dtype=float).T
+    above.imshow(cells, cmap="Blues_r", vmin=1 - len(rank_of), vmax=len(rank_of), aspect="auto")
     for y, x in np.ndindex(*cells.shape):
         text = "–" if np.isnan(cells[y, x]) else f"{cells[y, x]:g}"
-        left.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
-    left.set_xticks(range(rank_of.shape[1]), [label(name) for name in rank_of.columns], rotation=60, ha="right")
-    left.set_yticks(range(len(rank_of)), [label(name) for name in rank_of.index])
-    left.grid(visible=False)
-    figures.dots(right, means, range(len(means)))
-    right.set_xlabel("mean rank, 95 % interval")
-    right.set_visible(len(means) > 0)
+        above.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
+    above.set_yticks(range(rank_of.shape[1]), [label(name) for name in rank_of.columns])
+    above.set_xticks(range(len(rank_of)), [fill(label(name), 12) for name in rank_of.index])
+    above.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    above.grid(visible=False)
+    figures.dots(below, means, range(len(means)))
+    below.set_yticks(range(len(means)), [label(name) for name in means["method"]])
+    below.set_ylim(len(means) - 0.5, -0.5)
+    below.set_xlabel("mean rank, 95 % interval")
+    below.set_visible(len(means) > 0)
     ends = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
     best = "; ".join(f"{label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in ends)
     return (
         fig,
-        f"A grid of ranks, {len(rank_of)} methods by {rank_of.shape[1]} metrics. Mean ranks with intervals: {best}.",
+        f"A grid of ranks, {rank_of.shape[1]} metrics by {len(rank_of)} methods. Mean ranks with intervals: {best}.",
     )
 
 
@@ -280,4 +279,4 @@ def _mean(cells: Conditions, metric: str, method: str) -> Estimate:
     if not known:
         return cells.undefined
     mean = cells.mean(method=method, metric=metric)
-    return replace(mean, bounds=RANGES[metric]) if metric in RANGES else mean
+    return within(mean, [metric]) if holds(metric, cells.values[method, metric]) else mean

@@ -39,8 +39,12 @@ run = start_run("play_answers", profile=profile)
 # %% [markdown]
 # ## Sentences of our own
 #
-# The probability of the class that the model predicts, with `[MASK]` instead of each removed word. Attributions that
-# erase words need sets that are known by then.
+# The probability of the class that the model predicts, with `[MASK]` instead of each removed word: with $f(S)$ that of the
+# words $S$, for each of the $2^n$ sets, and for an order of removal that leaves $S_0 \supset S_1 \supset … \supset S_n$
+#
+# $$\mathrm{AOPC} = \frac{1}{n} \sum_{k=1}^{n} \bigl(f(S_0) - f(S_k)\bigr).$$
+#
+# Attributions that erase words need sets that are known by then.
 
 # %%
 SENTENCES = (

@@ -76,8 +76,12 @@ data = task.data
 # $$\mathrm{NC} = \frac{\max(0,\, p(x) - p(x \setminus r))}{p(x) - p(x_\varnothing)}, \qquad
 # \mathrm{NS} = 1 - \frac{\max(0,\, p(x) - p(r))}{p(x) - p(x_\varnothing)}.$$
 #
-# Soft-NC and Soft-NS are the same, but instead of whole words single elements of a word's embedding go, each with a
-# probability that follows the word's score (scaled to between 0 and 1).
+# With soft erasure single elements of a word's embedding go instead of whole words. Let $a_i \in [0, 1]$ be the scaled score of
+# word $i$, $e_i$ its embedding, and $x^q$ the text with $e_i \odot m_i$ for each $e_i$, the elements of $m_i$ drawn from
+# $\mathrm{Bernoulli}(q_i)$. Then
+#
+# $$\mathrm{Soft\text{-}NC} = \frac{\max(0,\, p(x) - p(x^{1 - a}))}{p(x) - p(x_\varnothing)}, \qquad
+# \mathrm{Soft\text{-}NS} = 1 - \frac{\max(0,\, p(x) - p(x^{a}))}{p(x) - p(x_\varnothing)}.$$
 #
 # One `Perturber` serves everything, so a perturbed text that several methods, lengths or metrics need runs once, in
 # shared forward passes. Soft values are averaged over several draws; the first draw alone is the paper's protocol.

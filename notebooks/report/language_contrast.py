@@ -42,7 +42,7 @@ def in_short():
         "sentences when it explains the contrast of the two verbs, and in "
         f"{spoken(measured.mean(method=first, explained=ALONE), '.2f')} when it explains the right verb alone; over {len(explained)} "
         f"methods the means are {spoken(measured.mean(method=explained, explained=CONTRAST), '.2f')} and "
-        f"{spoken(measured.mean(method=explained, explained=ALONE), '.2f')} (n = {measured.mean(method=first, explained=ALONE).ours.n}; "
+        f"{spoken(measured.mean(method=explained, explained=ALONE), '.2f')} (n = {measured.mean(method=first, explained=ALONE).ours.n:,}; "
         "chance is one in five)."
     )
 

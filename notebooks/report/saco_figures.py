@@ -22,6 +22,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import beside, spoken
+from faithbook.show.tables import in_words
 from faithbook.stats import comparison
 from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.studies.saco import wu, wu_figures
@@ -268,8 +269,9 @@ page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
 page.listing(
     shown_means,
     "saco_figure4",
-    caption="Mean score of every method under every metric, over models, n images: better is higher for SaCo and AOPC, MoRF, "
-    "lower for the others",
+    caption="Mean score of every method under every metric, over models, with 95 % intervals over "
+    f"{shown_means.n.min():,} to {shown_means.n.max():,} images: better is higher for SaCo and AOPC, MoRF, lower for the others",
+    wide=in_words(shown_means.assign(metric=shown_means.metric.map(label)), ["dataset", "method"], "metric", ".3f"),
 )
 
 

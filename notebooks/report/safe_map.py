@@ -114,7 +114,7 @@ page.figure(fig, "safe_map", alt=alt, caption=caption, data=table)
 # %%
 advice = pd.DataFrame(
     {
-        "may the model err on erased inputs?": [show.CASES[one] for one in chosen.erasure],
+        "does it read erased inputs rightly?": [show.CASES[one] for one in chosen.erasure],
         "reasons": [show.REASONS[one] for one in chosen.reasons],
         "model calls": [show.price_in_words(one) for one in chosen.price],
         "use": [label(one) for one in chosen.metric],
@@ -170,9 +170,17 @@ Markdown(
 )
 
 # %%
+def by_design(text):
+    """What the rule names of a chosen metric, with the kinds of error as the table calls them."""
+    parts = [part.partition(": ") for part in text.split("; ")]
+    kinds = [joined(f"*{show.error_in_words(kind)}*" for kind in named.split(", ") if kind) for *_, named in parts]
+    return "; ".join(f"{head}: {of}" if of != "none" else head for (head, *_), of in zip(parts, kinds, strict=True))
+
+
 named = chosen[chosen.design != ""].drop_duplicates(["metric", "design"])
 lines = [
-    f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}): {row['design']}."
+    f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}; model calls "
+    f"{show.price_in_words(row['price'])}): {by_design(row['design'])}."
     for row in named.to_dict("records")
 ]
 Markdown(

@@ -77,7 +77,8 @@ def in_short():
     pairs = "; ".join(
         f"{name} {beside(soft)}, {hard_names[name]} {beside(hard)}" for name, (hard, soft, _) in gains.items()
     )
-    worse = "Soft metrics separate real from random explanations *worse* than their plain versions. " if behind else ""
+    worse = "Soft metrics separate real from random explanations *worse* than their plain versions. "
+    worse = worse if behind and page.judges else ""
     return (
         f"{worse}Shares of the texts on which a metric prefers the real one: {pairs} ({models[0]}, mean over "
         f"{' and '.join(map(label, tasks))}, n = {power('nc').ours.n} in the smaller set; 0.5 is chance)."
@@ -89,13 +90,15 @@ page.in_short(in_short)
 # %% [markdown]
 # {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: the share of inputs on which it scores a
 # real attribution above a random one. More is better, and one half is chance. Their tables compare four metrics:
-# normalised sufficiency and comprehensiveness with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC). Each
-# table below has the published value in brackets after ours; the claims that depend on them are tested at the end.
+# normalised sufficiency and comprehensiveness with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC).
 #
 # An input is a win if the method's score is strictly higher than that of the random attribution on the same input and
 # model; ties do not count as wins. Hard scores are averaged over the five rationale lengths first, soft scores over several
 # draws of the mask. The mean over tasks gives each task the same weight, as in the paper. Intervals come from resampling
 # inputs within each task, each input with everything that was measured on it.
+
+# %% tags=["remove-input"]
+page.brackets()
 
 # %% [markdown]
 # ## Table 1: data and classifiers

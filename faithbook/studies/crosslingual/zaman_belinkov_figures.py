@@ -92,7 +92,7 @@ def above_floors(
         first = max(reached, key=reached.__getitem__, default=None)
         best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
-        parts.append(f"{titles[setting]}: best method {best}, floors {lowest}")
+        parts.append(f"{titles[setting]}: best method {best}, baselines {lowest}")
     figures.legend(fig, 2)
     fig.supxlabel("rho (loss)", fontsize="small")
     return fig, (

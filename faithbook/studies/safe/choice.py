@@ -240,7 +240,7 @@ def by_design(found: Safety, untouched: Means, name: str, other: str) -> str:
             if of_kind >= declared["choice"]["untouched_from"]
         ]
         if hidden:
-            reasons.append(f"its order is out of reach of: {', '.join(hidden)}")
+            reasons.append(f"errors of these kinds cannot change its order: {', '.join(hidden)}")
     return "; ".join(reasons)
 
 
