@@ -116,6 +116,8 @@ def _bench(given: argparse.Namespace) -> int:
     faults = [fault for metric in own for fault in faults_of(metric)]
     found = bench(metrics or None, methods or (), inputs=given.inputs, seed=given.seed)
     print(found.summary().T.rename_axis(None, axis=1).to_string())
+    if found["mean"].isna().any():
+        print("–: no value, because on no input does the metric give two explanations different values.")
     for fault in faults:
         print(f"wrong: {fault}")
     if given.out is not None:

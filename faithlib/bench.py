@@ -392,7 +392,8 @@ class Bench(pd.DataFrame):
         return Bench
 
     def summary(self) -> pd.DataFrame:
-        """One row for each metric or method: means with half of their intervals.
+        """One row for each metric or method: means with half of their intervals; a dash where a question has no answer,
+        because no input gives the metric two different values to order.
 
         Returns
         -------
@@ -403,7 +404,8 @@ class Bench(pd.DataFrame):
         half = (frame["high"] - frame["low"]) / 2
         cells = []
         for mean, width in zip(frame["mean"], half, strict=True):
-            cells.append(f"{mean:.1f}" if pd.isna(width) else f"{mean:.2f} ± {width:.2f}")
+            value = f"{mean:.1f}" if pd.isna(width) else f"{mean:.2f} ± {width:.2f}"
+            cells.append("–" if pd.isna(mean) else value)
         table = frame.assign(cell=cells).pivot(index="judged", columns="question", values="cell")
         return table.loc[list(dict.fromkeys(frame["judged"])), list(dict.fromkeys(frame["question"]))].fillna("")
 

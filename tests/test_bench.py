@@ -250,3 +250,8 @@ def test_a_method_of_an_example_answers_what_it_says() -> None:
     alone = perturber.keep(torch.eye(scores.shape[1], dtype=torch.bool).expand(12, -1, -1)) - perturber.empty[:, None]
     torch.testing.assert_close(scores[case.inputs.feature_mask], alone[case.inputs.feature_mask])
     assert not torch.equal(scores, attribute("occlusion", case.model, case.inputs, check=False))
+
+
+def test_a_question_without_an_answer_has_a_dash_and_no_nan() -> None:
+    row = {"judged": "saco", "question": "tracks (light)", "mean": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    assert Bench([row]).summary().loc["saco", "tracks (light)"] == "–"

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from faithbook.show.numbers import written
 from faithlib.errors import InputError
 
 MOST_BYTES = 150_000
@@ -65,8 +66,9 @@ def values(estimate: ArrayLike, *ends: ArrayLike, digits: int = 3) -> list[str]:
     """Estimates in words, with the two `ends` of their intervals where there are any."""
     numbers = np.asarray(estimate, dtype=float).ravel()
     low, high = (np.asarray(end, dtype=float).ravel() for end in ends or (np.full(len(numbers), np.nan),) * 2)
+    form = f".{digits}f"
     return [
-        f"{number:.{digits}f}" + ("" if np.isnan([a, z]).any() else f" ({a:.{digits}f} to {z:.{digits}f})")
+        written(number, form) + ("" if np.isnan([a, z]).any() else f" ({written(a, form)} to {written(z, form)})")
         for number, a, z in zip(numbers, low, high, strict=True)
     ]
 

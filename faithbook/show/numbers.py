@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,16 @@ def listed(cells: Mapping[Any, Comparison | Estimate], columns: Sequence[str]) -
     return pd.DataFrame(rows, columns=[*named, *dict.fromkeys(beside_book)])
 
 
+def written(x: float, form: str) -> str:
+    """A number in this format, without a minus before a zero.
+
+    >>> written(-0.004, ".2f"), written(-0.04, ".2f"), written(-0.001, "+.0%")
+    ('0.00', '-0.04', '0%')
+    """
+    text = f"{x:{form}}"
+    return text if re.search("[1-9a-z]", text) else text.lstrip("-")
+
+
 def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     """A quantity, or what else has an estimate, low and high (an interval, a row of a frame), in words; `form`: the
     format of each number; `n`: whether to say how many units a quantity is of.
@@ -55,9 +66,10 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
     """
     interval = _ours(of).interval() if isinstance(of, Comparison | Estimate) else of
-    text = f"{interval.estimate:{form}}"
+    estimate, low, high = (written(x, form) for x in (interval.estimate, interval.low, interval.high))
+    text = estimate
     if not math.isnan(interval.low):  # what is the same for every input has none
-        text += f" [{interval.low:{form}}, {interval.high:{form}}]"
+        text += f" [{low}, {high}]"
     return f"{text} (n = {_ours(of).n})" if n else text
 
 
