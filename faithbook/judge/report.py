@@ -278,7 +278,9 @@ class Page:
     def brackets(self) -> Markdown:
         """What stands in brackets in the tables of the page, and where its claims are tested."""
         if self.judges:
-            said = "Each table has the published value in brackets after ours; the claims that depend on them are tested below."
+            said = (
+                "Each table has the published value in brackets after ours; the claims that need them are tested below."
+            )
         elif self.run.values == plan.BOTH:
             said = "Each table has the book's value in brackets after that of this machine. Nothing is tested."
         else:

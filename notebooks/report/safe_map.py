@@ -169,6 +169,7 @@ Markdown(
     f"whose interval lies above {short(SAFE)} on all eight: **{joined(against_all)}**."
 )
 
+
 # %%
 def by_design(text):
     """What the rule names of a chosen metric, with the kinds of error as the table calls them."""

@@ -138,6 +138,7 @@ def one_row_each(table):
 caption = "Do models use what was planted? Shares of n test inputs, by the way to erase"
 page.listing(reasons, "together_reasons", digits=2, caption=caption, wide=one_row_each(reasons))
 
+
 # %%
 usual = reasons[reasons.model == "trained"]
 worst = usual.loc[usual["neither without"].idxmin()]
@@ -200,6 +201,7 @@ page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption)
 # input and method, as above. Differences below .01 are ties, because true scores of 1 and 0 do not order the other features, and
 # ordering them well gains a little. The answer is question 6 below. How true an explanation is we measure by the area under the
 # precision-recall curve (AUPRC) of its scores against what was planted: 1 for the truth.
+
 
 # %%
 how_true = by_cell(followed, ["modality", "model", "against"], asked=questions.TRUE, model=TRAINED)
