@@ -19,8 +19,7 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.tables import rounded
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded, short
 from faithbook.studies.safe.advice import decisions
 from faithbook.studies.together.advice import PASSES, advice, quotable
 
