@@ -5,6 +5,7 @@
     store.add("saco_replayed", tables={"saco_orders": frame})
     page = store.report("saco_tables")
     page.decides(["saco_c03"], "reproduced")
+    store.judge("saco_tables").decides(...)                        # verdicts alone, without tables and figures
 
 The home is the repository's own notebooks, published tables and checkpoints, with results and reference of its own, so
 that what is committed as reference does not speak in a test (`reference=True` adds values that do).
@@ -32,7 +33,7 @@ from faithbook.engine.plan import Job, specification
 from faithbook.engine.studies import entry_of, reads_of
 from faithbook.engine.study import find_profile
 from faithbook.engine.units import write_units
-from faithbook.judge import scores
+from faithbook.judge import freeze, scores
 from faithbook.show import figures
 
 PROFILE = "laptop"
@@ -148,6 +149,28 @@ class Store:
         names = run_cells(source, {"profile": self.profile}, shown)
         plt.close("all")
         return Shown(folder, shown, names)
+
+    def judge(self, notebook: str) -> Shown:
+        """The verdicts that a report draws from what the store holds, without its tables and figures.
+
+        Of the page run the statements that its claims rest on, as for the confirmatory values
+        (`faithbook.judge.freeze.measured_in`). For a second world, after the page itself has run in a first one.
+        """
+        folder = self.begin(notebook)
+        parameters = {"profile": self.profile, "values": "reference"}
+        names: dict[str, Any] = {"__name__": "__main__", **parameters}
+        for statement in freeze.measured_in(notebook):
+            if not names_of(statement) & set(parameters):
+                place = f"{notebook}, line {statement.lineno}"
+                exec(compile(ast.Module([statement], []), place, "exec"), names)
+        names["page"].finish()
+        return Shown(folder, [], names)
+
+
+def names_of(statement: ast.stmt) -> set[str]:
+    """The names that an assignment gives a value; none of another statement."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def run_cells(source: Path, parameters: Mapping[str, Any], shown: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refused
-from store import Shown, Store, of_inputs, units_of
+from store import Store, of_inputs, units_of
 
 from faithbook.engine.studies import entry_of
 from faithbook.engine.study import PAPER
@@ -35,7 +35,7 @@ def released(texts: int = FEW) -> pd.DataFrame:
     return exact.merge(beam, on=["dataset", "model", "id"], suffixes=("", "_beam")).reset_index(drop=True)
 
 
-def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> Shown:
+def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> None:
     """The page on made limits: random attributions get a NAOPC of `chance`; models rank by NAOPC as by AOPC, or the
     other way round."""
     generator = np.random.default_rng(0)
@@ -63,7 +63,6 @@ def world(store: Store, exact: pd.DataFrame, *, chance: float, turned: bool) -> 
     units = {"": of_inputs(pd.concat(scored)), "exact": of_inputs(ends), "beams": of_inputs(beams)}
     saved = exact[["dataset", "model", "id", "lower", "upper", "words", "p_full"]]
     store.add("naopc_released", units, tables={"naopc_released_exact": saved}, declared=("data/released/edin_2025",))
-    return store.report("naopc_released_outputs")
 
 
 FIXED = ("review", "figure_lengths", "figure_before_after")
@@ -76,7 +75,8 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     made = released()
     missed = 0.05 * (made.index % 50 == 0)
     near = made.assign(lower=made.lower_beam - missed, upper=made.upper_beam + missed)
-    found = world(store, near, chance=0.0, turned=True)
+    world(store, near, chance=0.0, turned=True)
+    found = store.report("naopc_released_outputs")
     # Of what was released, one value in a hundred lies outside, and the claim is about every value.
     found.decides([f"naopc_c0{number}" for number in (2, 3, 5)], "reproduced", naopc_c04="not reproduced")
     found.decides([f"naopc_{name}" for name in FIXED], "nothing to test")
@@ -97,7 +97,8 @@ def test_claims_fail_in_a_world_in_which_they_are_false(store: Store) -> None:
     attributions at .3."""
     made = released(24)
     apart = made.assign(upper=made.model.map({model: 0.1 + 0.15 * k for k, model in enumerate(MODELS)}))
-    found = world(store, apart, chance=0.3, turned=False)
+    world(store, apart, chance=0.3, turned=False)
+    found = store.judge("naopc_released_outputs")
     failed = ["naopc_c02", "naopc_c03", "naopc_c05", "naopc_released_bounds", "naopc_figure_upper_limit"]
     found.decides(failed, "not reproduced", naopc_c01="reproduced")
 
@@ -168,7 +169,7 @@ STAND_INS = {"movie": CLASSIFIERS, "bbc": CLASSIFIERS}
 
 def models(
     store: Store, *, aopc: float, naopc: float, n: int = 40, asked: Mapping[str, Sequence[str]] = STAND_INS
-) -> Shown:
+) -> None:
     """The classifiers `asked` on each data set; adversarially trained ones have scores that differ by so much.
 
     Beams of width 1 miss the upper bound of every tenth text by .1; certificates hold. The LSTM has no attention.
@@ -205,11 +206,11 @@ def models(
     outside = scored[scored.metric.isin(["aopc_morf", "aopc_lerf"])].assign(outside=0)
     units = {"": scored, "bounds": of_inputs(ends), "robustness": pd.concat(hits)}
     store.add("naopc_models", units, tables={"naopc_model_scores": outside})
-    return store.report("naopc_bounds")
 
 
 def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store: Store) -> None:
-    found = models(store, aopc=0.1, naopc=-0.1)
+    models(store, aopc=0.1, naopc=-0.1)
+    found = store.report("naopc_bounds")
     found.decides(["naopc_c06"], "reproduced")
     assert found.verdicts.loc["naopc_c06", ["agreeing", "specifications"]].tolist() == [10, 10]
     bounds = found.table("naopc_bounds_models", "dataset", "length", "classifier", "bound").estimate
@@ -231,7 +232,8 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
 
 
 def test_adversarial_training_that_is_better_under_both_does_not(store: Store) -> None:
-    models(store, aopc=0.1, naopc=0.1).decides(["naopc_c06"], "not reproduced")
+    models(store, aopc=0.1, naopc=0.1)
+    store.judge("naopc_bounds").decides(["naopc_c06"], "not reproduced")
 
 
 def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_alone(
@@ -242,7 +244,9 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     for point in points:
         if point["classifier"] not in asked[point["dataset"]]:  # each is several runs, of parts of the texts
             asked[point["dataset"]].append(point["classifier"])
-    found = models(Store(tmp_path, monkeypatch, profile="paper"), aopc=0.1, naopc=-0.1, asked=asked)
+    store = Store(tmp_path, monkeypatch, profile="paper")
+    models(store, aopc=0.1, naopc=-0.1, asked=asked)
+    found = store.report("naopc_bounds")
     everyone = {(dataset, model) for dataset, own in asked.items() for model in own}
     assert len(everyone) == 16
     for name in ("naopc_bounds_plot", "naopc_robustness"):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from store import Shown, Store, units_of
+from store import Store, units_of
 
 from faithbook.judge import published
 from faithbook.stats import needed
@@ -95,18 +95,16 @@ def stored(dataset: str, *, channels: int = 1) -> dict[str, pd.DataFrame]:
     return {name: one.assign(**picture) for name, one in frames.items()}
 
 
-def figures(store: Store, *, n: int = 60, **world: float | bool) -> Shown:
+def figure_runs(store: Store, *, n: int = 60, **world: float | bool) -> None:
     for seed, dataset in enumerate(DATASETS):
         tables = stored(dataset) if not seed else None
         store.add("saco_metrics", metric_units(n=n, seed=seed, **world), tables=tables, dataset=dataset)  # type: ignore[arg-type]
-    return store.report("saco_figures")
 
 
-def page(store: Store, means: dict[tuple[str, int], float], *, n: int = 40) -> Shown:
+def runs(store: Store, means: dict[tuple[str, int], float], *, n: int = 40) -> None:
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(means, n=n, seed=seed), dataset=dataset)
     store.add("saco_replayed", tables={"saco_orders": ORDERS})
-    return store.report("saco_tables")
 
 
 CLAIMS = ["saco_table1", "saco_table2", "saco_c03", "saco_c04", "saco_c08", "saco_c09", "saco_c10", "saco_c11"]
@@ -118,7 +116,8 @@ def turned() -> dict[tuple[str, int], float]:
 
 
 def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store: Store) -> None:
-    found = page(store, as_printed())
+    runs(store, as_printed())
+    found = store.report("saco_tables")
     found.decides([*CLAIMS, "saco_text", "saco_c12"], "reproduced")
     assert found.verdicts.loc["saco_text", ["passed", "parts"]].tolist() == [13, 13]
     assert set(found.verdicts.evidence.drop("saco_text")) == {"substitute data, our models"}
@@ -130,18 +129,21 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
 
 def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
     more = {("integrated_gradients", 20): 0.2, ("attcat", 20): 0.1, ("raw_attention", 5): 0.9}
-    page(store, turned() | more).decides(CLAIMS[1:], "not reproduced")
+    runs(store, turned() | more)
+    store.judge("saco_tables").decides(CLAIMS[1:], "not reproduced")
 
 
 def test_methods_whose_saco_is_below_zero_are_not_positive(store: Store) -> None:
     lower = {key: value - 0.7 for key, value in as_printed().items()}
-    page(store, lower).decides(["saco_c12"], "not reproduced")
+    runs(store, lower)
+    store.judge("saco_tables").decides(["saco_c12"], "not reproduced")
 
 
 def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)
-    found = page(store, turned(), n=24)
+    runs(store, turned(), n=24)
+    found = store.judge("saco_tables")
     found.decides(["saco_c04"], "reproduced")
     assert found.verdicts.n["saco_c04"] == 40
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
@@ -155,7 +157,8 @@ def photographs(store: Store, parts: dict[str, pd.DataFrame]) -> None:
 
 def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_after_them(store: Store) -> None:
     photographs(store, saco_units(as_printed(), n=24, seed=3))
-    found = page(store, turned())
+    runs(store, turned())
+    found = store.report("saco_tables")
     found.decides(CLAIMS, "reproduced")
     judged = found.verdicts.loc[CLAIMS]
     assert (set(judged.evidence), set(judged.n)) == ({"paper's data, our models"}, {24})
@@ -234,7 +237,8 @@ FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02
 
 
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
-    found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
+    figure_runs(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
+    found = store.report("saco_figures")
     # The paper's order holds on every image of this world: nothing varies, so nothing is decided.
     still = {"saco_figure3": "undecided"}
     found.decides([*FIGURES, "saco_c13"], "reproduced", saco_figure1="nothing to test", **still)
@@ -246,7 +250,8 @@ def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Stor
 
 
 def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> None:
-    found = figures(store, like_saco=True, compete=-0.19, zero=0.5, leads=-2.0)
+    figure_runs(store, like_saco=True, compete=-0.19, zero=0.5, leads=-2.0)
+    found = store.judge("saco_figures")
     # Which metrics are turned decides about c02 here, and the paper does not report it.
     found.decides(FIGURES, "not reproduced", saco_c02="mixed", saco_figure2="mixed")
     assert found.verdicts.depends_on["saco_c02"].startswith("turned: ")

@@ -26,17 +26,17 @@ shares = None  # shares kept, such as [0.25, 0.75]
 ig_steps = None  # points of the path of integrated gradients
 
 # %%
+from functools import partial
+
 import torch
 
 from faithbook.engine.computed import beside_book
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
+from faithbook.studies.language.amounts import amounts, at_equal_retention, faithfulness, first_token, same_order
 from faithbook.studies.language.language import language_model, long_table, of_each_method, prompts
 from faithlib.attribution import Row
 from faithlib.evaluation import explain
-from faithlib.masks import normalise
-from faithlib.metrics.erasure import hard, soft
-from faithlib.metrics.language import equal_shares
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
@@ -90,30 +90,12 @@ PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 # occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
 # has one draw.
 
-
 # %%
-def amounts(asked, scores):
-    """What makes the soft metrics of one method, and how much it marks."""
-    queued = soft.later(asked, scores, draws=DRAWS, seed=SEED)
-
-    def values():
-        means = {name: one.mean(dim=1) for name, one in queued().items()}
-        importance = normalise(scores, "minmax", asked.feature_mask)
-        return means | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
-
-    return values
-
-
-def at_equal_retention(asked, scores):
-    """What makes the soft metrics of one method at equal expected retention: areas over the shares."""
-    queued = equal_shares.later(asked, scores, shares=SHARES, seed=SEED)
-
-    def values():
-        by_name = queued()
-        return {name: by_name[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
-
-    return values
-
+MEASURES = {
+    "amounts": partial(amounts, draws=DRAWS, seed=SEED),
+    "at equal retention": partial(at_equal_retention, shares=SHARES, seed=SEED),
+    "sinks": partial(faithfulness, draws=DRAWS, seed=SEED),
+}
 
 # %% [markdown]
 # ## Sinks
@@ -121,28 +103,6 @@ def at_equal_retention(asked, scores):
 # *Share*: what part of a prompt's absolute scores falls on its first token, $|a_1| / \sum_i |a_i|$, the words of the template
 # being features too.
 # *Protected*: the text comes first, and its first word is no feature; *open*: it is one.
-
-
-# %%
-def shares(whole):
-    """The share of the first token in the scores of each method, and one over the number of tokens."""
-    lm, inputs = whole.asked(network, tokenizer)
-    inputs = inputs.by_piece().to(device)
-    scores = explain(lm, inputs, {name: METHODS[name] for name in SINKING})
-    even = 1 / inputs.n_features.double()
-    return {name: {"share": one[:, 0].abs() / one.abs().sum(dim=1), "even_share": even} for name, one in scores.items()}
-
-
-def faithfulness(asked, scores):
-    """What makes the hard and soft metrics of one method."""
-    queued = soft.later(asked, scores, draws=DRAWS, seed=SEED), hard.later(asked, scores)
-
-    def values():
-        both = queued[0]() | queued[1]()
-        return {name: value.mean(dim=1) for name, value in both.items()}
-
-    return values
-
 
 # %%
 looked_at = settings["protected"]
@@ -152,16 +112,20 @@ for rows in run.blocks(len(task), settings["block"]):
     lm, inputs = block.asked(network, tokenizer)
     inputs = inputs.to(device)
     scores = explain(lm, inputs, METHODS)
-    importance = normalise(scores["occlusion"], "minmax", inputs.feature_mask)
-    same_order = {"occlusion_more": importance ** (1 / 3), "occlusion_less": importance**3}
     perturber = Perturber(lm, inputs)
-    for named, measure in ((scores | same_order, amounts), (scores, at_equal_retention)):
-        run.add_units(as_units(long_table(of_each_method(perturber, named, measure), ids), seed=SEED))
+    with_controls = scores | same_order(scores["occlusion"], inputs.feature_mask)
+    for by_method, measure in ((with_controls, "amounts"), (scores, "at equal retention")):
+        values = of_each_method(perturber, by_method, MEASURES[measure])
+        run.add_units(as_units(long_table(values, ids), seed=SEED))
     facts = {"right": block.right(network, tokenizer).double(), "output": perturber.full, "empty": perturber.soft_empty}
     run.add_units(as_units(long_table({"none": facts}, ids), seed=SEED), "texts")
     run.count(n=len(block), **costs(perturber))
 
-    run.add_units(as_units(long_table(shares(block.whole()), ids, first="share"), seed=SEED, keys=["first"]), "sinks")
+    lm, inputs = block.whole().asked(network, tokenizer)
+    inputs = inputs.by_piece().to(device)
+    scores = explain(lm, inputs, {name: METHODS[name] for name in SINKING})
+    values = long_table(first_token(scores, inputs.n_features), ids, first="share")
+    run.add_units(as_units(values, seed=SEED, keys=["first"]), "sinks")
     few = block[: max(0, looked_at - rows.start)]
     for first, texts in (("open", few.text_first()), ("protected", few.text_first().without_first())):
         if len(texts):
@@ -169,7 +133,7 @@ for rows in run.blocks(len(task), settings["block"]):
             inputs = inputs.to(device)
             scores = explain(lm, inputs, {name: METHODS[name] for name in PROTECTED})
             perturber = Perturber(lm, inputs, check=False)
-            values = long_table(of_each_method(perturber, scores, faithfulness), texts.ids, first=first)
+            values = long_table(of_each_method(perturber, scores, MEASURES["sinks"]), texts.ids, first=first)
             run.add_units(as_units(values, seed=SEED, keys=["first"]), "sinks")
             run.count(**costs(perturber))
 

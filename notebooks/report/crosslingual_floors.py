@@ -13,17 +13,17 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
 from faithbook.show.labels import row_label
-from faithbook.show.numbers import ends_of, spoken
+from faithbook.show.numbers import spoken
 from faithbook.show.plots import comparison_plot
 from faithbook.show.tables import every
-from faithbook.stats.agreement import tau_of
-from faithbook.studies.crosslingual import zaman_belinkov_figures
+from faithbook.studies.crosslingual import baselines, zaman_belinkov_figures
 from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     BLIND,
@@ -172,28 +172,17 @@ page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
 
 # %%
 leads = {(setting, output): rho[setting].over_floors(output) for setting in SETTINGS for output in OUTPUT_NAMES}
-
-
-def left(setting, output):
-    """What a setting leaves above the baselines, and of the order."""
-    frame = leads[setting, output]
-    if frame.empty:
-        return {"output": output, "setting": SETTINGS[setting], "methods": 0}
-    best = frame.loc[frame.estimate.idxmax()]
-    pairs = [(rho[setting].if_defined(row, output), rho["main"].if_defined(row, output)) for row in LOOKING]
-    both = [(measured_pair.ours, published.ours) for measured_pair, published in pairs if measured_pair and published]
-    tau = {}
-    if setting != "main" and len(both) > 1:
-        tau = ends_of(tau_of(*zip(*both, strict=True)), "tau")
-    counts = {"output": output, "setting": SETTINGS[setting], "above all baselines": frame.above.sum()}
-    counts |= {"below one": frame.below.sum(), "methods": len(frame)}
-    counts |= {"best": row_label(best.method, best.aggregation), "over": best.over}
-    counts |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
-    return counts | tau | {"n": frame.n.min()}
-
-
+left = [
+    {
+        "output": output,
+        "setting": name,
+        **baselines.left_above(rho[setting], leads[setting, output], rho["main"], output),
+    }
+    for output in OUTPUT_NAMES
+    for setting, name in SETTINGS.items()
+]
 page.listing(
-    pd.DataFrame([left(setting, output) for output in OUTPUT_NAMES for setting in SETTINGS]),
+    pd.DataFrame(left),
     "crosslingual_floors_above",
     digits=2,
     caption="Methods above all baselines and below one; the best method's lead over the baseline nearest to it; and Kendall's "
@@ -203,35 +192,23 @@ page.listing(
 # %% [markdown]
 # ## What to take away
 
-
 # %%
-def value(setting, row):
-    """A row's rho for the loss in words, with its interval."""
-    pair = rho[setting].if_defined(row, "loss")
-    return spoken(pair, ".2f") if pair else "–"
-
-
-def remaining(setting, output):
-    """Names of the methods above all baselines."""
-    frame = leads[setting, output]
-    return ", ".join(row_label(r.method, r.aggregation) for r in frame[frame.above].itertuples()) or "none"
-
-
+value = {setting: partial(baselines.in_words, rho[setting]) for setting in SETTINGS}
 uniform, norm = BLIND[:2]
 first = leads["main", "loss"]
 leader = tuple(first.loc[first.estimate.idxmax(), ["method", "aggregation"]]) if len(first) else LOOKING[0]
 lines = [
-    f"- As published, attributions that ignore the prediction reach a rho of {value('main', uniform)} (uniform) and "
-    f"{value('main', norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value('main', leader)}.",
+    f"- As published, attributions that ignore the prediction reach a rho of {value['main'](uniform)} (uniform) and "
+    f"{value['main'](norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value['main'](leader)}.",
     *(
-        f"- Above all baselines {kind}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
-        for one, kind in (("main", "as published"), (TREATED, "with all shortcuts closed"))
+        f"- Above all baselines {kind}: " + "; ".join(f"{name}: {baselines.remaining(leads[setting, output])}" for output, name in OUTPUT_NAMES.items()) + "."
+        for setting, kind in (("main", "as published"), (TREATED, "with all shortcuts closed"))
     ),
-    f"- The norm of the embedding goes from {value('main', norm)} to {value('no copied words', norm)} without copied "
-    f"words, to {value('mean of pieces', norm)} with means over pieces, and to {value(TREATED, norm)} with all shortcuts "
+    f"- The norm of the embedding goes from {value['main'](norm)} to {value['no copied words'](norm)} without copied "
+    f"words, to {value['mean of pieces'](norm)} with means over pieces, and to {value[TREATED](norm)} with all shortcuts "
     "closed.",
     f"- With random links that keep every word's number of links, {row_label(*leader)} has "
-    f"{value('random links, degrees kept', leader)}: the numbers of links on their own give this much agreement.",
+    f"{value['random links, degrees kept'](leader)}: the numbers of links on their own give this much agreement.",
 ]  # fmt: skip
 quoted = {
     "uniform": uniform,

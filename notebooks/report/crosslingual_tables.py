@@ -371,23 +371,17 @@ def spread_of(row):
     return zaman_belinkov_tables.deviation(each, float(row["value"]))
 
 
-def table_of_spreads():
-    """The table, or that there is none with a single training."""
-    if len(seeds) < 2:
-        return Markdown("*One training alone: it has no spread.*")
-    return page.table(
-        "crosslingual_trainings",
-        spread_of,
-        rows=["language", "method", "aggregation"],
-        columns=["model", "output"],
-        words=WORDS | {MEAN_OF: "mean of bg, de, es, fr"},
-        digits=3,
-        printed=spreads,
-        caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
-    )
-
-
-table_of_spreads()
+NO_SPREAD = Markdown("*One training alone: it has no spread.*")
+page.table(
+    "crosslingual_trainings",
+    spread_of,
+    rows=["language", "method", "aggregation"],
+    columns=["model", "output"],
+    words=WORDS | {MEAN_OF: "mean of bg, de, es, fr"},
+    digits=3,
+    printed=spreads,
+    caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
+) if len(seeds) > 1 else NO_SPREAD
 
 # %%
 cells_of = [(spread_of(row), row["value"]) for row in spreads.to_dict("records")]
@@ -485,27 +479,12 @@ third = page.test(
 )
 page.verdicts(third)
 
-
 # %%
-def among_all():
-    """The languages that are read better than the worst of the four named best ones, or worse than the best of the
-    three named worst ones, in words."""
-    read = {one: accuracy(one).ours for one in read_as}
-    good = min(PAPER_LANGUAGES, key=lambda one: read[one].point)
-    bad = max(WORST, key=lambda one: read[one].point)
-    rest = [one for one in read if one not in ("en", *PAPER_LANGUAGES, *WORST)]
-    above = [f"{one} {spoken(read[one], '.3f')}" for one in rest if read[one].point > read[good].point]
-    below = [f"{one} {spoken(read[one], '.3f')}" for one in rest if read[one].point < read[bad].point]
-    return (
-        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Above {good} "
-        f"({spoken(read[good], '.3f')}), the lowest of the four, are {', '.join(above) or 'no others'}. Below {bad} "
-        f"({spoken(read[bad], '.3f')}), the highest of the three, are {', '.join(below) or 'no others'}."
-        if above or below
-        else "In our run the four have the highest accuracy of all languages, and the three the lowest."
-    )
-
-
-Markdown(among_all() if better_read else "*The named languages are not all among ours.*")
+Markdown(
+    zaman_belinkov_tables.read_between(read_as, PAPER_LANGUAGES, WORST)
+    if better_read
+    else "*The named languages are not all among ours.*"
+)
 
 # %% [markdown]
 # ## Figure 7: random alignments

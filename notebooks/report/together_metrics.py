@@ -14,7 +14,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 # %%
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
@@ -23,11 +22,10 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show import figures
-from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.stats.conditions import Conditions
-from faithbook.studies.together import evalxnlp
+from faithbook.studies.together import evalxnlp, evalxnlp_figures
 from faithbook.studies.together.evalxnlp import rationale, span_f1, spans
 
 page = start_page("together_metrics", profile, values=values, paper=published.OUR_OWN)
@@ -199,18 +197,8 @@ Markdown(
 order = np.argsort(-a, kind="stable")
 p_after = load("by_hand_removed", profile).sort_values("gone").p.to_numpy()
 SHARES = {"n_auc": [step * 5 / 100 for step in range(5)], "autpc": [step / 10 for step in range(11)]}
-still = (p_after > 0.5).astype(float)  # two classes: yes is the predicted one above one half
-
-
-def along(shares):
-    """A curve of the example as a table."""
-    counts = [evalxnlp.words_gone(share, n) for share in shares]
-    newly = [" ".join(words[f] for f in order[before:after]) or "–" for before, after in pairwise([0, *counts])]
-    curve = {"share": [f"{share:.0%}" for share in shares], "words gone": counts, "newly gone": newly}
-    return pd.DataFrame(curve | {"p(yes)": p_after[counts], "y": still[counts].astype(int)})
-
-
-fad, whole = (along(shares) for shares in SHARES.values())
+still = evalxnlp.unchanged(p_after)
+fad, whole = (evalxnlp.steps_of(shares, [words[f] for f in order], p_after) for shares in SHARES.values())
 by_hand |= {"n_auc": evalxnlp.n_auc(fad.y), "autpc": evalxnlp.trapezia(whole.y, 0.1)}
 display(page.listing(fad, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
 display(page.listing(whole, "together_metrics_autpc", caption="All of the example's words: AUTPC"))
@@ -232,34 +220,13 @@ Markdown(
 accuracy = load("by_hand_accuracy", profile).query("text > 0")  # the example counts in no mean
 curves = Conditions.of(accuracy, over=["curve", "method", "share"], unit="text", value="y", bounds=(0, 1))
 points = evalxnlp.curve_points(curves, SHARES, METHODS)
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
-for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):
-    for c, method in enumerate(METHODS):
-        part = points[(points.metric == metric) & (points.method == method)]
-        shifted = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
-        at, look = [f"{share:.0%}" for share in part.share], {"marker": "os"[c], "ms": 5, "ls": ("-", "--")[c]}
-        figures.curve(ax, shifted, part, label(method), colour=PALETTE[c], at=at, bars=True, **look)
-    ax.set_title(f"{label(metric)}: up to {shares[-1]:.0%} of the words")
-    ax.set_xlabel("share of words masked")
-    ax.set_ylim(-0.03, 1.05)
-    ax.xaxis.set_major_formatter("{x:.0%}")
-axes[0].set_ylabel("share still classified as before")
-figures.legend(fig)
-areas = "; ".join(
-    f"{label(m)}: " + ", ".join(f"{label(c)} {of_set(m, c).ours.point:.2f}" for c in SHARES) for m in METHODS
+areas = {(m, c): of_set(m, c).ours.point for m in METHODS for c in SHARES}
+fig, alt = evalxnlp_figures.accuracy_curves(points, SHARES, METHODS, areas=areas, texts=EXCERPTS)
+caption = (
+    f"Accuracy while the most important words become [MASK]: mean over the {EXCERPTS} excerpts of the set, "
+    "with 95 % intervals (lines drawn a little apart). The lower the curve, the better."
 )
-display(
-    page.figure(
-        fig,
-        "together_metrics_curves",
-        alt=f"Two line plots of the share of {EXCERPTS} excerpts still classified as before against the share of "
-        "words masked, from 0 to 20 % on the left and to 100 % on the right, one line each for two attributions, "
-        f"both from 1 at 0 %. Areas: {areas}.",
-        caption=f"Accuracy while the most important words become [MASK]: mean over the {EXCERPTS} excerpts of the set, "
-        "with 95 % intervals (lines drawn a little apart). The lower the curve, the better.",
-        data=points,
-    )
-)
+display(page.figure(fig, "together_metrics_curves", alt=alt, caption=caption, data=points))
 all_masked = curves.mean(curve="autpc", method="occlusion", share=1.0)
 Markdown(
     f"With every word masked the model still says *yes* to a share of {all_masked.point:.2f} of the excerpts. Every "
@@ -317,18 +284,7 @@ Markdown(
 precision, recall = np.r_[1, ranked["precision so far"]], np.r_[0, ranked["recall so far"]]
 by_hand["auprc"] = ((precision[1:] + precision[:-1]) / 2 * np.diff(recall)).sum()
 steps = (precision[1:] * np.diff(recall)).sum()
-fig, ax = plt.subplots(figsize=(5.6, 3.6))
-ax.fill_between(recall, precision, color=OURS, alpha=0.13, lw=0)
-ax.plot(recall, precision, "o-", color=OURS, label=f"lines: AUPRC {by_hand['auprc']:.3f}")
-ax.step(recall, precision, color=PUBLISHED, ls="--", label=f"steps: average precision {steps:.3f}")
-ax.axhline(marks.mean(), color="#666666", ls=":", lw=1.2, label=f"share of marked words {marks.mean():.3f}")
-ax.set(xlabel="recall", ylabel="precision", ylim=(0, 1.05))
-ax.legend(loc="lower right", fontsize="small")
-alt = (
-    f"Precision against recall at each of the example's {n} words in the order of their scores, joined by "
-    f"lines with an area of {by_hand['auprc']:.3f} and by steps with an area of {steps:.3f}; a dotted line at the "
-    f"share of marked words, {marks.mean():.3f}."
-)
+fig, alt = evalxnlp_figures.precision_and_recall(precision, recall, marks.mean(), lines=by_hand["auprc"], steps=steps)
 display(page.figure(fig, "together_metrics_auprc", alt=alt, caption="Precision and recall down the example's ranking."))
 Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib.auprc:.4f}.")
 
@@ -375,22 +331,10 @@ Markdown(
 
 # %%
 shown = {"the example": f, "all the same": np.full(n, 1 / n), "one word has all": np.eye(n)[-1]}
-fig, ax = plt.subplots(figsize=(5.2, 4.2))
-at, ginis = np.arange(n + 1) / n, {name: evalxnlp.sparseness(part) for name, part in shown.items()}
-for c, (name, part) in enumerate(shown.items()):
-    line, style = np.r_[0, part.cumsum()], {"marker": "osD"[c], "ls": ("-", ":", "--")[c], "color": PALETTE[c]}
-    ax.plot(at, line, ms=4, label=f"{name}: {ginis[name]:.3f}", **style)
-ax.fill_between(at, np.r_[0, f.cumsum()], at, color=OURS, alpha=0.13, lw=0)
-ax.set(xlabel="share of words, smallest scores first", ylabel="share of the scores' sum")
-ax.legend(title="twice the area below the diagonal", loc="upper left", fontsize="small", title_fontsize="small")
-page.figure(
-    fig,
-    "together_metrics_lorenz",
-    alt="Three Lorenz curves from (0, 0) to (1, 1): the example's sags below the diagonal that equal scores make, "
-    f"and one word that has all stays at zero until the last step. Sparseness: "
-    f"{', '.join(f'{name} {value:.3f}' for name, value in ginis.items())}.",
-    caption=f"Sparseness is twice the shaded area: {ginis['the example']:.3f} for the example.",
-)
+ginis = {name: evalxnlp.sparseness(part) for name, part in shown.items()}
+fig, alt = evalxnlp_figures.lorenz(shown, ginis)
+caption = f"Sparseness is twice the shaded area: {ginis['the example']:.3f} for the example."
+page.figure(fig, "together_metrics_lorenz", alt=alt, caption=caption)
 
 # %% [markdown]
 # ## By hand and by faithlib

@@ -29,7 +29,7 @@ from faithbook.judge.report import Page
 from faithbook.judge.scores import Scores
 from faithbook.show import tables
 from faithbook.show.labels import row_label, short
-from faithbook.show.numbers import ends_of, row_of
+from faithbook.show.numbers import ends_of, row_of, spoken
 from faithbook.stats.agreement import tau_b, tau_of, tau_of_independent
 from faithbook.stats.comparison import Comparison, combined, mean
 from faithbook.stats.conditions import Conditions
@@ -363,6 +363,26 @@ def deviation(trainings: Sequence[Comparison], published: float) -> Comparison:
     """The standard deviation over trainings of a quantity (of a sample: divided by their number less one), beside the
     printed one."""
     return combined(lambda values: values.std(axis=-1, ddof=1), trainings, published=published)
+
+
+def read_between(read: Mapping[str, Estimate], best: Sequence[str], worst: Sequence[str]) -> str:
+    """The other languages that are read better than the lowest of the named best ones, or worse than the highest of the
+    named worst ones, in words. `read`: accuracy by language; English, in which models were trained, is left out."""
+    good = min(best, key=lambda language: read[language].point)
+    bad = max(worst, key=lambda language: read[language].point)
+    others = [language for language in read if language not in ("en", *best, *worst)]
+    above = [name for name in others if read[name].point > read[good].point]
+    below = [name for name in others if read[name].point < read[bad].point]
+    if not above and not below:
+        return "In our run the four have the highest accuracy of all languages, and the three the lowest."
+    better, worse = (
+        ", ".join(f"{name} {spoken(read[name], '.3f')}" for name in names) or "no others" for names in (above, below)
+    )
+    return (
+        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Above {good} "
+        f"({spoken(read[good], '.3f')}), the lowest of the four, are {better}. Below {bad} "
+        f"({spoken(read[bad], '.3f')}), the highest of the three, are {worse}."
+    )
 
 
 def leaders(values: Sequence[float]) -> str:

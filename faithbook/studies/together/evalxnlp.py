@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,31 @@ def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
         Text(part["occlusion"].to_numpy(float), part["marked"].to_numpy(bool), both, room)
         for part, both, room in zip(parts, ends, rooms, strict=True)
     ]
+
+
+def unchanged(p_after: ArrayLike) -> Array:
+    """1 where the model still says the first class, 0 where not: of two classes, the first is the predicted one while
+    its probability is above one half.
+
+    >>> unchanged([0.9, 0.5, 0.4]).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    return (np.asarray(p_after) > 0.5).astype(float)
+
+
+def steps_of(shares: Sequence[float], words: Sequence[str], p_after: Array) -> pd.DataFrame:
+    """The accuracy curve of one text as a table, a row per share: how many words are gone, which are so since the row
+    above, the probability of the first class and whether it is still the predicted one (y).
+
+    `words` [n]: the most important first; `p_after` [n + 1]: the probability after so many of them.
+
+    >>> steps_of([0, 0.5, 1], ["good", "a"], np.array([0.9, 0.4, 0.3])).to_dict("list")["newly gone"]
+    ['–', 'good', 'a']
+    """
+    counts = [words_gone(share, len(words)) for share in shares]
+    newly = [" ".join(words[before:after]) or "–" for before, after in pairwise([0, *counts])]
+    curve = {"share": [f"{share:.0%}" for share in shares], "words gone": counts, "newly gone": newly}
+    return pd.DataFrame(curve | {"p(yes)": p_after[counts], "y": unchanged(p_after)[counts].astype(int)})
 
 
 def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from faithbook.access import require
 from faithbook.paths import root
+from faithbook.show.labels import label
 from faithlib.errors import InputError, unknown
 
 KINDS = ("erase", "patches", "prompt", "soft", "saco")
@@ -49,6 +50,33 @@ def parts(values: Sequence[float] | pd.Series) -> list[int]:
     [50000, 12346]
     """
     return [round(float(value) * SCALE) for value in values]
+
+
+OWN = "movie"
+"""The model whose sentences are ours to show."""
+NETWORKS = {"bert": "BERT", "roberta": "RoBERTa"}
+TRAINED_ON = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
+
+
+def item_facts(model: str, item: int, *, words: pd.DataFrame, items: pd.DataFrame) -> dict[str, Any]:
+    """What the page calls an item (`text`, `model`, `says`), and its `words` where they are ours to show.
+
+    `words`: those of our sentences, in any order (item, place, word, says); `items`: how many `words` each item of a
+    model has. A model of others is named by its network and its data, as "bert_sst2".
+    """
+    if model == OWN:
+        of_item = words[words["item"] == item].sort_values("place")
+        text = f"“{' '.join(of_item['word'])}”"
+        return {
+            "text": text,
+            "model": "our small one",
+            "says": of_item["says"].iloc[0],
+            "words": of_item["word"].tolist(),
+        }
+    n = items["words"][(items["model"] == model) & (items["item"] == item)].iloc[0]
+    network, trained = model.split("_")
+    called = f"{NETWORKS[network]} trained on {TRAINED_ON[trained]}"
+    return {"text": f"SST-2, text {item} ({n} words)", "model": called, "says": "positive"}
 
 
 def order_of(text: str) -> list[int]:
@@ -140,6 +168,69 @@ def answers_of(item: Mapping[str, Any]) -> NDArray[Any]:
     if "packed" in item:
         return np.frombuffer(base64.b64decode(item["packed"]), dtype="<u2")
     return np.array(item["p"])
+
+
+def soft_answers(answers: pd.DataFrame) -> NDArray[np.float64]:
+    """The probabilities of a sentence under soft erasure, [words, importances, draws], all in ascending order.
+
+    `answers`: `p` by place, importance and draw.
+    """
+    cells = answers.sort_values(["place", "importance", "draw"])
+    shape = (cells["place"].nunique(), cells["importance"].nunique(), -1)
+    return cells["p"].to_numpy(float).reshape(shape)
+
+
+def soft(answers: pd.DataFrame, numbers: pd.DataFrame) -> dict[str, Any]:
+    """The data of the game of soft erasure.
+
+    `answers`: the probability `p` of what the model `says` for every place (with its word), importance and draw;
+    `numbers`: the first numbers of each word, a column for each place ("word0"). The game begins with the word that
+    moves the answer most.
+    """
+    sentence, p = answers.groupby("place")["word"].first(), soft_answers(answers)
+    return {
+        "scale": SCALE,
+        "words": sentence.tolist(),
+        "grid": [float(importance) for importance in sorted(answers["importance"].unique())],
+        "p": [[parts(draws) for draws in of_word] for of_word in p],
+        "numbers": [numbers[f"word{place}"].round(4).tolist() for place in sentence.index],
+        "start": int(np.abs(p[:, -1, 0] - p[:, 0, 0]).argmax()),
+        "says": answers["says"].iloc[0],
+    }
+
+
+def saco(groups: pd.DataFrame, pixels: pd.DataFrame) -> dict[str, Any]:
+    """The data of the game of SaCo: an image, the group of each of its pixels, and of each group in its order the
+    salience and what the model loses without it (`drop`)."""
+    return {
+        "side": int(len(pixels) ** 0.5),
+        "grey": pixels["grey"].tolist(),
+        "group": pixels["group"].tolist(),
+        "salience": groups["salience"].tolist(),
+        "drop": groups["drop"].tolist(),
+        "method": label(groups["method"].iloc[0]),
+    }
+
+
+def letters_of(ordered: Mapping[str, Any]) -> list[str]:
+    """The groups of a game of SaCo as letters, the most salient first."""
+    return [chr(65 + group) for group in range(len(ordered["drop"]))]
+
+
+def pairs_of(ordered: Mapping[str, Any]) -> int:
+    """How many pairs the groups of a game of SaCo make."""
+    n = len(ordered["drop"])
+    return n * (n - 1) // 2
+
+
+def violating(ordered: Mapping[str, Any]) -> list[str]:
+    """The pairs of groups of which the more salient costs the model less.
+
+    >>> violating({"drop": [0.2, 0.3, 0.1]})
+    ['A above B']
+    """
+    letters, drop = letters_of(ordered), ordered["drop"]
+    return [f"{letters[i]} above {letters[j]}" for j in range(len(drop)) for i in range(j) if drop[i] < drop[j]]
 
 
 def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:
