@@ -5,10 +5,11 @@ Shape letters: R rows, L tokens, D embedding size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from faithlib.errors import InputError
 
@@ -32,3 +33,30 @@ def worst_shift(loss: Callable[[Tensor], Tensor], present: Tensor, size: int, *,
             moved = shift + 1.5 * radius / steps * stride * present[..., None]
             shift = moved * (radius / moved.norm(dim=-1, keepdim=True).clamp(min=1e-12)).clamp(max=1)
     return shift.detach()
+
+
+class EmbeddingShift:
+    """A shift of what a model's embedding module answers, for the length of a block; none outside of it.
+
+    moved = EmbeddingShift(model)
+    with moved.by(shift):
+        loss = model(**inputs)
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._shift: Tensor | None = None
+        named = model.named_modules()
+        embeddings = next(module for path, module in named if path.split(".")[-1] == "embeddings")
+        embeddings.register_forward_hook(self._moved)
+
+    def _moved(self, module: nn.Module, inputs: object, output: Tensor) -> Tensor:
+        return output if self._shift is None else output + self._shift
+
+    @contextmanager
+    def by(self, shift: Tensor | None) -> Iterator[None]:
+        """Embeddings are moved by this, [R, L, D]; None: by nothing."""
+        self._shift = shift
+        try:
+            yield
+        finally:
+            self._shift = None

@@ -83,7 +83,7 @@ def points_in_words(fig: Any) -> list[tuple[float, float, str]]:
             continue
         panel = (ax.get_title() or ax.get_title(loc="left")) if several else ""
         rows = names.setdefault(ax, _rows(ax)) if of_row else {}
-        row = rows[min(rows, key=lambda one: abs(one - y))] if rows else ""
+        row = rows[min(rows, key=lambda height: abs(height - y))] if rows else ""
         head = ", ".join(filter(None, [panel, row]))
         text = f"{head}\n{text}" if of_row and head else f"{panel}, {text}" if panel else text
         points.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))

@@ -119,7 +119,9 @@ def with_their_ends(shown: pd.DataFrame) -> pd.DataFrame:
         if not (low.endswith("low") and high == f"{low.removesuffix('low')}high"):
             continue
         cells = zip(shown[value], shown[low], shown[high], strict=True)
-        whole[value] = [one if "–" in (first, last) else f"{one} [{first}, {last}]" for one, first, last in cells]
+        whole[value] = [
+            estimate if "–" in (first, last) else f"{estimate} [{first}, {last}]" for estimate, first, last in cells
+        ]
         whole = whole.drop(columns=[low, high])
     return whole
 

@@ -98,7 +98,7 @@ def scenes(split: str, objects: int) -> list[Scene]:
 
 def stamps(split: str) -> list[Stamp]:
     """The photographs of a split, in an order made of their names."""
-    photographs = sorted(_every_stamp(fetch("stamps")), key=lambda one: stable_hash("stamps", one.name))
+    photographs = sorted(_every_stamp(fetch("stamps")), key=lambda stamp: stable_hash("stamps", stamp.name))
     cut = {"test": photographs[:_TEST], "dev": photographs[_TEST : _TEST + _DEV], "train": photographs[_TEST + _DEV :]}
     return cut[split]
 

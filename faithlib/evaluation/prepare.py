@@ -323,7 +323,7 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
     places = [place for place, row in enumerate(whole.rows) if row not in cut_off and place < len(sizes)]
     if not places:
         return
-    place = min(places, key=lambda one: sizes[one])
+    place = min(places, key=lambda name: sizes[name])
     item = whole.items[whole.rows[place]]
     if isinstance(item, tuple | list):
         item = {"text": item[0], "text_pair": item[1]}

@@ -75,9 +75,9 @@ first = settings["excerpts"]
 wanted = settings["further"] if only else first
 excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])[first if only else 0 :]
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer).to(device)
-marks = gold_of(inputs, [one.marked for one in excerpts])
-labels = torch.tensor(classifier.labels_of(data))[[one.row for one in excerpts]]
-ids = [data.ids[one.row] for one in excerpts]
+marks = gold_of(inputs, [excerpt.marked for excerpt in excerpts])
+labels = torch.tensor(classifier.labels_of(data))[[excerpt.row for excerpt in excerpts]]
+ids = [data.ids[excerpt.row] for excerpt in excerpts]
 
 # %%
 ROWS = thirteen_rows(
@@ -91,7 +91,7 @@ ROWS = thirteen_rows(
 def explained(rows, inputs, labels):
     """Scores [B, F] of rows, by name; the rows that they cost are counted."""
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": labels.to(device)})
-    run.count(**{name: sum(getattr(one, name) for one in spent.values()) for name in ("rows_asked", "rows_run")})
+    run.count(**{name: sum(getattr(cost, name) for cost in spent.values()) for name in ("rows_asked", "rows_run")})
     return {name: scores[row.name].cpu() for name, row in rows.items()}
 
 

@@ -91,10 +91,13 @@ def explained(data):
     scores = {}
     for numbers, rows in ROWS.items():
         found, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
-        run.count(rows_asked=sum(one.rows_asked for one in spent.values()))
+        run.count(rows_asked=sum(cost.rows_asked for cost in spent.values()))
         scores[numbers] = [found[row.name].cpu() for row in rows.values()]
     return [
-        ({name: torch.stack([one[b, :size] for one in of]) for name, of in scores.items()}, inputs[[b]].to("cpu"))
+        (
+            {name: torch.stack([of_text[b, :size] for of_text in of]) for name, of in scores.items()},
+            inputs[[b]].to("cpu"),
+        )
         for b, size in enumerate(inputs.n_features.tolist())
     ]
 
@@ -104,7 +107,7 @@ def correlated(texts):
     readings = {language: explained(of_language) for language, of_language in texts.items()}
     layer = settings["align_layer"]
     rows = []
-    for language in [one for one in texts if one != "en"]:
+    for language in [name for name in texts if name != "en"]:
         pairs = [Pair.from_texts(*both) for both in zip(texts["en"].wholes, texts[language].wholes, strict=True)]
         linked = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=LINK_RULES[settings["links"]])[
             layer

@@ -49,7 +49,7 @@ network = classifier.model.to(device)
 data = load_dataset(dataset, "dev")
 excerpts = marked_excerpts(data, settings["excerpts"], size=settings["excerpt_words"])
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer)
-labels = torch.tensor(classifier.labels_of(data))[[one.row for one in excerpts]]
+labels = torch.tensor(classifier.labels_of(data))[[excerpt.row for excerpt in excerpts]]
 
 # %% [markdown]
 # ## The threshold
@@ -67,7 +67,7 @@ for batch in torch.arange(len(inputs)).split(settings["batch"]):
     scored, _ = attribute_rows([HIGHLIGHTER], network, block, targets=targets)
     values = scored[HIGHLIGHTER.name].cpu()
     scores[batch, : values.shape[1]] = values
-shares, gold = torch.nn.functional.normalize(scores, dim=1), gold_of(inputs, [one.marked for one in excerpts])
+shares, gold = torch.nn.functional.normalize(scores, dim=1), gold_of(inputs, [excerpt.marked for excerpt in excerpts])
 threshold, f1 = best_f1_threshold(shares, gold, inputs.feature_mask)
 facts = {"dataset": dataset, "seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
 run.save(pd.DataFrame([facts]), "crosslingual_threshold")
@@ -78,7 +78,7 @@ run.save(pd.DataFrame([facts]), "crosslingual_threshold")
 # %%
 marked = (shares >= threshold) & inputs.feature_mask
 alone = 2 * (marked & gold).sum(dim=1) / (marked.sum(dim=1) + gold.sum(dim=1))
-texts = pd.DataFrame({"input": [data.ids[one.row] for one in excerpts], "f1": alone})
+texts = pd.DataFrame({"input": [data.ids[excerpt.row] for excerpt in excerpts], "f1": alone})
 run.save_units(as_units(texts, seed=seed, clusters=data.clusters, metrics=["f1"]))
 
 # %%

@@ -137,7 +137,7 @@ for rows in run.blocks(len(data), settings["block"]):
             inputs = lm.inputs([data[i].text for i in chosen]).to(device)
             scores = explain(lm, inputs, methods)
             about = {"explained": explained, "misleads": [str(data[i].misleads) for i in chosen]}
-            shares = {name: {"subject_first": first(one)} for name, one in scores.items()}
+            shares = {name: {"subject_first": first(of_method)} for name, of_method in scores.items()}
             shares = long_table(shares, chosen, **about)
             run.add_units(as_units(shares, seed=0, clusters=triples, keys=KEYS), "language_agreement")
             if methods is OF_NO_OUTPUT:

@@ -98,11 +98,11 @@ for rows in run.blocks(len(task), settings["block"]):
     for b, n in enumerate(inputs.n_features.tolist()):
         about = {"target": int(perturber.target[b]), "features": inputs.feature_of_word[b]}
         asked = filled_in(block, b, task, network, tokenizer, **about)
-        alone = {name: one[b : b + 1, :n].cpu() for name, one in scores.items()}
+        alone = {name: of_method[b : b + 1, :n].cpu() for name, of_method in scores.items()}
         single.append(of_each_method(asked, alone, win_rates))
         run.count(**costs(asked))
     by_erasure["infill"] = {
-        method: {metric: torch.cat([one[method][metric] for one in single]) for metric in single[0][method]}
+        method: {metric: torch.cat([values[method][metric] for values in single]) for metric in single[0][method]}
         for method in single[0]
     }
     values = [long_table(by_method, ids, erasure=erasure) for erasure, by_method in by_erasure.items()]
@@ -111,8 +111,8 @@ for rows in run.blocks(len(task), settings["block"]):
     texts = {"none": facts}
     if block.marked:
         gold = block.gold(inputs.to("cpu")).to(device)
-        for name, one in scores.items():
-            texts[name] = {"average_precision": average_precision(one, gold, inputs.feature_mask)}
+        for name, of_method in scores.items():
+            texts[name] = {"average_precision": average_precision(of_method, gold, inputs.feature_mask)}
     run.add_units(as_units(long_table(texts, ids, erasure="none"), seed=0, keys=KEYS), "texts")
     run.count(n=len(block))
 

@@ -117,15 +117,17 @@ def measures(perturber, bounds, scores, decides):
 # %%
 for rows in run.blocks(len(data), settings["block"]):
     chosen = data[rows]
-    answers = None if chosen[0].answer is None else [one.answer for one in chosen]
-    inputs = asked.inputs([one.text for one in chosen], unit="sentence", continuations=answers).to(device)
+    answers = None if chosen[0].answer is None else [prompt.answer for prompt in chosen]
+    inputs = asked.inputs([prompt.text for prompt in chosen], unit="sentence", continuations=answers).to(device)
     if set(inputs.n_features.tolist()) != {size}:
         raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {size} of each text")
-    ids = [one.id for one in chosen]
+    ids = [prompt.id for prompt in chosen]
     perturber = Perturber(asked, inputs, erase="delete")
     bounds = exact_bounds(perturber)
     scores, _ = attribute_rows(list(METHODS.values()), asked, inputs, perturber=perturber)
-    decides = torch.tensor([-1 if one.decides is None else one.decides for one in chosen], device=perturber.device)
+    decides = torch.tensor(
+        [-1 if prompt.decides is None else prompt.decides for prompt in chosen], device=perturber.device
+    )
     values = {
         name: measures(perturber, bounds, scores[row.name].to(perturber.device), decides)
         for name, row in METHODS.items()

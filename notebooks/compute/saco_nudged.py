@@ -113,7 +113,7 @@ for rows in run.blocks(len(data), settings["block"]):
     scored = both_sacos(asked, pairs)
     rows_of_block = []
     for name, (still, moved), sacos in zip(maps_of, pairs, scored, strict=True):
-        first, second = (one.cpu().double() for one in sacos)
+        first, second = (values.cpu().double() for values in sacos)
         alike = [spearmanr(*both).statistic for both in zip(still.cpu(), moved.cpu(), strict=True)]
         values = {"rank_correlation": alike, "saco": first, "moved": (second - first).abs()}
         values["answer_moved"] = (again.full - asked.full).abs().cpu().double()

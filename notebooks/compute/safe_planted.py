@@ -38,8 +38,8 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 models = {name: load_model(spec) for name, spec in settings["models"].items()}
 trainings = {name: Training.of(name) for name in models}
-for one in models.values():
-    one.model.to(device)
+for classifier in models.values():
+    classifier.model.to(device)
 ERASE = reasons.ERASURES[modality][0]
 
 # %% [markdown]

@@ -51,8 +51,8 @@ run = start_run(
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 trained = {name: load_model(spec) for name, spec in settings["models"].items()}
-for one in trained.values():
-    one.model.to(device)
+for classifier in trained.values():
+    classifier.model.to(device)
 
 # %% [markdown]
 # ## Do the trained models depend on what was planted?

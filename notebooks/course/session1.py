@@ -106,11 +106,11 @@ def rationales(model, n, size):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test-rationales", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-assert [tuple(one) for one in rationales(either, 3, 2)] == [(0, 1)]
+assert [tuple(pair) for pair in rationales(either, 3, 2)] == [(0, 1)]
 assert rationales(either, 3, 1) == []
 ### BEGIN HIDDEN TESTS
-assert [tuple(one) for one in rationales(together, 3, 2)] == [(0, 1)]
-assert [tuple(one) for one in rationales(lambda kept: 0.9 if 2 in set(kept) else 0.5, 3, 1)] == [(2,)]
+assert [tuple(pair) for pair in rationales(together, 3, 2)] == [(0, 1)]
+assert [tuple(kept_words) for kept_words in rationales(lambda kept: 0.9 if 2 in set(kept) else 0.5, 3, 1)] == [(2,)]
 ### END HIDDEN TESTS
 
 

@@ -110,7 +110,7 @@ def aopc(answers, order):
     ### BEGIN SOLUTION
     full = answers[frozenset()]
     gone = [frozenset(order[: step + 1]) for step in range(len(order))]
-    return sum(full - answers[one] for one in gone) / len(order)
+    return sum(full - answers[words] for words in gone) / len(order)
     ### END SOLUTION
 
 

@@ -190,7 +190,7 @@ first_two = {
 named = {}
 for letter, heights in bars.items():
     for method, expected in first_two.items():
-        if all(abs(height - one) < 0.01 for height, one in zip(heights, expected, strict=False)):
+        if all(abs(height - given_height) < 0.01 for height, given_height in zip(heights, expected, strict=False)):
             named[letter] = method
 ### END SOLUTION
 

@@ -122,7 +122,7 @@ assert abs(answer_log_probability(_echo, ["a", "b"], ["b"], ["a", "b", "b"]) - m
 def win_rate(value, random_values):
     """The share of random values below the value, ties by halves; a number and a list of numbers."""
     ### BEGIN SOLUTION
-    wins = [1.0 if value > one else 0.5 if value == one else 0.0 for one in random_values]
+    wins = [1.0 if value > random_value else 0.5 if value == random_value else 0.0 for random_value in random_values]
     return sum(wins) / len(wins)
     ### END SOLUTION
 
@@ -130,7 +130,7 @@ def win_rate(value, random_values):
 def p_value(value, random_values):
     """The one-sided randomisation p-value."""
     ### BEGIN SOLUTION
-    return (1 + sum(one >= value for one in random_values)) / (len(random_values) + 1)
+    return (1 + sum(random_value >= value for random_value in random_values)) / (len(random_values) + 1)
     ### END SOLUTION
 
 

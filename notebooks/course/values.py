@@ -119,8 +119,8 @@ def interval(counted, first, second, draws, generator):
     sides = []
     for metric in (first, second):
         by_method = [wide[metric][method].to_numpy() for method in counted["method"].unique()]
-        totals = np.stack([np.nansum(one, axis=1) for one in by_method], axis=1)  # texts by methods
-        numbers = np.stack([(~np.isnan(one)).sum(axis=1) for one in by_method], axis=1)
+        totals = np.stack([np.nansum(values, axis=1) for values in by_method], axis=1)  # texts by methods
+        numbers = np.stack([(~np.isnan(values)).sum(axis=1) for values in by_method], axis=1)
         sides.append((totals, numbers))
     found = []
     for _ in range(draws):

@@ -82,7 +82,7 @@ def of_choice(way, base="main"):
 
 def of_all(way):
     """The mean over the thirteen rows and both outputs: ours, and in another setting."""
-    both = tuple(rho[one].mean(THIRTEEN, [*OUTPUT_NAMES]) for one in ("main", way))
+    both = tuple(rho[setting].mean(THIRTEEN, [*OUTPUT_NAMES]) for setting in ("main", way))
     return {f"all rows, {LINKED if way == 'other links' else way}": both}
 
 
@@ -251,7 +251,7 @@ def precisions(units):
 plausible = page.measure("crosslingual_plausibility", over=with_marks, prepare=precisions, bounds=(0, 1))
 MARKS = firmest_marks(plausible.levels("dataset"))
 shown_languages = main_rho.levels("language")
-of_paper = [one for one in PAPER_LANGUAGES if one in shown_languages]
+of_paper = [language for language in PAPER_LANGUAGES if language in shown_languages]
 CELLS_OF = {1: [{"language": of_paper}], 8: [{"model": model, "language": of_paper} for model in models]}
 CELLS_OF |= {
     number: [{"model": model, "language": language} for model in models]
@@ -285,14 +285,14 @@ of_tables = {
 }
 of_tables[f"Table 4 ({label(MARKS)})"] = in_three_ways(4, plausible, [{}], dataset=MARKS, metric="average_precision")
 long = pd.DataFrame(
-    [{"table": name, "row": way, **one} for name, ways in of_tables.items() for way, one in ways.items()]
+    [{"table": name, "row": way, **numbers} for name, ways in of_tables.items() for way, numbers in ways.items()]
 )
 wide = pd.DataFrame(
     [
         {"table": name}
         | {
-            f"{way}: tau, p": f"{one['tau']:.2f} [{one['low']:.2f}, {one['high']:.2f}], {one['p']:.3f}"
-            for way, one in ways.items()
+            f"{way}: tau, p": f"{numbers['tau']:.2f} [{numbers['low']:.2f}, {numbers['high']:.2f}], {numbers['p']:.3f}"
+            for way, numbers in ways.items()
         }
         | {"n": ways["as printed"]["n"]}
         for name, ways in of_tables.items()

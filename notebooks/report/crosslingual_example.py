@@ -51,7 +51,7 @@ def links_of(message):
     return sorted(zip(part.word.tolist(), part.word_there.tolist(), strict=True))
 
 
-message = most_crossed({one: len(scores_of("en", one)) for one in dict.fromkeys(examples.input)}, links_of)
+message = most_crossed({name: len(scores_of("en", name)) for name in dict.fromkeys(examples.input)}, links_of)
 english, other, pairs = scores_of("en", message), scores_of(LANGUAGE, message), links_of(message)
 steps = ranked(english, other, pairs)
 value = rho(steps)
@@ -188,7 +188,8 @@ rows = list(dict.fromkeys(zip(*(examples[key] for key in KEYS), strict=True)))
 languages = list(saved.index.unique("language"))
 everywhere = pd.DataFrame(
     [
-        dict(zip(KEYS, row, strict=True)) | {one: saved.get((*row, one, message), np.nan) for one in languages}
+        dict(zip(KEYS, row, strict=True))
+        | {language: saved.get((*row, language, message), np.nan) for language in languages}
         for row in rows
     ]
 )

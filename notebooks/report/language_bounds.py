@@ -37,7 +37,7 @@ def in_short():
     naopc = page.quantity("dataset", "method", metric="naopc_morf")
     said = []
     for name in measured.levels("dataset"):
-        best = max(measured.levels("method"), key=lambda one, name=name: naopc(name, one).ours.point)
+        best = max(measured.levels("method"), key=lambda method, name=name: naopc(name, method).ours.point)
         said.append(
             f"{spoken(naopc(name, best), '.2f')} ({label(best)}) and {spoken(naopc(name, 'random'), '.2f')} on *{name}* "
             f"(n = {naopc(name, best).ours.n} prompts)"

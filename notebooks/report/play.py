@@ -36,7 +36,7 @@ def in_short():
     return (
         f"On the first sentence ({first['n']} words) the best of all orders of erasing has an AOPC of {first['upper']:.2f}, the worst "
         f"{first['lower']:.2f} and a random one {first['chance']:.2f} on average; the orders of five attributions have "
-        f"{min(one['aopc'] for one in first['orders'].values()):.2f} to {max(one['aopc'] for one in first['orders'].values()):.2f}."
+        f"{min(order['aopc'] for order in first['orders'].values()):.2f} to {max(order['aopc'] for order in first['orders'].values()):.2f}."
     )
 
 

@@ -92,7 +92,7 @@ page.in_short(in_short)
 
 # %%
 each = evalxnlp.read_texts(texts, tokens)
-chosen = [one.marks for one in each[1:]]
+chosen = [text.marks for text in each[1:]]
 sizes = [len(marks) for marks in chosen]
 to_the_end = sum(bool(marks[marks.argmax() :].all()) for marks in chosen)
 Markdown(
@@ -252,7 +252,7 @@ Markdown(
 # one half, and $F_1$ is made of the hits. The last value below is that one.
 
 # %%
-marked_each = np.mean([one.marks.sum() for one in each])
+marked_each = np.mean([text.marks.sum() for text in each])
 K = max(1, round(marked_each))
 predicted = rationale(a, K)
 hits = int((predicted & marks).sum())

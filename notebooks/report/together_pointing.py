@@ -95,12 +95,12 @@ page.in_short(in_short)
 
 # %%
 looked = load("objects_looked_at", profile).groupby("dataset", sort=False) if ran else ()
-for name, one in looked:
-    right, of = one[one.right], one.input.str.partition("+")[0].nunique()
+for name, scenes in looked:
+    right, of = scenes[scenes.right], scenes.input.str.partition("+")[0].nunique()
     asked = " (each is run once for each of its objects, of which at most one can be predicted)"
     display(
         Markdown(
-            f"- **{label(name)}**: this run looked at {len(one)} scenes of {of} photographs{'' if name == 'stamps' else asked}; "
+            f"- **{label(name)}**: this run looked at {len(scenes)} scenes of {of} photographs{'' if name == 'stamps' else asked}; "
             f"the model answers the class in {len(right)}. The object has {right.cells.mean() / right.of.mean():.0%} of the "
             "cells on average: what pointing gets by chance."
         )

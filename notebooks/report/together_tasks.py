@@ -48,7 +48,7 @@ def measured_within(bounds, metrics):
 
 if there:
     sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
-    measured = {metric: one for one, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
+    measured = {metric: source for source, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
     texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
     settings = settings_of("together_toolkit", texts.material.profile)
     datasets = measured["n_auc"].levels("dataset")
@@ -73,7 +73,7 @@ def mean(dataset, method, metric):
     return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
 
 
-frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if there else []
+frames = [source.frame.dropna(subset="value")[CELL].drop_duplicates() for source in sources] if there else []
 cells = pd.concat(frames).itertuples(index=False, name=None) if there else []
 table = listed({cell: mean(*cell) for cell in cells}, CELL)
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
@@ -173,7 +173,7 @@ for name in datasets:
         if part.empty:
             continue
         arrows = {metric: f"{label(metric)} {'↓' if METRICS[metric] == 'lower' else '↑'}" for metric in metrics}
-        part = part.assign(cell=[f"{spoken(one)}, {one.n}" for one in part.itertuples()])
+        part = part.assign(cell=[f"{spoken(row)}, {row.n}" for row in part.itertuples()])
         wide = part.pivot(index="method", columns="metric", values="cell")
         wide = wide.reindex(index=methods, columns=metrics).fillna("–").rename(columns=arrows).reset_index()
         caption = f"{label(name)}, {group}: mean with 95 % interval, and n"

@@ -111,7 +111,7 @@ def seen(rows, flipped, corners):
     batch = functional.interpolate(batch, side, mode="bicubic", antialias=True).clamp(0, 1)
     batch = torch.where(flipped.to(device)[:, None, None, None], batch.flip(-1), batch).sub(mean).div(std)
     around = functional.pad(batch, (how["shift"],) * 4, mode="reflect")
-    cut = [one[:, y : y + side, x : x + side] for one, (y, x) in zip(around, corners.tolist(), strict=True)]
+    cut = [picture[:, y : y + side, x : x + side] for picture, (y, x) in zip(around, corners.tolist(), strict=True)]
     return torch.stack(cut)
 
 
@@ -236,7 +236,7 @@ if not rank:
         fitted = LogisticRegression(C=strength, max_iter=500).fit(known / scale, train.labels)
         heads[strength] = fitted, float((fitted.predict(asked / scale) == np.array(dev.labels)).mean())
         print(f"{target.name} C {strength}: dev accuracy {heads[strength][1]:.4f}", flush=True)
-    strength = max(heads, key=lambda one: heads[one][1])
+    strength = max(heads, key=lambda value: heads[value][1])
     chosen, reached = heads[strength]
     history = [reached]
     fit = torch.zeros(len(train.label_names), known.shape[1]), torch.full((len(train.label_names),), -30.0)

@@ -45,6 +45,7 @@ import platform
 import shutil
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,12 +60,12 @@ from faithbook import hub
 from faithbook.artifacts import encoder_called
 from faithbook.engine.studies import recipes
 from faithbook.engine.trained import checkpoint_folder
-from faithbook.models.adversarial import worst_shift
+from faithbook.models.adversarial import EmbeddingShift, worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
 from faithbook.models.load import load_model
-from faithbook.models.lora import adapted_layers, new_layers
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.resume import TrainingState, precision_on
+from faithbook.models.training import Forward, adapted, batches, encode, pretrained
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn
 from faithlib.errors import unknown
@@ -103,40 +104,15 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(weights, revision=revisio
 # %%
 transformers.logging.set_verbosity_error()
 
-
-def adapted():
-    """A LoRA adapter on every linear layer of the encoder; what its file lacks is learnt whole."""
-    # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.
-    network, found = pretrained(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, output_loading_info=True)
-    new = new_layers(network, found["missing_keys"])
-    lora = peft.LoraConfig(
-        task_type="SEQ_CLS",
-        r=rank,
-        lora_alpha=2 * rank,
-        lora_dropout=0.0,
-        target_modules=adapted_layers(network, new),
-        modules_to_save=new,
-    )
-    return peft.get_peft_model(network, lora)
-
-
-def pretrained(**options):
-    return transformers.AutoModelForSequenceClassification.from_pretrained(
-        weights,
-        num_labels=len(train.label_names),
-        use_safetensors=True,
-        dtype=torch.float32,
-        revision=revision,
-        **options,
-    )
-
-
+new_network = {"classes": len(train.label_names), "revision": revision}
 if hidden:
     model = LstmClassifier(
         word_embeddings(shipped), hidden=hidden, classes=len(train.label_names), dropout=training["dropout"]
     )
+elif rank:
+    model = adapted(weights, rank=rank, **new_network)
 else:
-    model = adapted() if rank else pretrained()
+    model = pretrained(weights, **new_network)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if precision == "auto":
     precision = precision_on(device)
@@ -155,59 +131,11 @@ def state():
 # tells the class (introductions fill the model's window, abstracts do not) sorting makes batches of one class; there
 # the window is one batch, which is plain shuffling.
 
-
 # %%
-def encode(data):
-    both = (data.queries, data.texts) if data.queries else (data.texts, data.pairs) if data.pairs else (data.texts,)
-    cut = "only_second" if data.queries else True
-    batch = tokenizer(*map(list, both), truncation=cut, max_length=data.max_length)
-    return batch["input_ids"], batch.get("token_type_ids")
-
-
-def batches(lengths, size, generator=None):
-    order = generator.permutation(len(lengths)) if generator is not None else np.arange(len(lengths))
-    window = training["sorted_batches"] * size if generator is not None else len(lengths)
-    cut = []
-    for start in range(0, len(order), window):
-        part = sorted(order[start : start + window], key=lambda i: lengths[i])
-        cut += [part[i : i + size] for i in range(0, len(part), size)]
-    if generator is not None:
-        generator.shuffle(cut)
-    return cut
-
-
-def forward(network, encoded, rows):
-    ids, types = encoded
-    longest = max(len(ids[i]) for i in rows)
-
-    def padded(values, fill):
-        return torch.tensor([values(i) + [fill] * (longest - len(ids[i])) for i in rows], device=device)
-
-    given = {"input_ids": padded(lambda i: ids[i], tokenizer.pad_token_id)}
-    given["attention_mask"] = padded(lambda i: [1] * len(ids[i]), 0)
-    if types is not None:
-        given["token_type_ids"] = padded(lambda i: types[i], 0)
-    dtype = getattr(torch, precision)
-    with torch.autocast(device, dtype=dtype, enabled=dtype != torch.float32):
-        return network(**given).logits.float()
-
-
-encoded = {"train": encode(train), "dev": encode(dev)}
+forward = Forward(tokenizer.pad_token_id, device, precision)
+learnt, held_out = encode(tokenizer, train), encode(tokenizer, dev)
 labels = {"train": torch.tensor(train.labels, device=device), "dev": torch.tensor(dev.labels, device=device)}
-
-
-def dev_loss():
-    model.eval()
-    with torch.inference_mode():
-        parts = [
-            torch.nn.functional.cross_entropy(
-                forward(model, encoded["dev"], rows), labels["dev"][rows], reduction="sum"
-            )
-            for rows in batches([len(x) for x in encoded["dev"][0]], 64)
-        ]
-    model.train()
-    return float(sum(parts) / len(dev))
-
+sorted_batches = partial(batches, learnt.lengths, batch_size, window=training["sorted_batches"])
 
 # %% [markdown]
 # ## Adversarial training
@@ -218,33 +146,22 @@ def dev_loss():
 
 # %%
 adversary = training.get("adversary")
-shift = None
-embeddings = next(module for path, module in model.named_modules() if path.split(".")[-1] == "embeddings")
-embeddings.register_forward_hook(lambda _, __, output: output if shift is None else output + shift)
+moved = EmbeddingShift(model)
 
 
-def losses(rows):
-    return torch.nn.functional.cross_entropy(
-        forward(model, encoded["train"], rows), labels["train"][rows], reduction="none"
-    )
+def losses(rows, shift=None):
+    """The loss of each of these texts, with its embeddings moved."""
+    with moved.by(shift):
+        return forward.losses(model, learnt, labels["train"], rows)
 
 
-def losses_at(moved, rows):
-    global shift
-    shift = moved
-    try:
-        return losses(rows)
-    finally:
-        shift = None
-
-
-def attacked(rows, done):
-    radius = adversary["radius"] * min(1.0, 2 * done / steps)
-    sizes = torch.tensor([len(encoded["train"][0][i]) for i in rows], device=device)
+def attack(rows, done):
+    """The shift that hurts these texts most, after so many steps."""
+    sizes = torch.tensor([len(learnt.ids[row]) for row in rows], device=device)
     present = torch.arange(int(sizes.max()), device=device) < sizes[:, None]
-    return worst_shift(
-        lambda moved: losses_at(moved, rows), present, model.config.hidden_size, radius=radius, steps=adversary["steps"]
-    )
+    radius = adversary["radius"] * min(1.0, 2 * done / steps)
+    size = model.config.hidden_size
+    return worst_shift(lambda shift: losses(rows, shift), present, size, radius=radius, steps=adversary["steps"])
 
 
 # %% [markdown]
@@ -252,7 +169,6 @@ def attacked(rows, done):
 
 # %%
 generator = np.random.default_rng(seed)
-lengths = [len(x) for x in encoded["train"][0]]
 steps = epochs * math.ceil(len(train) / batch_size)
 trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
 groups = [
@@ -275,14 +191,14 @@ if so_far := kept.state():
 model.train()
 with tqdm(total=steps, initial=first * (steps // epochs), desc=name, unit="step", mininterval=10) as bar:
     for epoch in range(first, training.get("stop_after", epochs)):
-        for rows in batches(lengths, batch_size, generator):
-            losses_at(attacked(rows, bar.n) if adversary else None, rows).mean().backward()
+        for rows in sorted_batches(generator=generator):
+            losses(rows, attack(rows, bar.n) if adversary else None).mean().backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             schedule.step()
             optimiser.zero_grad()
             bar.update()
-        history.append(dev_loss())
+        history.append(forward.mean_loss(model, held_out, labels["dev"]))
         # The development texts are not attacked, so their loss cannot choose a robust epoch: there the last one counts.
         if adversary or history[-1] < best[0]:
             best = (history[-1], copy.deepcopy(state()))
@@ -349,28 +265,18 @@ card = {
 
 # %%
 loaded = load_model(f"local:{part.resolve()}" if rank or hidden else f"hf:{part}").model.to(device)
-precision = "float32"
-
-
-@torch.inference_mode()
-def predicted(data):
-    encoded, classes = encode(data), np.zeros(len(data), dtype=int)
-    for rows in batches([len(x) for x in encoded[0]], 64):
-        classes[rows] = forward(loaded, encoded, rows).argmax(1).cpu()
-    return classes
-
-
-predictions = predicted(test)
+exact = Forward(tokenizer.pad_token_id, device)
+predictions = exact.predicted(loaded, encode(tokenizer, test))
 LANGUAGES = {"messages": home_assistant.LANGUAGES, "nli": nli_sets.LANGUAGES}
 if dataset in LANGUAGES:
-    card["accuracy_by_language"] = {
-        language: {
-            "accuracy": float(np.mean((answered := predicted(data)) == np.array(data.labels))),
+    card["accuracy_by_language"] = {}
+    for language, data in load_parallel(dataset, list(LANGUAGES[dataset]), "test", n=tested, sample="all").items():
+        answered = exact.predicted(loaded, encode(tokenizer, data))
+        card["accuracy_by_language"][language] = {
+            "accuracy": float(np.mean(answered == np.array(data.labels))),
             "balanced_accuracy": float(balanced_accuracy_score(data.labels, answered)),
             "n": len(data),
         }
-        for language, data in load_parallel(dataset, list(LANGUAGES[dataset]), "test", n=tested, sample="all").items()
-    }
 card |= {
     "accuracy": float((predictions == np.array(test.labels)).mean()),
     "macro_f1": float(f1_score(test.labels, predictions, average="macro")),

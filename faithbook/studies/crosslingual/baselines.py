@@ -3,6 +3,8 @@ is taken out."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from faithbook.show.labels import row_label
@@ -20,7 +22,7 @@ def left_above(rows: Rows, leads: pd.DataFrame, published: Rows, output: str) ->
     """
     if leads.empty:
         return {"methods": 0}
-    best = leads.loc[leads["estimate"].idxmax()]
+    best: Any = leads.iloc[int(leads["estimate"].argmax())]
     counts: dict[str, object] = {"above all baselines": leads["above"].sum(), "below one": leads["below"].sum()}
     counts |= {"methods": len(leads), "best": row_label(best["method"], best["aggregation"]), "over": best["over"]}
     counts |= {"lead": best["estimate"], "lead low": best["low"], "lead high": best["high"]}

@@ -193,10 +193,12 @@ def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
     theirs = [f" ({value:.2f})" for value in ranks["published"]]
     # One model alone has no ranking of models.
     alone = ranks["estimate"].isna()
-    ours = ["–" if one else spoken(row, ".2f") for row, one in zip(ranks.itertuples(), alone, strict=True)]
-    long = ranks.assign(cell=[f"{one}{other}" for one, other in zip(ours, theirs, strict=True)])
+    ours = [
+        "–" if alone_there else spoken(row, ".2f") for row, alone_there in zip(ranks.itertuples(), alone, strict=True)
+    ]
+    long = ranks.assign(cell=[f"{cell}{other}" for cell, other in zip(ours, theirs, strict=True)])
     wide = long.pivot(index=["dataset", "length", "metric"], columns="ranking", values="cell").reset_index()
-    wide["metric"] = [label(one) for one in wide["metric"]]
-    wide["dataset"] = [label(one) for one in wide["dataset"]]
+    wide["metric"] = [label(metric) for metric in wide["metric"]]
+    wide["dataset"] = [label(dataset) for dataset in wide["dataset"]]
     named = {"models": "models ranked", "methods": "methods ranked"}
     return wide.rename(columns=named)[["dataset", "length", "metric", *named.values()]]
