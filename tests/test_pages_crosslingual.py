@@ -15,6 +15,7 @@ from store import Store, units_of
 from faithbook.judge import published, scores
 from faithbook.judge.scores import Material, Scores
 from faithbook.stats.conditions import Conditions
+from faithbook.studies.crosslingual import baselines
 from faithbook.studies.crosslingual import zaman_belinkov_tables as tables
 from faithbook.studies.crosslingual.zaman_belinkov import (
     LANGUAGE_TABLES,
@@ -59,14 +60,17 @@ def many_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- what pages share
-def rows_of(means: Values, better: int = 1) -> Rows:
-    frame = units_of(means, ("method", "aggregation", "output"), model="e5", metric="comprehensiveness")
+def measured_of(means: Values, levels: Sequence[str]) -> Scores:
+    frame = units_of(means, tuple(levels), model="e5", metric="comprehensiveness")
     frame = frame.assign(dataset="messages")
-    cells = Conditions.of(frame, over=["metric", "model", *KEYS], unit="id", n_resamples=499)
+    cells = Conditions.of(frame, over=["metric", "model", *levels], unit="id", n_resamples=499)
     material = Material("this run", "laptop", frame, ("messages",), ())
     none = pd.DataFrame({"value": pd.Series(dtype=float)})
-    found = Scores("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
-    return Rows(found, None, better=better, metric="comprehensiveness")
+    return Scores("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
+
+
+def rows_of(means: Values, better: int = 1) -> Rows:
+    return Rows(measured_of(means, KEYS), None, better=better, metric="comprehensiveness")
 
 
 def alike(value: Callable[[str], float]) -> Values:
@@ -101,6 +105,43 @@ def test_rows_and_leaders_are_turned_where_smaller_is_better_and_stand_beside_th
     one_behind = rows_of(alike(lambda how: 0.3) | {("lime", "none", "loss"): 0.1}, better=better)
     leads = one_behind.leads([("lime", "none")], "loss").values()
     assert [round(pair.ours.point, 6) for pair in leads] == [better * -0.2] * 12
+
+
+def test_what_is_left_above_the_baselines_is_counted_and_its_order_held_against_the_published_one() -> None:
+    """Three rows lead every baseline, the others none; the setting has the order of the published one turned round."""
+    ahead = [("lime", "none"), ("occlusion", "none"), ("saliency", "l2")]
+    blind = {("activation", "l2", "none"): 0.3, ("random", "none", "none"): 0.1, ("uniform", "none", "none"): 0.0}
+    level = {(*row, output): 0.2 - place / 100 for place, row in enumerate(LOOKING) for output in OUTPUT_NAMES}
+    leading = {(*row, "loss"): 0.5 + place / 10 for place, row in enumerate(ahead)}
+    means = {("treated", *key): value for key, value in (level | leading | blind).items()}
+    means |= {("main", *key): -value for key, value in (level | leading | blind).items()}
+    measured = measured_of(means, ["setting", *KEYS])
+    rows, published = (Rows(measured, None, setting=setting) for setting in ("treated", "main"))
+    left = baselines.left_above(rows, rows.over_floors("loss"), published, "loss")
+    assert (left["above all baselines"], left["below one"], left["methods"]) == (3, len(LOOKING) - 3, len(LOOKING))
+    assert (left["best"], left["over"]) == ("saliency (L2)", "activation (L2)")
+    assert left["lead"] == pytest.approx(0.4, abs=0.01)
+    assert left["tau"] == pytest.approx(-1)
+    assert "tau" not in baselines.left_above(rows, rows.over_floors("loss"), rows, "loss")
+    assert set(baselines.remaining(rows.over_floors("loss")).split(", ")) == {"LIME", "occlusion", "saliency (L2)"}
+    assert baselines.in_words(rows, ahead[0]).startswith("0.50")
+    flat = rows_of(level | leading)
+    nothing = flat.over_floors("loss")
+    assert nothing.empty and baselines.left_above(flat, nothing, published, "loss") == {"methods": 0}
+    assert baselines.in_words(flat, ("random", "none")) == "–"
+
+
+@pytest.mark.parametrize(("middle", "expected"), [(0.5, "On points the four are the best"), (0.9, "Of the 1 other")])
+def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle: float, expected: str) -> None:
+    best, worst = ("bg", "de"), ("th", "sw")
+    accuracy = {"en": 1.0, "bg": 0.7, "de": 0.8, "vi": middle, "th": 0.2, "sw": 0.3}
+    frame = units_of({(name,): value for name, value in accuracy.items()}, ("language",), spread=0.0)
+    cells = Conditions.of(frame, over=["language"], unit="id", n_resamples=199)
+    text = tables.read_between({name: cells.mean(language=name) for name in accuracy}, best, worst)
+    assert text.startswith(expected)
+    if middle > 0.7:
+        assert "read better than bg (0.700), the worst of the four: vi 0.900;" in text
+        assert "worse than sw (0.300), the best of the three: none (" in text
 
 
 def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:

@@ -14,6 +14,9 @@ from faithbook.studies.naopc import edin_figures
 from faithbook.studies.saco import wu_figures
 from faithbook.studies.saco.wu import METHODS, SIGN
 from faithbook.studies.saco.wu_figures import Picture
+from faithbook.studies.together import evalxnlp, evalxnlp_figures
+from faithbook.studies.together.games import figures as games_figures
+from faithbook.studies.together.games import show as games
 
 THREE = ("random", "transformer_attribution", "raw_attention")
 
@@ -126,3 +129,32 @@ def test_ranges_go_from_the_lower_to_the_upper_bound_by_data_set() -> None:
     fig, _ = edin_figures.ranges(pd.DataFrame(rows))
     assert [len(ax.collections[0].get_segments()) for ax in fig.axes] == [2, 1]
     assert fig.axes[0].collections[0].get_segments()[0][:, 0].tolist() == [-0.2, 0.6]
+
+
+# ------------------------------------------------------------------------------------------------- metrics and games
+def test_a_lorenz_curve_has_the_shares_added_up_and_names_its_sparseness() -> None:
+    shares = {"the example": np.array([0.1, 0.2, 0.7]), "all the same": np.full(3, 1 / 3), "one": np.eye(3)[-1]}
+    fig, alt = evalxnlp_figures.lorenz(shares, {name: evalxnlp.sparseness(part) for name, part in shares.items()})
+    curves = [line.get_ydata() for line in fig.axes[0].lines]
+    assert curves[0] == pytest.approx([0, 0.1, 0.3, 1]) and curves[2] == pytest.approx([0, 0, 0, 1])
+    assert "all the same 0.000, one 0.667" in alt
+
+
+def test_an_order_of_erasing_is_drawn_through_the_answers_of_its_sets() -> None:
+    item = {"p": [100, 60, 50, 0], "n": 2, "says": "positive", "text": "“good film”", "lower": 0.7, "upper": 0.75}
+    item |= {"best": [1, 0], "worst": [0, 1], "orders": {"LIME": {"order": [0, 1], "aopc": 0.7}}}
+    fig, alt = games_figures.erased(item, 100, "word")
+    assert [line.get_ydata().tolist() for line in fig.axes[0].lines] == [[1, 0.6, 0], [1, 0.5, 0], [1, 0.6, 0]]
+    assert "best of all orders (AOPC 0.75), in the worst (0.70)" in alt and "LIME 0.70" in alt
+
+
+def test_a_pair_of_groups_violates_where_the_more_salient_costs_less() -> None:
+    data = {"side": 2, "grey": [0, 1, 2, 3], "group": [0, 0, 1, 2], "drop": [0.2, 0.3, 0.1], "method": "LIME"}
+    assert (games.violating(data), games.pairs_of(data), games.letters_of(data)) == (["A above B"], 3, ["A", "B", "C"])
+    fig, alt = games_figures.saco(data, says="shoe", coefficient=0.5)
+    assert {text.get_text(): text.get_position() for text in fig.axes[0].texts} == {
+        "A": (0, 0),
+        "B": (0, 1),
+        "C": (1, 1),
+    }
+    assert "A 0.20; B 0.30; C 0.10" in alt

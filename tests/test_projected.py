@@ -14,21 +14,8 @@ from toy_models import text_model, tokenizer
 
 from faithbook.models.load import Classifier
 from faithbook.sources.datasets import Dataset
+from faithbook.studies.crosslingual import projected
 from faithbook.studies.crosslingual.links import mutual_argmax
-from faithbook.studies.crosslingual.projected import (
-    AS_PUBLISHED,
-    OF_MARKS,
-    OF_TEXTS,
-    PRINTED_THRESHOLD,
-    Aligner,
-    Projection,
-    PublishedMarks,
-    WordScores,
-    average_precision_by_chance,
-    found_marks,
-    threshold_of_marks,
-    thresholds_of_text,
-)
 from faithbook.studies.crosslingual.readings import Explainer
 
 CLASSES = ("a", "b", "c")
@@ -43,16 +30,18 @@ def data(texts: tuple[str, ...], marks: tuple[tuple[tuple[int, int], ...], ...] 
 
 
 @pytest.fixture(scope="module")
-def projection() -> Projection:
+def projection() -> projected.Projection:
     explainer = Explainer(Classifier(text_model(), tokenizer(), CLASSES, "toy"))
-    aligner = Aligner(explainer.network.bert, tokenizer(), 0, mutual_argmax)
+    aligner = projected.Aligner(explainer.network.bert, tokenizer(), 0, mutual_argmax)
     # Published with other blanks; of the last text nothing is published.
-    published = PublishedMarks(data(("film  fine a", "all at bad not", "something"), (((0, 4),), (), ((0, 1),))))
-    return Projection(explainer, aligner, OWN, {"el": published})
+    published = projected.PublishedMarks(
+        data(("film  fine a", "all at bad not", "something"), (((0, 4),), (), ((0, 1),)))
+    )
+    return projected.Projection(explainer, aligner, OWN, {"el": published})
 
 
 @pytest.fixture(scope="module")
-def tables(projection: Projection) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(projection: projected.Projection) -> tuple[pd.DataFrame, pd.DataFrame]:
     texts = {"en": data(ENGLISH), "de": data(ENGLISH), "el": data(TURNED)}
     values, about, read = projection.tables(texts)
     assert [scores.texts[0] for scores in read] == ["a fine film", "a fine film", "film fine a"]
@@ -66,14 +55,14 @@ def test_chance_is_the_mean_over_all_orders(n: int, marked: int) -> None:
         sklearn.metrics.average_precision_score(np.isin(np.arange(n), gold), scores)
         for gold in combinations(range(n), marked)
     ]
-    assert average_precision_by_chance(n, marked) == pytest.approx(np.mean(expected))
+    assert projected.average_precision_by_chance(n, marked) == pytest.approx(np.mean(expected))
 
 
 def test_a_text_without_marks_has_no_value() -> None:
-    found = found_marks(torch.tensor([0.5, 0.1]), torch.tensor([False, False]))
+    found = projected.found_marks(torch.tensor([0.5, 0.1]), torch.tensor([False, False]))
     assert found["marked"] == 0
     assert np.isnan([found["map"], found["chance"], found["lift"]]).all()
-    first = found_marks(torch.tensor([0.5, 0.1]), torch.tensor([True, False]))
+    first = projected.found_marks(torch.tensor([0.5, 0.1]), torch.tensor([True, False]))
     assert first == pytest.approx({"map": 1, "chance": 0.75, "lift": 0.25, "marked": 0.5})
 
 
@@ -81,12 +70,12 @@ def test_the_threshold_is_that_of_the_firmest_marks_and_the_first_seed() -> None
     thresholds = pd.DataFrame(
         {"dataset": ["pair", "reviews", "reviews"], "seed": [0, 1, 0], "threshold": [0.9, 0.3, 0.2]}
     )
-    assert threshold_of_marks(thresholds) == 0.2
+    assert projected.threshold_of_marks(thresholds) == 0.2
 
 
 def test_the_only_word_of_a_text_is_marked() -> None:
-    assert thresholds_of_text(OWN, 1)["above an even spread"] < 1
-    assert thresholds_of_text(OWN, 16)["above an even spread"] == pytest.approx(0.25, rel=1e-5)
+    assert projected.thresholds_of_text(OWN, 1)["above an even spread"] < 1
+    assert projected.thresholds_of_text(OWN, 16)["above an even spread"] == pytest.approx(0.25, rel=1e-5)
 
 
 def test_a_text_that_is_its_own_translation_keeps_its_marks(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -99,17 +88,17 @@ def test_a_text_that_is_its_own_translation_keeps_its_marks(tables: tuple[pd.Dat
 
 
 def test_marks_follow_links_to_words_of_the_translation(
-    projection: Projection, tables: tuple[pd.DataFrame, pd.DataFrame]
+    projection: projected.Projection, tables: tuple[pd.DataFrame, pd.DataFrame]
 ) -> None:
     """Worked out by hand from the scores of both texts and the links between them."""
     values = tables[0].query("language == 'el'").set_index(["input", "highlights"])
-    english = WordScores(projection.explainer, data(ENGLISH))
-    turned = WordScores(projection.explainer, data(TURNED))
+    english = projected.WordScores(projection.explainer, data(ENGLISH))
+    turned = projected.WordScores(projection.explainer, data(TURNED))
     _, links = projection.aligner.links(english, turned)
     for number, name in enumerate(english.ids):
         scores = english.scores[number].tolist()
         norm = sqrt(sum(score**2 for score in scores))
-        for way, limit in (("our threshold", OWN), ("the paper's number", PRINTED_THRESHOLD)):
+        for way, limit in (("our threshold", OWN), ("the paper's number", projected.PRINTED_THRESHOLD)):
             marked = {place for place, score in enumerate(scores) if score / norm >= limit}
             reached = {target for source, target in links[number] if source in marked}
             gold = [place in reached for place in range(len(turned.scores[number]))]
@@ -120,7 +109,7 @@ def test_marks_follow_links_to_words_of_the_translation(
 
 
 def test_published_marks_stay_where_they_are_and_may_lack_a_text(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    published = tables[0][tables[0]["highlights"] == AS_PUBLISHED].set_index("input")
+    published = tables[0][tables[0]["highlights"] == projected.AS_PUBLISHED].set_index("input")
     assert list(published.index) == ["m0", "m1"]
     assert published["language"].eq("el").all()
     assert published.loc["m0", "marked"] == pytest.approx(1 / 3)
@@ -131,4 +120,4 @@ def test_what_texts_are_like(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     values, about = tables
     assert about["words"].tolist() == [3, 4, 3] * 3
     assert about["threshold"].to_numpy() == pytest.approx(OWN * np.sqrt(about["words"]))
-    assert set(OF_TEXTS) <= set(about.columns) and set(OF_MARKS) <= set(values.columns)
+    assert set(projected.OF_TEXTS) <= set(about.columns) and set(projected.OF_MARKS) <= set(values.columns)

@@ -10,19 +10,7 @@ from toy_models import text_model, tokenizer, vit
 from faithbook.models.load import Classifier
 from faithbook.sources.datasets import Dataset
 from faithbook.sources.images import Pictures
-from faithbook.studies.together.matrix import (
-    Sample,
-    beginning,
-    beginnings,
-    blocks,
-    every_metric,
-    excerpts,
-    methods_of,
-    metrics_of,
-    pictures,
-    soft_controls,
-    with_marks,
-)
+from faithbook.studies.together import matrix
 from faithlib.evaluation import MetricSettings, evaluate, explain, shuffled, soft_scores
 from faithlib.masks import normalise
 from faithlib.perturb import Perturber
@@ -42,15 +30,15 @@ def data(texts: tuple[str, ...], labels: tuple[int, ...], **more: object) -> Dat
 
 
 @pytest.fixture(scope="module")
-def sample() -> Sample:
-    return beginnings(data(TEXTS, (0, 1, 2)), tokenizer(), words=5)
+def sample() -> matrix.Sample:
+    return matrix.beginnings(data(TEXTS, (0, 1, 2)), tokenizer(), words=5)
 
 
 # --- inputs ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_beginning_has_so_many_words_and_a_shorter_text_all_of_its(sample: Sample) -> None:
-    assert beginning("a fine film", 9) == ("a fine film", ((0, 1), (2, 6), (7, 11)))
+def test_a_beginning_has_so_many_words_and_a_shorter_text_all_of_its(sample: matrix.Sample) -> None:
+    assert matrix.beginning("a fine film", 9) == ("a fine film", ((0, 1), (2, 6), (7, 11)))
     assert [" ".join(words) for words in sample.inputs.features] == [
         "a fine film , not",
         "not bad at all .",
@@ -59,9 +47,9 @@ def test_a_beginning_has_so_many_words_and_a_shorter_text_all_of_its(sample: Sam
     assert sample.gold is None and sample.ids == ("t0", "t1", "t2")
 
 
-def test_some_inputs_are_as_wide_as_the_longest_of_them(sample: Sample) -> None:
+def test_some_inputs_are_as_wide_as_the_longest_of_them(sample: matrix.Sample) -> None:
     gold = torch.eye(3, 5, dtype=torch.bool)
-    last = Sample(sample.inputs, gold, sample.ids)[2:3]
+    last = matrix.Sample(sample.inputs, gold, sample.ids)[2:3]
     assert last.inputs.feature_mask.shape == (1, 2) and last.ids == ("t2",)
     assert last.gold is not None and last.gold.tolist() == [[False, False]]
     assert len(last) == 1
@@ -70,17 +58,17 @@ def test_some_inputs_are_as_wide_as_the_longest_of_them(sample: Sample) -> None:
 def test_excerpts_are_those_that_the_model_classifies_as_it_should(classifier: Classifier) -> None:
     texts = tuple(f"{word} film , not bad at all" for word in ("fine", "a", "it", "who"))
     marks = tuple(((0, len(text.split()[0])),) for text in texts)
-    excerpt = beginnings(data(texts, (0,) * 4), tokenizer(), words=4)
+    excerpt = matrix.beginnings(data(texts, (0,) * 4), tokenizer(), words=4)
     said = Perturber(classifier.model, excerpt.inputs).predicted.tolist()
     read = {"words": 4, "names": None, "device": "cpu"}
 
-    right = excerpts(data(texts, tuple(said), rationales=marks), classifier, n=4, **read)
+    right = matrix.excerpts(data(texts, tuple(said), rationales=marks), classifier, n=4, **read)
     assert sorted(right.ids) == ["t0", "t1", "t2", "t3"]
     assert right.gold is not None and right.gold.sum(dim=1).tolist() == [1] * 4
-    assert excerpts(data(texts, tuple(said), rationales=marks), classifier, n=2, **read).ids == right.ids[:2]
+    assert matrix.excerpts(data(texts, tuple(said), rationales=marks), classifier, n=2, **read).ids == right.ids[:2]
 
     said[0] = (said[0] + 1) % 3
-    fewer = excerpts(data(texts, tuple(said), rationales=marks), classifier, n=4, **read)
+    fewer = matrix.excerpts(data(texts, tuple(said), rationales=marks), classifier, n=4, **read)
     assert sorted(fewer.ids) == ["t1", "t2", "t3"]
 
 
@@ -89,42 +77,42 @@ def test_pictures_with_objects_are_those_that_the_model_classifies_as_it_should(
     model.pretrained_cfg = {"input_size": (3, 8, 8), "crop_pct": 1.0}
     noise = tuple(np.random.default_rng(0).integers(0, 256, (4, 8, 8, 3), dtype=np.uint8))
     ids = ("p0", "p1", "p2", "p3")
-    bare = pictures(Pictures("p", "test", noise, (0,) * 4, ids, CLASSES), model, n=2, device="cpu")
+    bare = matrix.pictures(Pictures("p", "test", noise, (0,) * 4, ids, CLASSES), model, n=2, device="cpu")
     assert bare.ids == ids and bare.gold is None
     labels = Perturber(model, bare.inputs).predicted.tolist()
     labels[1] = (labels[1] + 1) % 3
     cells = ((0,), (1,), (2, 3), (3,))
     marked = Pictures("p", "test", noise, tuple(labels), ids, CLASSES, cells=cells)
-    right = pictures(marked, model, n=2, device="cpu")
+    right = matrix.pictures(marked, model, n=2, device="cpu")
     assert right.ids == ("p0", "p2") and right.gold is not None
     assert right.gold.tolist() == [[True, False, False, False], [False, False, True, True]]
 
 
 def test_blocks_hold_every_place_once() -> None:
-    assert [list(range(8))[rows] for rows in blocks(2, 8, 4)] == [[2, 3, 4, 5], [6, 7]]
-    assert list(blocks(5, 3, 4)) == []
+    assert [list(range(8))[rows] for rows in matrix.blocks(2, 8, 4)] == [[2, 3, 4, 5], [6, 7]]
+    assert list(matrix.blocks(5, 3, 4)) == []
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
 def test_metrics_that_need_marks_are_left_out_without_them() -> None:
-    assert {"token_f1", "auprc"} <= set(metrics_of(gold=True)) - set(metrics_of(gold=False))
-    assert {"saco", "soft_nc", "naopc_morf"} <= set(metrics_of(gold=False))
+    assert {"token_f1", "auprc"} <= set(matrix.metrics_of(gold=True)) - set(matrix.metrics_of(gold=False))
+    assert {"saco", "soft_nc", "naopc_morf"} <= set(matrix.metrics_of(gold=False))
 
 
 @pytest.mark.parametrize("modality", ["text", "vision"])
 def test_methods_are_explained_as_they_are_named(modality: str) -> None:
-    methods = methods_of(modality, ig_steps=3, lime_samples=7, permutations=2)
+    methods = matrix.methods_of(modality, ig_steps=3, lime_samples=7, permutations=2)
     for name, method in methods.items():
         assert name == (method if isinstance(method, str) else method.method)
     assert methods["integrated_gradients"].options == {"n_steps": 3}
 
 
-def test_every_metric_is_what_evaluate_says_by_id(classifier: Classifier, sample: Sample) -> None:
+def test_every_metric_is_what_evaluate_says_by_id(classifier: Classifier, sample: matrix.Sample) -> None:
     settings = MetricSettings(draws=2)
     methods = {name: name for name in METHODS}
-    table, spent = every_metric(classifier.model, sample[1:3], methods, ["aopc_morf", "soft_nc"], settings)
+    table, spent = matrix.every_metric(classifier.model, sample[1:3], methods, ["aopc_morf", "soft_nc"], settings)
     alone = evaluate(
         classifier.model, sample.inputs[1:3], methods=methods, metrics=["aopc_morf", "soft_nc"], settings=settings
     )
@@ -135,13 +123,15 @@ def test_every_metric_is_what_evaluate_says_by_id(classifier: Classifier, sample
 
 def test_as_many_features_are_chosen_as_people_marked() -> None:
     gold = torch.tensor([[True, True, False], [True, True, True], [True, False, False]])
-    assert with_marks(MetricSettings(), gold).gold_size == 2
-    assert with_marks(MetricSettings(), None) == MetricSettings()
+    assert matrix.with_marks(MetricSettings(), gold).gold_size == 2
+    assert matrix.with_marks(MetricSettings(), None) == MetricSettings()
 
 
-def test_controls_are_soft_scores_of_shuffled_scores_and_of_ranks(classifier: Classifier, sample: Sample) -> None:
+def test_controls_are_soft_scores_of_shuffled_scores_and_of_ranks(
+    classifier: Classifier, sample: matrix.Sample
+) -> None:
     methods = {name: name for name in METHODS}
-    table, spent = soft_controls(classifier.model, sample, methods, draws=2)
+    table, spent = matrix.soft_controls(classifier.model, sample, methods, draws=2)
     assert len(table) == 3 * len(METHODS) * 2 * 2 and spent["rows_run"] > 0
     perturber = Perturber(classifier.model, sample.inputs)
     by_cell = dict(list(table.groupby(["method", "control", "metric"])))
