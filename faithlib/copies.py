@@ -80,6 +80,20 @@ class Answerer(Protocol):
 def ask(answerer: Answerer, rows: Any) -> Any:
     """Queue what a first half returned, in the same shape: masks or `Copies`, or several of them by name or one by one.
 
+    Parameters
+    ----------
+    answerer : Answerer
+        What queues them: a `Perturber`.
+    rows : Any
+        Masks or `Copies`, or a mapping or list of them; None.
+
+    Returns
+    -------
+    Any
+        What `results` takes, in the shape of `rows`.
+
+    Examples
+    --------
     >>> ask(None, {})
     {}
     """
@@ -95,6 +109,18 @@ def ask(answerer: Answerer, rows: Any) -> Any:
 def results(asked: Any) -> Any:
     """The answers to what `ask` queued, in the same shape.
 
+    Parameters
+    ----------
+    asked : Any
+        What `ask` returned.
+
+    Returns
+    -------
+    Any
+        Answers in the shape of what was asked.
+
+    Examples
+    --------
     >>> results({})
     {}
     """

@@ -35,6 +35,22 @@ __all__ = [
 def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
     """Feature indices by score, [B, F] long; equal scores keep their place in the text, absent features come last.
 
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
+    descending : bool
+        Whether the highest score comes first.
+
+    Returns
+    -------
+    Tensor
+        Feature indices, [B, F] long, the first in rank first.
+
+    Examples
+    --------
     >>> rank(torch.tensor([[0.2, 0.9, 0.2]])).tolist()
     [[1, 0, 2]]
     """
@@ -46,6 +62,22 @@ def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool
 def position_in_rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
     """The rank of every feature, [B, F] long, 0 for the first; the inverse permutation of `rank`.
 
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
+    descending : bool
+        Whether the highest score comes first.
+
+    Returns
+    -------
+    Tensor
+        The rank of every feature, [B, F] long.
+
+    Examples
+    --------
     >>> position_in_rank(torch.tensor([[0.2, 0.9, 0.2]])).tolist()
     [[1, 0, 2]]
     """
@@ -56,8 +88,27 @@ def top_ratio(scores: Tensor, ratios: Sequence[float], feature_mask: Tensor | No
     """Rationales of several lengths: bool [B, S, F], True for the ceil(ratio * n) highest scores of an input's n
     features.
 
-    Raises InputError for a ratio outside [0, 1].
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    ratios : Sequence[float]
+        The lengths, S shares of an input's features.
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
 
+    Returns
+    -------
+    Tensor
+        What is in each rationale, bool [B, S, F].
+
+    Raises
+    ------
+    InputError
+        For a ratio outside [0, 1].
+
+    Examples
+    --------
     >>> top_ratio(torch.tensor([[0.1, 0.7, 0.2]]), [0.01, 0.5]).int().tolist()
     [[[0, 1, 0], [0, 1, 1]]]
     """
@@ -76,6 +127,22 @@ def removal_path(scores: Tensor, feature_mask: Tensor | None = None, *, descendi
 
     Inputs with fewer features than F repeat their last, fully erased step.
 
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
+    descending : bool
+        Whether the highest score comes first.
+
+    Returns
+    -------
+    Tensor
+        What is kept at each step, bool [B, F, F].
+
+    Examples
+    --------
     >>> removal_path(torch.tensor([[0.1, 0.9, 0.5]])).int().tolist()
     [[[1, 0, 1], [1, 0, 0], [0, 0, 0]]]
     """
@@ -106,8 +173,33 @@ def salience_groups(
     `ties` says who goes first among equal scores: "position" the first feature, the rule of `rank`. "random" is an
     order drawn again for every input, which depends on `seed` and the input's own scores, not on the batch around it.
 
-    Raises InputError where k is below 1 or above an input's number of features.
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    k : int
+        How many groups.
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
+    remainder : str
+        "spread", "last" or "drop", as above.
+    ties : str
+        "position" or "random", as above.
+    seed : int
+        Of the random order of equal scores.
 
+    Returns
+    -------
+    Tensor
+        The group of every feature, long [B, F].
+
+    Raises
+    ------
+    InputError
+        Where k is below 1 or above an input's number of features.
+
+    Examples
+    --------
     >>> salience_groups(torch.tensor([[0.1, 0.9, 0.5, 0.2, 0.3]]), 2).tolist()
     [[1, 0, 0, 1, 0]]
     >>> salience_groups(torch.tensor([[0.1, 0.9, 0.5, 0.2, 0.3]]), 2, remainder="drop").tolist()
@@ -143,9 +235,32 @@ def group_salience(scores: Tensor, groups: Tensor, k: int, *, reduce: str = "sum
     group's size: descending up to rounding whatever the sizes, proportional to the sum where sizes are equal. Its
     differences stay the same when all scores are shifted by a constant.
 
-    Sums are taken in double precision and returned in the dtype of the scores, at least float32. Raises InputError for
-    shapes that differ, a group outside -1..K-1, an empty group under "mean", and scores that are not finite.
+    Sums are taken in double precision and returned in the dtype of the scores, at least float32.
 
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    groups : Tensor
+        The group of every feature, [B, F]; -1: of none.
+    k : int
+        How many groups.
+    reduce : str
+        "sum" or "mean", as above.
+
+    Returns
+    -------
+    Tensor
+        The salience of every group, [B, K].
+
+    Raises
+    ------
+    InputError
+        For shapes that differ, a group outside -1..K-1, an empty group under "mean", and scores that are not
+        finite.
+
+    Examples
+    --------
     >>> scores = torch.tensor([[0.1, 0.9, 0.5, 0.2]])
     >>> group_salience(scores, salience_groups(scores, 2), 2).tolist()
     [[1.399999976158142, 0.30000001192092896]]
@@ -234,6 +349,22 @@ def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> T
       the same mean, 1/2, so that soft metrics compare orders and not amounts.
     - `none`: the scores as they are; InputError where one lies outside [0, 1].
 
+    Parameters
+    ----------
+    scores : Tensor
+        Attribution scores, [B, F].
+    how : str
+        One of `NORMALISERS`.
+    feature_mask : Tensor | None
+        True where an input has a feature, [B, F]; None: everywhere.
+
+    Returns
+    -------
+    Tensor
+        Importance, [B, F].
+
+    Examples
+    --------
     >>> normalise(torch.tensor([[0.05, 0.40, 0.10, 0.45]]), "released_nc").mul(1000).round().int().tolist()
     [[724, 966, 759, 1000]]
     """

@@ -122,6 +122,20 @@ class Filled(NamedTuple):
 def cut(text: str, unit: str) -> tuple[Span, ...]:
     """The characters (start, end) of each "word", "character" or "sentence" of a text.
 
+    Parameters
+    ----------
+    text : str
+        Any text.
+    unit : str
+        "word", "character" or "sentence".
+
+    Returns
+    -------
+    tuple[Span, ...]
+        Start and end of each.
+
+    Examples
+    --------
     >>> cut("Not bad. At all!", "sentence"), cut("我们 like it", "word")
     (((0, 8), (9, 16)), ((0, 1), (1, 2), (3, 7), (8, 10)))
     """

@@ -131,7 +131,7 @@ def test_what_is_left_above_the_baselines_is_counted_and_its_order_held_against_
     assert baselines.in_words(flat, ("random", "none")) == "–"
 
 
-@pytest.mark.parametrize(("middle", "expected"), [(0.5, "On points the four are the best"), (0.9, "Of the 1 other")])
+@pytest.mark.parametrize(("middle", "expected"), [(0.5, "In our run the four have"), (0.9, "Our own order differs")])
 def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle: float, expected: str) -> None:
     best, worst = ("bg", "de"), ("th", "sw")
     accuracy = {"en": 1.0, "bg": 0.7, "de": 0.8, "vi": middle, "th": 0.2, "sw": 0.3}
@@ -140,8 +140,8 @@ def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle
     text = tables.read_between({name: cells.mean(language=name) for name in accuracy}, best, worst)
     assert text.startswith(expected)
     if middle > 0.7:
-        assert "read better than bg (0.700), the worst of the four: vi 0.900;" in text
-        assert "worse than sw (0.300), the best of the three: none (" in text
+        assert "Above bg (0.700), the lowest of the four, are vi 0.900." in text
+        assert "Below sw (0.300), the highest of the three, are no others." in text
 
 
 def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:

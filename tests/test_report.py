@@ -247,7 +247,7 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    said = page.speaks().data
+    said = page.data_used().data
     assert (
         said.startswith("**Data used.** 90 of fashion and 90 of mnist (")
         and "from the committed full run of `saco_metrics`" in said
@@ -350,7 +350,7 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
     assert every.mean(method="rollout").evidence == grounds.STAND_INS
     said = f"30 of CIFAR-10 ({grounds.DATA}); 30 of animals and 30 of fashion ({grounds.STAND_INS}); from"
-    assert said in page.speaks().data
+    assert said in page.data_used().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
     assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)
     assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)
@@ -392,7 +392,7 @@ def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> No
     store.add("saco_metrics", saco({"rollout": 0.3, "random": 0.0}), dataset="fashion")
     page = begin(store, "saco_tables")
     measured = page.measure("saco_metrics", over=["dataset", "method"])
-    assert "The reference has no values" in page.speaks().data
+    assert "The reference has no values" in page.data_used().data
     assert (measured.speaks, page.have, measured.evidence()) == (RUN, {"fashion"}, grounds.STAND_INS)
     refused(DataError, r"saco_tables gives no verdict on saco_table1, .*saco_c11", page.finish)
     claim = {"saco_c05": {"mean SaCo of random scores": page.quantity("method")("random")}}

@@ -136,9 +136,9 @@ class Page:
             if any(one.speaks == REFERENCE for one in self._measured):
                 raise
             said = "*This run has not measured all numbers of this page's result.*"
-        return Markdown(f"{said}\n\n{self.speaks().data}" if self._measured else said)
+        return Markdown(f"{said}\n\n{self.data_used().data}" if self._measured else said)
 
-    def speaks(self) -> Markdown:
+    def data_used(self) -> Markdown:
         """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
         said = []
         for source in dict.fromkeys(measured.speaks for measured in self._measured):

@@ -44,7 +44,7 @@ class Finding:
         return sum(self.borders) / len(self.borders)
 
     @property
-    def reach(self) -> float:
+    def half_range(self) -> float:
         """How far the drawing reaches on either side of the middle."""
         seen = [*self.borders, self.ours, self.low, self.high, self.published]
         reach = max((abs(value - self.middle) for value in seen if not math.isnan(value)), default=0.0)
@@ -53,7 +53,7 @@ class Finding:
     def place(self, value: float) -> float:
         """Where a value stands in the drawing, from 0 to `WIDTH`."""
         half = WIDTH / 2 - _EDGE
-        return WIDTH / 2 + half * (value - self.middle) / self.reach
+        return WIDTH / 2 + half * (value - self.middle) / self.half_range
 
     @property
     def spoken(self) -> str:

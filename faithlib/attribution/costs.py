@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
 from faithlib.backends.logits import logits_in
-from faithlib.backends.shared_weights import HANDED, ON_NO_ACCOUNT
+from faithlib.backends.shared_weights import CONTEXT, ON_NO_ACCOUNT
 from faithlib.memory import Clock, waited
 
 
@@ -123,7 +123,7 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     ran = Cost()
 
     def forward(module: nn.Module, arguments: Any, output: Any) -> None:
-        if HANDED.get().get(ON_NO_ACCOUNT):
+        if CONTEXT.get().get(ON_NO_ACCOUNT):
             return
         logits = logits_in(output)
         ran.rows_run += len(logits)

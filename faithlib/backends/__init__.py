@@ -50,9 +50,29 @@ Backend = TextBackend | VisionBackend | FunctionBackend
 
 
 def backend_for(model: Any, inputs: Inputs, output: str | None = None) -> Backend:
-    """The backend that fits the kind of `inputs`, and of a function of texts the `output`; ModelError where model and
-    inputs do not go together.
+    """The backend that fits the kind of `inputs`, and of a function of texts the `output`.
 
+    Parameters
+    ----------
+    model : Any
+        A model, or a function of texts.
+    inputs : Inputs
+        What it is asked about.
+    output : str | None
+        What a function of texts answers; None: probabilities.
+
+    Returns
+    -------
+    Backend
+        It embeds, perturbs and asks.
+
+    Raises
+    ------
+    ModelError
+        Where model and inputs do not go together.
+
+    Examples
+    --------
     >>> from faithlib.inputs import WordInputs
 
     >>> words = WordInputs.from_texts(["good film"])
@@ -70,6 +90,18 @@ def backend_for(model: Any, inputs: Inputs, output: str | None = None) -> Backen
 def acts_on(model: Any) -> str:
     """What "zero", soft erasure, gradients and baselines act on in this model, in words; of texts one of `families`.
 
+    Parameters
+    ----------
+    model : Any
+        A model of texts or images, or a function.
+
+    Returns
+    -------
+    str
+        A phrase for a table.
+
+    Examples
+    --------
     >>> from transformers import GPT2Config, GPT2ForSequenceClassification
     >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
     'token embeddings with positions added'

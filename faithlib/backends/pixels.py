@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from faithlib.backends.functions import ERASING
 from faithlib.backends.logits import logits_of
-from faithlib.backends.shared_weights import HANDED, handing, replica
+from faithlib.backends.shared_weights import CONTEXT, in_context, replica
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
 from faithlib.memory import is_out_of_memory
@@ -82,7 +82,7 @@ class HuggingFaceTokens:
     def embed(self, pixels: Tensor) -> Tensor:
         """Tokens [R, L, D] that enter the first block; none where no block is reached."""
         try:
-            with handing(self, None):
+            with in_context(self, None):
                 self.model(pixels)
         except _Reached as reached:
             return reached.tokens
@@ -90,13 +90,13 @@ class HuggingFaceTokens:
 
     def logits(self, tokens: Tensor) -> Tensor:
         """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
-        with handing(self, tokens):
+        with in_context(self, tokens):
             answer = self.model(self._images)  # one image: its tokens are replaced before the first block
         return logits_of(answer, len(tokens), self.model)
 
     def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Instead of the model's own tokens those handed over, for which None is to take note and stop."""
-        if self not in (entering := HANDED.get()):
+        if self not in (entering := CONTEXT.get()):
             return None
         if (tokens := entering[self]) is None:
             raise _Reached(given[0] if given else named.get("hidden_states"))

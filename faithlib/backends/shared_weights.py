@@ -35,6 +35,18 @@ def replica(model: nn.Module) -> Any:
     Weights and buffers share the memory of the model's, so that a training step, or weights loaded into the model, show
     here too; gradients reach its inputs only. Hooks that the model has are called here as well. A replica is its own.
 
+    Parameters
+    ----------
+    model : nn.Module
+        Any module.
+
+    Returns
+    -------
+    nn.Module
+        Another module over the same weights; `model` itself where it is a replica already.
+
+    Examples
+    --------
     >>> model = nn.Linear(2, 1)
     >>> quiet = replica(model)
     >>> quiet.weight.data_ptr() == model.weight.data_ptr(), quiet.weight.requires_grad, quiet.training, model.training
@@ -94,24 +106,24 @@ def _tensors_in(value: Any, name: str = "", depth: int = 0) -> Iterator[Tensor]:
             yield from _tensors_in(item, depth=depth + 1)
 
 
-HANDED: ContextVar[Mapping[object, Any]] = ContextVar("what is handed to parts of replicas", default={})  # noqa: B039
+CONTEXT: ContextVar[Mapping[object, Any]] = ContextVar("what is handed to parts of replicas", default={})  # noqa: B039
 """Of each thread its own. Replaced, never changed."""
 ON_NO_ACCOUNT = "rows that count for no method"
 
 
 @contextmanager
-def handing(part: object, what: Any) -> Iterator[None]:
+def in_context(part: object, what: Any) -> Iterator[None]:
     """Inside, a part of a replica finds what it is handed by the thread that asks.
 
-    >>> with handing("slot", 1):
-    ...     HANDED.get()
+    >>> with in_context("slot", 1):
+    ...     CONTEXT.get()
     {'slot': 1}
     """
-    before = HANDED.set({**HANDED.get(), part: what})
+    before = CONTEXT.set({**CONTEXT.get(), part: what})
     try:
         yield
     finally:
-        HANDED.reset(before)
+        CONTEXT.reset(before)
 
 
 class Slot(nn.Module):
@@ -132,7 +144,7 @@ class Slot(nn.Module):
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         """The tensor given by the thread that asks, or what the module itself answers."""
-        answer = HANDED.get().get(self)
+        answer = CONTEXT.get().get(self)
         if answer is None:
             return self.original(*arguments, **named)
         answer[1] = True
@@ -143,7 +155,7 @@ class Slot(nn.Module):
         """Inside, this thread gets `tensor`; ModelError where a forward never came by, whose answer would be that to
         another input."""
         answer = [tensor, False]  # whether it has been asked for
-        with handing(self, answer):
+        with in_context(self, answer):
             yield
         if not answer[1]:
             raise BypassError(

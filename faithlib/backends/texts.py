@@ -24,7 +24,7 @@ from faithlib.backends.families import ModelFamily, base_of, family_of, text_con
 from faithlib.backends.logits import check_task, logits_of, named
 from faithlib.backends.model_adapters import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.prompts import Prompt, appended, forwards
-from faithlib.backends.shared_weights import HANDED, ON_NO_ACCOUNT, Slot, handing, replica, slot_at
+from faithlib.backends.shared_weights import CONTEXT, ON_NO_ACCOUNT, Slot, in_context, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger
@@ -267,7 +267,7 @@ class TextBackend:
             stays = stays[stays != first]
         if not len(stays):
             return False
-        with torch.no_grad(), handing(ON_NO_ACCOUNT, True):
+        with torch.no_grad(), in_context(ON_NO_ACCOUNT, True):
             alone, beside = self._of_tokens(b, stays, len(stays)), self._of_tokens(b, stays, longest)
         return any(_apart(mine, other) for mine, other in zip(alone, beside, strict=False))
 
@@ -287,13 +287,13 @@ class TextBackend:
 
         def keep(module: nn.Module, given: Any, output: Any) -> None:
             first = output[0] if hasattr(output, "to_tuple") or isinstance(output, tuple) else output
-            if HANDED.get().get(states_of_tokens) is states and isinstance(first, Tensor) and first.ndim == 3:
+            if CONTEXT.get().get(states_of_tokens) is states and isinstance(first, Tensor) and first.ndim == 3:
                 states.append(first)
 
         states_of_tokens = object()
         hook = self.base.register_forward_hook(keep)
         try:
-            with handing(states_of_tokens, states):
+            with in_context(states_of_tokens, states):
                 answer = self.logits(embedded, row, attention_mask=mask, token_type_ids=types, input_ids=ids)
         finally:
             hook.remove()

@@ -17,8 +17,29 @@ __all__ = [
 
 
 def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None = None) -> pd.DataFrame:
-    """A CSV file that has these columns, every cell a string ("" where a row ends early); DataError for any other file.
+    """A CSV file that has these columns, every cell a string ("" where a row ends early).
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : Sequence[str]
+        Those that it must have.
+    first : int | None
+        Only so many rows; None: all.
+
+    Returns
+    -------
+    pd.DataFrame
+        The table, every cell a string.
+
+    Raises
+    ------
+    DataError
+        For a file that is no such table.
+
+    Examples
+    --------
     >>> from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "texts.csv"
     >>> _ = path.write_text("text,label\\na fine film,1\\n")
@@ -48,6 +69,18 @@ def read_table(path: Path, columns: Sequence[str] = ("text",), first: int | None
 def is_table_file(thing: Any) -> bool:
     """Whether this names a file, as a string or a path.
 
+    Parameters
+    ----------
+    thing : Any
+        What was given.
+
+    Returns
+    -------
+    bool
+        True for a string or a path.
+
+    Examples
+    --------
     >>> is_table_file("mine.csv"), is_table_file([0.2, 0.8])
     (True, False)
     """

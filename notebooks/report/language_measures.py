@@ -88,7 +88,7 @@ if there:
     )
 
 # %%
-page.speaks() if there else Markdown(WITHOUT_MODEL)
+page.data_used() if there else Markdown(WITHOUT_MODEL)
 
 # %% [markdown]
 # A faithfulness score of a language model can measure two things by mistake. *Amount*: soft metrics drop elements of a
