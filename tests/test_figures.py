@@ -112,9 +112,10 @@ def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     assert link in shown
     assert tables.table(frame, folder, "shares", caption="", shown=False).data == f"Download: {link}"
     refused(InputError, "table nothing has no rows", tables.table, frame[:0], folder, "nothing", caption="Nothing")
-    counts = pd.DataFrame({"rows": [4.0, 1.0, np.inf], "value": [2.0, 0.5, -0.0], "share": [1.0, 0.0, 1.0]})
+    counts = pd.DataFrame({"rows": [4000.0, 1.0, np.inf], "value": [2.0, 0.5, -0.0], "share": [1.0, 0.0, 1.0]})
     shown = tables.in_names(counts, 2).to_csv(index=False).splitlines()
-    assert shown == ["rows,value,share", "4,2.00,1.00", "1,0.50,0.00", "inf,0.00,1.00"]
+    assert shown == ["rows,value,share", '"4,000",2.00,1.00', "1,0.50,0.00", "∞,0.00,1.00"]
+    assert tables.in_names(pd.DataFrame({"n": [4000], "seed": [1000]}), 2).to_numpy().tolist() == [["4,000", 1000]]
 
 
 def test_names_are_shown_as_words_and_kept_in_the_data(folder):

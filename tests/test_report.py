@@ -249,7 +249,7 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
     said = page.data_used().data
     assert (
-        said.startswith("**Data used.** 90 of fashion and 90 of mnist (")
+        said.startswith("**Data used.** 90 of fashion (for CIFAR-10) and 90 of mnist (for CIFAR-100) (")
         and "from the committed full run of `saco_metrics`" in said
     )
 
@@ -349,7 +349,8 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     found = every.mean(method="rollout", dataset=every.comparable())
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
     assert every.mean(method="rollout").evidence == grounds.STAND_INS
-    said = f"30 of CIFAR-10 ({grounds.DATA}); 30 of animals and 30 of fashion ({grounds.STAND_INS}); from"
+    substitutes = "30 of animals (for ImageNet) and 30 of fashion (for CIFAR-10)"
+    said = f"30 of CIFAR-10 ({grounds.DATA}); {substitutes} ({grounds.STAND_INS}); from"
     assert said in page.data_used().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
     assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)

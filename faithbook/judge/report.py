@@ -29,8 +29,8 @@ from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
-from faithbook.show.labels import short
-from faithbook.show.numbers import listed, row_of
+from faithbook.show.labels import label
+from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
@@ -39,6 +39,8 @@ from faithlib.errors import DataError, InputError, unknown
 
 _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
 _ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: "inside the margin"}
+APART = "difference (SE)"
+"""The column of how far ours lies from the published value, in standard errors."""
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
@@ -153,7 +155,7 @@ class Page:
             if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
             else f" {RUN_SPEAKS}"
         )
-        return Markdown(f"**Data used.** {'. '.join(said)}.{rest}")
+        return Markdown(f"**Data used.** {'. '.join(said)}.{rest} Square brackets hold 95 % intervals.")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim]) -> Tested:
@@ -302,17 +304,30 @@ class Page:
     ) -> Markdown:
         """A table of the paper in its own rows and columns, ours with the published value in the same cell.
 
-        `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has.
+        `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has. Cells
+        have no signs where all published values are of one data set that was not measured.
         """
         theirs = published.table(name) if printed is None else printed
-        wide, long = tables.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
+        published_on = self._other_data(theirs)
+        wide, long = tables.grid(
+            theirs, of, rows=rows, columns=columns, digits=digits, words=words, signs=not published_on
+        )
         title = caption or self._claims.get(name, name)
-        brackets = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
+        legend = "ours (published), ↑ ours is higher, ↓ lower, ≈ the published value is within our 95 % interval"
+        if published_on:
+            title = title.replace(f" on {published_on}", "")
+            legend = f"ours (published, on {published_on})"
         if self.run.values == plan.BOTH:
-            brackets = "in brackets the book's value; then the difference in standard errors of it"
-        has_brackets = long["published"].notna().any() or "estimate, book" in long
-        legend = f"ours, {brackets}" if has_brackets else "ours, intervals in the texts of the cells"
+            legend = "ours (the book's), then the difference in standard errors"
+        elif not long["published"].notna().any():
+            legend = "ours; point at a cell for its interval"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
+
+    def _other_data(self, theirs: pd.DataFrame) -> str:
+        """The one data set of a published table, if it was not measured; "" otherwise."""
+        columns = [name for name in ("dataset", "dataset_inferred") if name in theirs.columns]
+        names = {str(name) for column in columns for name in theirs[column]}
+        return label(names.pop()) if len(names) == 1 and not names & self.have else ""
 
     def listing(
         self,
@@ -344,7 +359,10 @@ class Page:
         paper's own data stands in the tables before; a sentence where there are none."""
         frame = listed(cells, columns).assign(published=[pair.published for pair in cells.values()])
         everything = "*All data sets that were measured are in the tables above.*"
-        return self.listing(frame, name, caption=caption, empty=everything)
+        wide = None
+        if "metric" in columns and len(frame) and self.run.values != plan.BOTH:
+            wide = _by_metric(frame, [column for column in columns if column != "metric"])
+        return self.listing(frame, name, caption=caption, empty=everything, wide=wide)
 
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
@@ -369,27 +387,26 @@ class Page:
         wide = pd.DataFrame(
             {
                 "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
-                "part": frame["part"],
-                "published": [tables.short(float(x), 3) for x in frame["published"]],
-                "ours": [tables.short(float(x), 3) for x in frame["ours"]],
+                "comparison": frame["part"],
+                "published": [tables.of_size(float(x)) for x in frame["published"]],
+                "ours": [tables.of_size(float(x)) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
-                "apart": [tables.apart(x) for x in frame["away"]],
-                "n": frame["n"].astype(str).fillna("–"),
-                "alone": [_alone(answer) for answer in frame["answer"]],
+                APART: [tables.apart(x).removesuffix(" SE") for x in frame["away"]],
+                "n": ["–" if pd.isna(n) else f"{n:,}" for n in frame["n"]],
+                "on its own": [_alone(answer) for answer in frame["answer"]],
             }
         )
         if not self.judges:
-            wide = wide.drop(columns="alone")
+            wide = wide.drop(columns="on its own")
         if BESIDE_BOOK[0] in frame.columns:
             book = zip(frame["book"], frame["from_book"], strict=True)
             wide["book"] = [f"{tables.short(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
-        # Questions of our own have no published value.
+        if not wide[APART].any():  # questions of our own have no published value
+            wide = wide.drop(columns=APART)
         if frame["published"].isna().all():
             wide = wide.drop(columns="published")
-        if not wide["apart"].any():
-            wide = wide.drop(columns="apart")
         if wide.empty and answers and self.judges:
-            wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
+            wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
         nothing = "*No part of these claims can be compared.*"
         return self.listing(every.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide)
 
@@ -478,7 +495,21 @@ def _alone(answer: object) -> str:
 
 
 def _ends(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"{tables.short(low, 3)} to {tables.short(high, 3)}"
+    return "" if math.isnan(low) else f"{tables.of_size(low)} to {tables.of_size(high)}"
+
+
+def _by_metric(frame: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
+    """Quantities by metric as columns, each with its interval and the published value."""
+    theirs = [float(value) for value in frame["published"]]
+    cells = [
+        spoken(row, ".2f") + ("" if math.isnan(value) else f" ({tables.short(value)})")
+        for row, value in zip(frame.itertuples(), theirs, strict=True)
+    ]
+    wide = frame.assign(cell=cells).pivot(index=[*rows], columns="metric", values="cell")
+    wide = wide[list(dict.fromkeys(frame["metric"]))].rename(columns=label)
+    wide["n"] = [f"{n:,}" for n in frame.groupby([*rows])["n"].min()]
+    ordered = frame[[*rows]].drop_duplicates().merge(wide.reset_index(), on=[*rows])
+    return ordered.assign(**{name: ordered[name].map(label) for name in rows})
 
 
 def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
@@ -502,6 +533,6 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
 
 def _in_words(counted: Mapping[str, int]) -> str:
     """Numbers of inputs by data set, for a sentence: `1,000 of SST and 360 of AG News`."""
-    named = [f"{n:,} of {short(name)}" if name else f"{n:,} inputs" for name, n in counted.items() if n or name]
+    named = [f"{n:,} of {label(name)}" if name else f"{n:,} inputs" for name, n in counted.items() if n or name]
     *first, last = named or ["inputs"]
     return f"{', '.join(first)} and {last}" if first else last

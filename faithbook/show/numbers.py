@@ -70,7 +70,7 @@ def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
     text = estimate
     if not math.isnan(interval.low):  # what is the same for every input has none
         text += f" [{low}, {high}]"
-    return f"{text} (n = {_ours(of).n})" if n else text
+    return f"{text} (n = {_ours(of).n:,})" if n else text
 
 
 def beside(pair: Comparison, form: str = ".2f") -> str:

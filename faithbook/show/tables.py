@@ -83,6 +83,8 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
         finite = shown[column][np.isfinite(shown[column])]
         counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
         shown[column] = [rounded(x, 0 if counts else digits) for x in shown[column]]
+    for column in [name for name in shown.select_dtypes(["integer"]).columns if name != "seed"]:
+        shown[column] = ["–" if pd.isna(x) else f"{x:,}" for x in shown[column]]
     shown = with_their_ends(shown)
     shown.columns = [label(str(column)).replace("_", " ") for column in shown.columns]
     return shown
@@ -158,8 +160,12 @@ def folded(text: str, rows: int, caption: str) -> str:
 
 
 def rounded(x: float, digits: int) -> str:
-    """A number with so many digits, a dash where there is none."""
-    text = "–" if math.isnan(x) else f"{x:.{digits}f}"
+    """A number with so many digits and with commas between thousands, a dash where there is none.
+
+    >>> rounded(0.25, 2), rounded(-0.001, 2), rounded(21558922, 0), rounded(float("inf"), 0)
+    ('0.25', '0.00', '21,558,922', '∞')
+    """
+    text = "–" if math.isnan(x) else f"{x:,.{digits}f}".replace("inf", "∞")
     return text.lstrip("-") if text.strip("-0.") == "" else text  # no minus before a zero
 
 
@@ -173,6 +179,15 @@ def short(x: float, digits: int = 2) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", rounded(x, digits))
 
 
+def of_size(x: float) -> str:
+    """A number as the papers print it, with fewer digits the larger it is.
+
+    >>> of_size(0.8241), of_size(-389.482), of_size(12.53)
+    ('.824', '-389', '12.5')
+    """
+    return short(x, 3 if abs(x) < 10 or math.isnan(x) else 1 if abs(x) < 100 else 0)
+
+
 def apart(away: float) -> str:
     """How far ours lies from the published value, in standard errors; nothing where none is printed.
 
@@ -182,20 +197,22 @@ def apart(away: float) -> str:
     return "" if math.isnan(away) else f"{away:+.1f} SE"
 
 
-def cell(pair: Comparison | None, digits: int = 2) -> str:
+def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str:
     """One cell as inline HTML: ours (a dash where nothing is defined), the published value in brackets, the sign; the
-    interval on hover. Of a run beside the book: ours, the book's in brackets, the difference in standard errors."""
+    interval on hover. Of a run beside the book: ours, the book's in brackets, the difference in standard errors.
+    `signs=False`: without signs, because the published value is of other data."""
     if pair is None or math.isnan(pair.ours.point):
         return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
-    hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
+    hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n:,}"
     kind, printed = "", ""
     if not math.isnan(pair.published):
         side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
-        kind, printed = f" pair-{side}", f" ({short(pair.published, digits)}) {_SIGNS[side]}"
+        kind = f" pair-{side}" if signs else ""
+        printed = f" ({short(pair.published, digits)})" + (f" {_SIGNS[side]}" if signs else "")
     if pair.book is not None:
         kind, printed = "", f" ({short(float(pair.book.point), digits)}) {apart(pair.from_book)}".rstrip()
-        hint += f"; the book's n = {pair.book.n}"
+        hint += f"; the book's n = {pair.book.n:,}"
     text = short(interval.estimate, digits) + printed
     return f'<span class="pair{kind}" title="{html.escape(hint)}">{text}</span>'
 
@@ -217,12 +234,13 @@ def grid(
     columns: Sequence[str],
     digits: int = 2,
     words: Mapping[str, str] | None = None,
+    signs: bool = True,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A published table in its own rows and columns with ours in its cells; and its cells in long form.
 
     `printed`: its rows in the order of the paper; `rows`, `columns`: which of its columns are the labels of either;
-    `words`: names for labels that `labels` does not have. Raises InputError where two rows are one cell, or where we
-    have none of the cells.
+    `words`: names for labels that `labels` does not have; `signs`: whether cells say how the two lie. Raises InputError
+    where two rows are one cell, or where we have none of the cells.
     """
     keys = printed[[*rows, *columns]].astype(str)
     if keys.duplicated().any():
@@ -237,10 +255,10 @@ def grid(
         raise InputError("we have none of the cells of this table")
     shown = keys.map(named)
     shown["column"] = shown[[*columns]].agg(", ".join, axis=1)
-    shown["cell"] = [cell(pair, digits) for pair in pairs]
+    shown["cell"] = [cell(pair, digits, signs=signs) for pair in pairs]
     shown["n"] = [pair.ours.n or np.nan if pair else np.nan for pair in pairs]
     wide = shown.pivot(index=[*rows], columns="column", values="cell")[list(dict.fromkeys(shown["column"]))]
-    wide["n"] = [f"{n:.0f}" if n > 0 else "–" for n in shown.groupby([*rows])["n"].min()]
+    wide["n"] = [f"{n:,.0f}" if n > 0 else "–" for n in shown.groupby([*rows])["n"].min()]
     ordered = shown[[*rows]].drop_duplicates().merge(wide.fillna("–").reset_index(), on=[*rows])
     return ordered.rename(columns={name: named(name) for name in rows}), long_form(long)
 

@@ -57,7 +57,8 @@ def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> A
     for place, (name, option) in enumerate(options[::-1]):
         has = (ordered[name].astype(str) == option).to_numpy()
         below.plot(x[has], np.full(has.sum(), place), "|", color="black", ms=8)
-    below.set_yticks(range(len(options)), [f"{name}: {option}" for name, option in options[::-1]], fontsize="small")
+    names = [option if len(over) == 1 else f"{name}: {option}" for name, option in options[::-1]]
+    below.set_yticks(range(len(options)), names, fontsize="small")
     below.set_xticks([])
     below.set_xlabel("analysis variants, by their estimate")
     return fig
@@ -72,8 +73,9 @@ def _kinds(ordered: pd.DataFrame) -> list[tuple[Any, str, str, str]]:
     mixed = (answers == Verdict.MIXED.decision).to_numpy()
     kinds = [(yes, OURS, "o", "as claimed"), (no, PUBLISHED, "s", "not as claimed")]
     if mixed.any():
-        kinds.append((mixed, PALETTE[3], "^", "in part"))
-    return [*kinds, (~(yes | no | mixed), REFERENCE, "D", "open")]
+        kinds.append((mixed, PALETTE[3], "^", "mixed"))
+    kinds.append((~(yes | no | mixed), REFERENCE, "D", "undecided"))
+    return [kind for kind in kinds if kind[0].any()]
 
 
 def _spoken(row: dict[Any, Any], over: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.numbers import beside, spoken
-from faithbook.show.tables import in_words
+from faithbook.show.tables import in_names, in_words
 from faithbook.stats import comparison
 from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.studies.saco import wu, wu_figures
@@ -48,11 +48,17 @@ with_saco, among = wu.bars(correlations)
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
+    with_each = comparison.mean(list(with_saco.values()))
+    even_less = among.ours.interval().high < with_each.ours.interval().low
+    lead = (
+        "Oriented so that higher is better, the older metrics agree less with one another than with SaCo. "
+        if even_less
+        else ""
+    )
     return (
-        f"Random scores have a SaCo of {beside(mean('saco', 'random'))}. SaCo and the four older metrics rank images with a rank "
-        f"correlation of {spoken(comparison.mean(list(with_saco.values())), '.2f')} on average (published: {low:.2f} to {high:.2f}), "
-        f"the four among themselves with {spoken(among, '.2f')} (published: {others:.2f}; n = {among.ours.n} images in the smallest "
-        "cell)."
+        f"{lead}Mean rank correlation over images: of SaCo with each of four older metrics {spoken(with_each, '.2f')} (published "
+        f"{low:.2f} to {high:.2f}), of the four among themselves {spoken(among, '.2f')} (published {others:.2f}; n = "
+        f"{among.ours.n:,} images or more). Random scores have a SaCo of {beside(mean('saco', 'random'))}."
     )
 
 
@@ -63,13 +69,14 @@ page.in_short(in_short)
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
 # to four older metrics, one image in detail, and all methods under all metrics.
 #
-# Our models are smaller than the paper's. The data sets are listed under *Data used*; {doc}`one page <saco_stand_ins>` compares
-# photographs with {term}`substitute data`. Figures 1 and 3 use an image that may be shown to everybody.
+# Our models are smaller than the paper's, and our photographs are of CIFAR; {doc}`one page <saco_stand_ins>` compares them with
+# {term}`substitute data`. SaCo erases groups of pixels one at a time. The four other metrics erase pixels cumulatively:
 #
-# The four other metrics are AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
-# MoRF (mean loss of probability on the same path; higher is better), LOdds (mean log ratio of the probability on the
-# same path; lower is better), and AOPC, LeRF (mean loss when the *least* relevant pixels go first; lower is better).
-# The paper calls the last one "Comprehensiveness". It is the opposite of ERASER's, which removes what is most relevant.
+# - **AUC**: area under the accuracy while the most relevant pixels go first; lower is better.
+# - **AOPC, MoRF**: mean loss of probability on the same path; higher is better.
+# - **LOdds**: mean log ratio of the probability on the same path; lower is better.
+# - **AOPC, LeRF**: mean loss when the *least* relevant pixels go first; lower is better. The paper calls it
+#   "Comprehensiveness", which is the opposite of ERASER's.
 
 # %% [markdown]
 # ## Figure 1: two ways of erasing
@@ -78,16 +85,16 @@ page.in_short(in_short)
 # until nothing is left. Group by group: each tenth of the pixels on its own. SaCo does the second, the four other metrics the
 # first.
 #
-# **Our run.** This is an illustration without a published counterpart: the first image of one data set. It has the maps of all
-# explanations, and then what the model sees. An erased pixel becomes the mean of its image.
+# **Our run.** An illustration: the first image of a substitute data set, which may be shown to everybody. First the maps of all
+# explanations, then what the model sees. An erased pixel becomes the mean of its image.
 
 # %%
 pictures, maps, steps = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
 picture = wu_figures.Picture.first(settings_of("saco_metrics", profile)["shown"], pictures, maps, steps)
 fig, alt = wu_figures.maps(picture)
 caption = (
-    f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
-    "signed maps, white is 0. Colours end where 99 % of the pixels do."
+    f"The explanations of one prediction: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
+    "signed maps, white is 0."
 )
 page.figure(fig, "saco_figure1_maps", alt=alt, caption=caption)
 
@@ -95,7 +102,7 @@ page.figure(fig, "saco_figure1_maps", alt=alt, caption=caption)
 fig, alt = wu_figures.two_manners(picture)
 caption = (
     f"The two ways of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
-    "dark is less salient). Numbers: the probability of the class predicted for the whole image."
+    "dark is less salient). Numbers: probability of the predicted class."
 )
 page.figure(fig, "saco_figure1", alt=alt, caption=caption)
 
@@ -103,14 +110,14 @@ page.figure(fig, "saco_figure1", alt=alt, caption=caption)
 page.verdicts(page.test({"saco_figure1": None}))
 
 # %% [markdown]
-# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels with patches of 16 pixels. Ours has 28 x 28
-# pixels and patches of 4, so that a map has 49 cells before it is spread over the pixels. On images with a black background
-# the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
+# **What differs and why.** The paper's image is a photograph of 224 × 224 pixels with patches of 16 × 16. Ours has 28 × 28
+# pixels and patches of 4 × 4. On images with a black background the mean is a grey that no pixel had: erasing does not only hide
+# a stroke; it also paints grey on the black background.
 
 # %% [markdown]
-# **The scale of the scores (c13).** The paper says that SaCo stays as it is where all scores are multiplied by one positive number,
+# **The scale of the scores (c13).** The paper says that SaCo stays the same if all scores are multiplied by one positive number,
 # and leaves the proof to a supplement that we do not have. It is one line: every weight $s(G_i) - s(G_j)$ of the numerator and of
-# the denominator has the factor, which cancels, and no pair changes its order. A test on the stored explanations of this run:
+# the denominator has the factor, which cancels, and no pair changes its order. A test on stored explanations:
 
 # %%
 alike = wu.scaled_alike(steps, measured.evidence(sorted(steps.dataset.unique())))
@@ -125,19 +132,23 @@ page.verdicts(page.test({"saco_c13": alike}))
 # others is .4764. Which bar has which value is not said.
 #
 # **Our run.** Correlations within each combination of data set, model and method (a *cell*), with all metrics sign-flipped so
-# that higher is better, then the mean over cells. The paper does not say which rank correlation it used; we show Spearman's
-# and also Kendall's tau-b, which corrects for ties. The ten methods of the paper count, and random scores are shown
-# separately. A cell leaves out images whose SaCo is undefined, and a cell is left out if a metric gives all its images the
-# same value. Intervals come from resampling images within their data set, each with all its models and methods.
+# that higher is better, then the mean over cells and over the paper's ten methods. The paper does not say which rank correlation
+# it used; we show Spearman's and also Kendall's tau-b, which corrects for ties. Images whose SaCo is undefined are left out, so
+# *n* is that of the smallest cell.
 #
-# The paper correlates rankings because its metrics have different scales and directions. It does not say whether it
-# sign-flipped them first. That matters for a metric which is better when lower: if it is not sign-flipped, its correlations
-# with the others change sign. An image whose probability falls easily has a high AOPC in either order, which is good under
-# MoRF and bad under LeRF. The analysis variants have every way to flip signs, and both coefficients.
+# The paper does not say whether it sign-flipped its metrics. That matters for a metric which is better when lower: if it is not
+# flipped, its correlations with the others change sign. An image whose probability falls easily has a high AOPC in either order,
+# which is good under MoRF and bad under LeRF. The figure below the bars shows what each choice gives.
 
 # %%
 bar_table = wu.bar_table(correlations)
-page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, and Kendall's tau-b")
+names = {
+    "estimate": "Spearman's correlation",
+    "low": "Spearman's correlation low",
+    "high": "Spearman's correlation high",
+}
+in_table = in_names(bar_table.rename(columns=names), 2)
+page.listing(bar_table, "saco_figure2", caption="The bars of Figure 2, published and ours", wide=in_table)
 
 # %%
 fig, alt = wu_figures.agreements(bar_table, (low, high), others)
@@ -155,8 +166,8 @@ curve = page.multiverse("saco_c02", ["turned", "correlation"], specifications)
 page.curve(
     curve,
     "saco_c02_curve",
-    caption="Whether existing metrics agree more with one another than with SaCo, by which metrics are turned and which "
-    "correlation is taken.",
+    caption="Agreement of the four among themselves minus that with SaCo, by which metrics are sign-flipped (*turned*) and by the "
+    "correlation. Above zero: the claim holds.",
 )
 
 # %%
@@ -168,26 +179,25 @@ claims = {
 page.verdicts(page.test(claims))
 
 # %%
-Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo.")
+Markdown(
+    "The claim holds or fails with one choice that the paper does not report: whether lower-is-better metrics are sign-flipped."
+)
 
 # %% [markdown]
-# **On random scores.** The value of a metric depends on the explanation and on the image: an image whose probability falls
-# easily has a high AOPC under any explanation. With random scores only the image matters, so a correlation there is not about
-# explanations.
+# **On random scores** only the image matters, so a correlation there is not about explanations.
 
 # %%
 four, rest = wu.bars(measured.each(wu.agreement("random")))
 alone = comparison.mean(list(four.values()))
 Markdown(
-    f"On random scores the four existing metrics still agree with {rest.ours.point:.2f} on average, SaCo with them "
-    f"{alone.ours.point:.2f}; over the paper's ten methods it is {among.ours.point:.2f} and "
-    f"{comparison.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest set)."
+    f"With random scores the mean correlation among the four is {spoken(rest, '.2f')}, and with SaCo {spoken(alone, '.2f')} "
+    f"(n = {rest.ours.n:,} images or more); with the paper's ten methods they are {spoken(among, '.2f')} and "
+    f"{spoken(comparison.mean(list(with_saco.values())), '.2f')}."
 )
 
 # %% [markdown]
 # **What differs and why.** AUC of a single image counts the erased copies that are still classified correctly, so it has 21
-# possible values and many ties. If all copies of all images in a cell get the same class, the cell is left out. The paper
-# does not say how it treated ties or how many images a cell has.
+# possible values and many ties. The paper does not say how it treated ties or how many images a cell has.
 
 # %% [markdown]
 # ## Figure 3: one image in detail
@@ -197,29 +207,29 @@ Markdown(
 # all three. The groups erased one by one separate them: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
-# **Our run.** The image of Figure 1, with the first of its models (`base`, instead of ViT-B). It is the first image and not a
-# chosen one, so it need not show the pattern; the verdict uses all photographs.
+# **Our run.** The image of Figure 1. It is the first image and not a chosen one, so it need not show the pattern; the verdict uses
+# all photographs.
 
 # %%
 fig, alt = wu_figures.case_study(picture)
 caption = (
-    f"Case study on {picture.described} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
-    "Dotted: .9, which the paper's cumulative losses stay above from the third group on."
+    f"Case study on {picture.described} with probability {picture.facts.p_full:.2f}. Dotted: .9, which the paper's cumulative "
+    "losses stay above from the third group on."
 )
 page.figure(fig, "saco_figure3", alt=alt, caption=caption)
 
 # %% [markdown]
-# **A photograph of ImageNet.** The paper's linnet is not among the fifty sample photographs that we have; the first bird among them, a
-# water ouzel, is asked of the transformer of CIFAR-10, which takes it for a bird. The photograph may not be passed on: the figure has its
-# maps, a cell a patch, and its curves, from numbers that come with this repository (`data/imagenet_case.py` made them).
+# **A photograph of ImageNet.** The paper's linnet is not among the fifty sample photographs that we have. The first bird among them
+# is a water ouzel, which our CIFAR-10 transformer takes for a bird. The photograph may not be passed on, so the figure has its maps,
+# one cell per patch, and its curves (`data/imagenet_case.py` made them).
 
 # %%
 case_maps, case_groups = (published.our_table(f"imagenet_case_{name}") for name in ("maps", "groups"))
 case = wu_figures.Case.of(case_maps, case_groups)
 fig, alt = wu_figures.imagenet_case(case)
 caption = (
-    f"The case study on a photograph of ImageNet (water ouzel, not shown), taken for *{case.predicted}* with probability {case.p_full:.2f} "
-    f"(model `{case.model}`). Random scores have no patches to draw. Dotted: .9."
+    f"The case study on a photograph of ImageNet (water ouzel, not shown), taken for *{case.predicted}* with probability "
+    f"{case.p_full:.2f}. Random scores have no patches to draw. Dotted: .9."
 )
 page.figure(fig, "saco_figure3_imagenet", alt=alt, caption=caption, data=case.groups)
 
@@ -237,13 +247,16 @@ often = asked(share).ours.interval()
 page.verdicts(page.test({"saco_figure3": {name: asked(name) for name in parts}}))
 
 # %%
-Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %.")
+Markdown(
+    "SaCo has the paper's order (Transformer Attribution, then Raw Attention, then random) on "
+    f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}] of all images; of six possible orders one is "
+    "right by chance on 17 %."
+)
 
 # %% [markdown]
 # **What differs and why.** The paper's image was chosen to make a point, ours is the first. A classifier of ten classes can
 # keep its prediction on a grey image, because one class has to win; among a thousand classes an erased image seldom keeps its
-# probability. Transformer Attribution of a small model need not behave like that of ViT-B, which is wider and has more
-# layers.
+# probability.
 
 # %% [markdown]
 # ## Figure 4: all methods under all metrics
@@ -255,30 +268,32 @@ Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by 
 # the least salient do (c07). The figure prints no values. SaCo of its third chart is the row $K = 10$ of Table 2
 # ({doc}`saco_tables`).
 #
-# **Our run.** The same five metrics; random scores are the mean over a few samples. In the radar charts the worst method on an
-# axis (random included) is at .1 and the best at 1, which makes small differences look large. The folded table has the values
-# themselves, not sign-flipped.
+# **Our run.** The same five metrics; random scores are the mean over a few samples. On each axis the worst method (random
+# included) is at .1 and the best at 1, which makes small differences look large. The folded table has the values themselves.
 
 # %%
 shown_means = wu.every_mean(mean, datasets)
 fig, alt = wu_figures.radar(shown_means, datasets)
-caption = f"All methods under all metrics, as the paper draws it: {wu_figures.RADAR}"
+caption = (
+    "All methods under all metrics, as the paper draws it. Red: random scores. Green: gradient-based, orange: attribution-based, "
+    "blue: attention-based methods."
+)
 page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
 
 # %%
+wide_means = in_words(shown_means, ["dataset", "method"], "metric", ".2f").rename(columns=label)
+wide_means["n"] = [f"{n:,}" for n in shown_means.groupby(["dataset", "method"], sort=False).n.min()]
 page.listing(
     shown_means,
     "saco_figure4",
-    caption="Mean score of every method under every metric, over models, with 95 % intervals over "
-    f"{shown_means.n.min():,} to {shown_means.n.max():,} images: better is higher for SaCo and AOPC, MoRF, lower for the others",
-    wide=in_words(shown_means.assign(metric=shown_means.metric.map(label)), ["dataset", "method"], "metric", ".3f"),
+    caption="Mean score of every method under every metric (higher is better for SaCo and AOPC, MoRF, lower for the others)",
+    wide=wide_means,
 )
 
 
 # %% [markdown]
-# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
-# model, and the number of groups on more images with all models. These are the analysis variants of c05 and c06; many are
-# undecided because the images are few.
+# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with one model, and
+# the number of groups with all models. Many of these analysis variants are undecided, because the images are few.
 
 
 # %%
@@ -313,8 +328,8 @@ c06 = page.multiverse("saco_c06", ["setting", "compared"], specifications)
 page.curve(
     c06,
     "saco_c06_curve",
-    caption="Random scores minus three methods under four metrics, by means as Figure 4 shows them, or by how often they do "
-    "better, minus one half: the part that decides, by setting.",
+    caption="Random scores minus three methods under four metrics, by mean or by share of wins minus one half: the comparison that "
+    "decides, by setting. Below zero: random scores do not compete.",
 )
 
 # %%
@@ -329,22 +344,21 @@ page.verdicts(fourth)
 
 # %%
 caption = (
-    "Random scores: under SaCo their mean, which should be zero; under the existing metrics their mean minus that of "
-    "three methods (metrics turned), which should not be clearly left of the dotted line."
+    "Random scores: their mean SaCo (c05 holds near zero), and their mean minus that of three methods under the other metrics, "
+    "higher is better (c06 fails left of the dotted line)."
 )
 page.plot(fourth, "saco_figure4_claims", only=["saco_c05", "saco_c06"], caption=caption)
 
 # %%
 page.parts(
-    fourth, "saco_figures_parts", caption="Every part of the claims on Figure 4, metrics turned: higher is better"
+    fourth,
+    "saco_figures_parts",
+    caption="All comparisons of the claims on Figure 4, metrics oriented so that higher is better",
 )
 
 # %% [markdown]
-# **What differs and why.** Our models differ, and so do the images of {term}`substitute data`. Grey images of 28 x 28 pixels have
-# large even backgrounds. Erasing background to the mean of the image changes the input more than in a photograph, and random
-# scores erase background and object equally. Integrated Gradients use fewer steps than usual (the number is in
-# the study's `study.py`). The means are over three trainings of one encoder on photographs. Other trainings would differ by
-# more than the intervals, which cover the choice of images only.
+# **What differs and why.** Our models and images differ, and Integrated Gradients use fewer steps than usual. The means are over
+# three trainings of one encoder. Other trainings would differ by more than the intervals, which cover the choice of images only.
 
 # %%
 page.finish()

@@ -56,10 +56,10 @@ at = page.quantity("quantity", "metric", "method")
 def in_short():
     """The result of this page in a sentence."""
     return (
-        "A metric puts an explanation above random scores of the same image on this share of the images (mean over "
-        f"{len(METHODS)} methods): "
+        "Share of images on which a metric prefers an explanation to random scores of the same image, mean over the paper's "
+        f"{len(METHODS)} methods: "
         + ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
-        + f" (n = {at('win', 'saco', METHODS).ours.n})."
+        + f" (n = {at('win', 'saco', METHODS).ours.n:,}; one half is chance, except for AUC, which has many ties)."
     )
 
 
@@ -70,17 +70,16 @@ page.in_short(in_short)
 # compare means. But SaCo of random scores is zero only on average; on one image, with ten groups, it has a standard
 # deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
 #
-# The images are photographs of CIFAR. This page pools the images of all data sets, so that a larger set counts more; on the
-# pages of tables and figures data sets count equally. **The paper has no counterpart to this page.** The only published
-# statement to compare with is that SaCo of random scores has mean zero ({doc}`saco_figures`).
+# The paper has no counterpart to this page. The images of both data sets are pooled here; on the pages of tables and figures
+# data sets count equally. Next to the paper's ten methods stands an eleventh from its Table 1: the attention of the last block
+# with its gradient. The metrics are explained on {doc}`saco_figures`.
 
 # %% [markdown]
 # ## How often, and by how much
 #
-# On each image and model the explanation's score is compared with that of each set of random scores, all metrics
-# turned so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
-# difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often. Intervals are over
-# images, each with its models and drawings.
+# On each image and model the explanation's score is compared with that of several sets of random scores, all metrics
+# sign-flipped so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
+# difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often.
 
 # %%
 rows = []
@@ -90,8 +89,8 @@ for metric, method in product(SIGN, methods):
     rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
 caption = (
-    "Every metric and method against random scores on the same image: share of strict wins with 95 % interval over "
-    f"{wins.n.min()} images. The file also has the share of ties and the mean gap"
+    f"Share of strict wins against random scores of the same image (n = {wins.n.min():,} images). The file also has ties and "
+    "mean gaps"
 )
 page.listing(
     wins,
@@ -113,11 +112,11 @@ page.figure(fig, "saco_random_wins_plot", alt=alt, caption=caption)
 # %%
 counts = {m: (int((part["gap low"] > 0).sum()), int((part["gap high"] < 0).sum())) for m, part in by_metric}
 counted = "; ".join(f"{label(m)} puts {up} above random scores and {down} below" for m, (up, down) in counts.items())
-Markdown(f"Of {len(methods)} methods, by the interval of the gap: {counted}.")
+Markdown(f"Of the {len(methods)} methods, counting those whose gap has an interval on one side of zero: {counted}.")
 
 # %% [markdown]
 # A method below random scores does not mean that the metric fails: the method may mark the wrong pixels. And a method above them
-# need not be good. But a metric is worse if it needs many images for a difference that another shows with few.
+# need not be good. But a metric that needs many images for a difference that another shows with few is less useful.
 
 # %% [markdown]
 # ## How many images
@@ -125,12 +124,11 @@ Markdown(f"Of {len(methods)} methods, by the interval of the gap: {counted}.")
 # We assume a small and common study: $n$ images, each with one model, one explanation and one random map, and a two-sided
 # paired *t*-test at the level .05. Its *power* is the chance that it comes out significant with the method
 # ahead, about $\Phi(\sqrt{n}\,\delta - 1.96)$ with $\delta$ the mean difference over its standard deviation. A power of
-# .8 takes $n = ((1.96 + .84) / \delta)^2$ images. The differences between data sets and models are part of the noise.
-# The interval of that number is from that of $\delta$ over images; its upper end is infinite where $\delta$ may be
-# zero.
+# .8 takes $n = ((1.96 + .84) / \delta)^2$ images. That number is infinite (∞) where the method is not ahead, and the upper end
+# of its interval where it may not be.
 #
-# SaCo has an advantage over the other metrics: its mean over random scores is known. A study that uses it needs no random map
-# and can test the mean against zero, which removes the noise of the random map (last rows).
+# SaCo has an advantage: its mean over random scores is known. A study that uses it needs no random map and can test the mean
+# against zero, which removes the noise of the random map (last column).
 
 # %%
 rows = []
@@ -143,10 +141,13 @@ for metric, mean, square in (*((name, "gap", "square") for name in SIGN), ("saco
         rows[-1] |= needed.needed_row(effect_size) | {"sign test": np.ceil(sign_test) if mean == "gap" else np.nan}
         rows[-1] |= {"n": effect_size.ours.n}
 pictures = pd.DataFrame(rows)
-caption = "Images needed to separate a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
-    "n images we have; inf: the method is not ahead, or may not be. Effect: mean difference over its standard " \
-    "deviation. Sign test: the same for the sign test"  # fmt: skip
-page.listing(pictures, "saco_random_needed", caption=caption)
+of_pair = pictures.metric.map(label) + pictures.against.map({"zero": " against zero", "a random map": ""})
+by_metric_and_method = in_words(pictures.assign(metric=of_pair), ["method"], "metric", ",.0f").replace(
+    {r"inf \[inf, inf\]": "∞", "inf": "∞"}, regex=True
+)
+caption = f"Images needed to separate a method from random scores with power .8 (paired t-test), from n = {pictures.n.min():,} " \
+    "images. The file also has effects and the sign test"  # fmt: skip
+page.listing(pictures, "saco_random_needed", caption=caption, wide=by_metric_and_method)
 
 # %%
 median = pictures.groupby(["metric", "against"], sort=False).estimate.median()
@@ -154,15 +155,15 @@ medians = "; ".join(
     f"{label(metric)} against {against} {'no number' if np.isinf(n) else f'{n:.0f}'}"
     for (metric, against), n in median.items()
 )
-Markdown(f"Images that a typical method needs (median over {len(methods)} methods): {medians}.")
+Markdown(f"**Images that a typical method needs** (median over the {len(methods)} methods): {medians}.")
 
 # %% [markdown]
 # ## The noise of random SaCo
 #
-# Where the saliences are equally spaced, SaCo is Spearman's rank correlation of ten numbers with ten others. If the
-# drops come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$: .50, .33 and .23 for $K$ of 5, 10
-# and 20 groups. The table has the values of random scores with our models. The last column is the number of images
-# that brings the mean to within .02 of zero (95 %), with one random map and one model per image.
+# Where the saliences are equally spaced, SaCo is Spearman's rank correlation between the saliences of $K$ groups and their costs
+# to the model. If the costs come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$ (*theory*). The last
+# column is the number of images that brings the mean to within .02 of zero in 95 % of samples, with one random map and one
+# model per image.
 
 
 # %%
@@ -180,21 +181,20 @@ for k in sorted(noise.levels("k")):
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
     rows[-1] |= {"images for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
-caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
-    "images, with the theoretical value; images that bring the mean to within .02"  # fmt: skip
-page.listing(spreads, "saco_random_noise", caption=caption)
+caption = "Standard deviation of SaCo of random scores, in theory and with our models, and its mean"
+names = {"k": "groups", "estimate": "ours", "low": "ours low", "high": "ours high"}
+page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption)
 
 # %% [markdown]
 # ## Explanations that are noise themselves
 #
 # Random scores are deliberate noise. An explanation can be noise by accident: if relevance is divided, layer after layer, by
 # sums that nearly cancel, rounding errors grow on the way to the pixels. So we explain each image twice: unchanged, and with
-# normal noise of a millionth added to its pixels, whose standard deviation is about one. The noise is invisible and does not
-# change the prediction (last line), so it should not change the map either.
+# noise that is a millionth of the pixels' standard deviation. It is invisible and does not change the prediction, so it should
+# not change the map either.
 #
 # *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
-# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$. A small
-# difference is not a fault of the map: two groups may cost nearly the same.
+# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$.
 
 # %%
 kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
@@ -203,33 +203,29 @@ for method in (name for name in METHODS if name in moved.levels("method")):
     rows.append({"method": method, **ends_of(kept("rank_correlation", method), "rank correlation")})
     rows[-1] |= ends_of(shift("moved", method), "moved") | {"n": shift("moved", method).ours.n}
 nudged = pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
-caption = "Maps of an image and of the same image with noise of a millionth: rank correlation, and by how much SaCo of the " \
-    "image moves, with 95 % intervals over n images"  # fmt: skip
-page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
+caption = "Maps of an image without and with invisible noise: their rank correlation, and by how much SaCo moves"
+page.listing(nudged, "saco_random_nudged", caption=caption)
 
 # %%
 APART = 2 / np.sqrt(np.pi * (wu.MID - 1))
 loose = nudged[nudged["moved low"] > APART / 2]
 printed = published.table("saco_table2").astype({"k": int}).query("k == @wu.MID").set_index("method").value
 each_method = ", ".join(
-    f"{label(row.method)} ({row.moved:.2f}; the paper prints a mean SaCo of {printed[row.method]:.2f})"
+    f"{label(row.method)} ({row.moved:.2f}, n = {row.n:,}; the paper prints a mean SaCo of {printed[row.method]:.2f})"
     for row in loose.itertuples()
 )
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
-    f"Methods whose SaCo of an image moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
-    f"interval: {each_method or 'none'}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
-    f"{', '.join(moved.levels('dataset'))})"
+    f"**Methods that are noise themselves**, because their SaCo moves clearly by more than half of what two unrelated maps differ by "
+    f"({APART:.2f}): {each_method or 'none'}. The predicted probability moves by {answer.point:.0e}."
 )
 
 # %% [markdown]
-# If a method is named here, the score of one of its maps says little: another processor, which rounds differently, finds
-# another map. The mean over many images is what a user can expect of such a method. But it says nothing about the model,
-# however many images there are. Noise, which does not depend on the model, has an expected SaCo of zero.
-
-# %% [markdown]
-# Two limits. The number of images holds for this test and these models and differs for others. And power says how soon a
-# difference is found, not whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
+# If a method is named here, another processor, which rounds differently, finds another map. The mean over many images is what a
+# user can expect of such a method, but it says nothing about the model.
+#
+# **Limits.** The number of images holds for this test and these models. And power says how soon a difference is found, not
+# whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
 
 # %%
 page.finish()

@@ -24,8 +24,10 @@ from faithbook.engine.studies import recipes, settings_of
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.judge.report import start_page
+from faithbook.show.labels import label
 from faithbook.show.numbers import beside, listed
 from faithbook.show.plots import comparison_plot
+from faithbook.show.tables import in_words
 from faithbook.stats.estimate import ALPHA
 from faithbook.studies.saco import wu, wu_figures
 from faithbook.studies.saco.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
@@ -46,36 +48,36 @@ saco = page.quantity("method", k=MID, dataset=tested_on)
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"With gradients the SaCo of attention goes from {beside(saco(RAW))} to {beside(saco(LAST))} in the last layer and from "
-        f"{beside(saco(ROLLOUT))} to {beside(saco(ALL))} through all layers (n = {saco(RAW).ours.n} images in the smallest set)."
+        f"Multiplying attention by its gradients raises SaCo from {beside(saco(RAW))} to {beside(saco(LAST))} in the last layer, and "
+        f"from {beside(saco(ROLLOUT))} to {beside(saco(ALL))} through all layers (n = {saco(RAW).ours.n:,} images in the smaller data "
+        "set). Published values are of ImageNet."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1 asks what
-# gradients, and what all layers, add to attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
-# This page compares both with ours, tests every claim that depends on them, and checks the numbers that the paper states
-# in prose.
+# SaCo cuts the pixels of an image into groups by their score, erases each group on its own, and says whether groups with higher
+# scores cost the model more: 1 if always, −1 if never, 0 for random scores ({ref}`formula <saco>`). {cite:t}`wu_2024` print two
+# tables of it on ImageNet, averaged over three vision transformers. Table 1 shows what gradients, and what all layers, add to
+# attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
 #
-# Every printed value is of ImageNet, while ours are of CIFAR-10 and CIFAR-100 with our models. So published values are for
-# orientation only: no cell can match, and we judge statements. {doc}`saco_stand_ins` compares these photographs with small
-# grey images. Intervals come from resampling images within each data set, each with everything that was measured on it.
+# Our values are of CIFAR-10 and CIFAR-100, so published values are for orientation only: no cell can match, and we judge
+# statements. {doc}`saco_stand_ins` compares these photographs with small grey images. Intervals come from resampling images
+# within each data set.
 
 # %% [markdown]
 # ## The models that are explained
 #
-# The paper prints no accuracy. A faithfulness metric can be computed for any model, but explanations of a model that has
-# learnt little have little to be faithful to. The table has the accuracy of our models on images they were not trained on.
-# Of `head` only the last layer was trained, of `lora` low-rank changes of every block, of `lora-deit` the same by the
-# recipe of DeiT.
+# The paper prints no accuracy. Explanations of a model that has learnt little have little to be faithful to, so the table has
+# the accuracy of ours on held-out images. `head` has a newly trained last layer, `lora` low-rank changes of every block,
+# `lora-deit` the same by the training recipe of DeiT.
 
 # %%
 page.listing(
     wu.transformers(measured.levels("dataset")),
     "saco_models",
-    caption="Our vision transformers, from their model cards: accuracy on n held-out images, with its 95 % interval",
+    caption="Our vision transformers: parameters, training images, and accuracy on n held-out images",
     empty="No model of these images has a model card on this machine.",
 )
 
@@ -83,13 +85,12 @@ page.listing(
 # ## Table 1: what gradients add and what all layers add
 #
 # **What the paper shows.** SaCo of four explanations made of attention: the last layer's attention or that of all
-# layers, each without and with gradients. Best is both; gradients matter more than layers. The table names neither
-# method nor number of groups, data set or models. Three of its four values are also in Table 2, at $K = 10$: raw
-# attention, rollout and transformer-MM. The fourth, the last layer's attention with its gradient, is printed nowhere
-# else; we apply transformer-MM's rule to the last layer only.
+# layers, each without and with gradients. Both together are best, and gradients matter more than layers. The table names
+# neither methods nor number of groups ($K$), data set or models. Three of its four values are also in Table 2, at $K = 10$:
+# raw attention, rollout and transformer-MM. For the fourth, the last layer with gradients, we apply transformer-MM's rule to
+# the last layer only.
 #
-# **Our run.** The same four, averaged over models (three trainings of one encoder) and data sets. A gain is the difference of
-# two rows on the same images. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
+# **Our run.** The same four, averaged over models (three trainings of one encoder) and data sets.
 
 # %%
 page.table(
@@ -97,7 +98,7 @@ page.table(
     lambda row: saco(row["method_inferred"]),
     rows=["cross_layer_aggregation", "gradient"],
     columns=["metric"],
-    words={"true": "yes", "false": "no", "cross_layer_aggregation": "all layers", "gradient": "with gradient"},
+    words={"true": "yes", "false": "no", "cross_layer_aggregation": "all layers", "gradient": "with gradients"},
 )
 
 # %%
@@ -143,23 +144,23 @@ first = page.test({name: claim(saco) for name, claim in (OF_ID | {"saco_table1":
 page.verdicts(first)
 
 # %%
-Markdown(f"Change of SaCo in percent: {gains(*GAINS)}.")
+Markdown(f"**Change of SaCo in percent.** {gains(*GAINS)}. A percentage of a base near zero is large and uncertain.")
 
 # %%
-caption = "The differences of SaCo behind two claims; each needs its own right of the dotted line."
+caption = "The differences of SaCo that decide two claims; each holds if its interval is right of the dotted line."
 page.plot(first, "saco_table1_claims", only=["saco_c03", "saco_c04"], caption=caption)
 
 # %% [markdown]
-# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with the first
-# model, and the number of groups on more images with all models. Each is an analysis variant of the two claims; many are
-# undecided because the images are few.
+# **Other choices.** We varied settings that the paper leaves open ({doc}`saco_deviations`) on a few images with one model, and
+# the number of groups with all models. Many of these analysis variants are undecided, because the images are few.
 
 # %%
-caption = "Whether gradients about double SaCo, by setting: the part that decides."
+caption = "Whether gradients about double SaCo, by setting: the comparison that decides (above zero: it holds)."
 page.curve(curves["saco_c03"], "saco_c03_curve", caption=caption)
 
 # %%
-page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers help, less than gradients, by setting.")
+caption = "Whether all layers help, but less than gradients, by setting: the comparison that decides."
+page.curve(curves["saco_c04"], "saco_c04_curve", caption=caption)
 
 # %% [markdown]
 # ## Table 2: ten methods, three numbers of groups
@@ -168,8 +169,8 @@ page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers hel
 # groups (with ATTCAT close behind it at 20), LRP and conservative LRP stay near zero, and most values fall as groups
 # get more and smaller.
 #
-# **Our run.** The same ten. Some of the photographs were also cut into 5 and 20 groups (n in the cells). Only the cutting
-# differs between the three rows; the heat maps are the same.
+# **Our run.** The same ten. A part of the photographs was also cut into 5 and 20 groups. The heat maps of the three rows are the
+# same.
 
 # %%
 page.table(
@@ -190,9 +191,7 @@ page.overview(comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "sa
 same = page.measure("saco_metrics", prepare=wu.with_all_groups, printed=table2.drop(columns="dataset"), **GROUPED)
 cut = same.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [cut(method, k=k) for k in KS] for method in METHODS})
-caption = (
-    "The same maps, cut into more and smaller groups, on the images that all three were computed for; higher is better."
-)
+caption = "SaCo of the same maps cut into 5, 10 and 20 groups, on images with all three; higher is better."
 page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
 
 # %% [markdown]
@@ -217,40 +216,43 @@ second = page.test(claims)
 page.verdicts(second)
 
 # %%
-caption = (
-    "Published and ours for every part of five claims; each part of c10 needs to lie near zero, the others right "
-    "of the dotted line."
-)
+caption = "Published and ours for the comparisons of five claims. Those of c10 hold near zero, the others right of the dotted line."
 page.plot(
     second, "saco_table2_claims", only=["saco_table2", "saco_c08", "saco_c10", "saco_c11", "saco_c12"], caption=caption
 )
 
 # %%
-page.parts(second, "saco_tables_parts", caption="Every part of the claims on Table 2")
+page.parts(second, "saco_tables_parts", caption="All comparisons of the claims on Table 2")
 
 # %% [markdown]
-# **Every data set.** SaCo of each data set on its own, also of those that are not the paper's, with random scores for
-# comparison.
+# **Each data set on its own**, also substitutes, with random scores for comparison.
 
 # %%
 datasets = [*tested_on, *(one for one in measured.levels("dataset") if one not in tested_on)]
 of_cell = measured.quantity("dataset", "method", "k")
 cells = product(datasets, (*METHODS, LAST, "random"), KS)
+of_each_cell = listed({cell: of_cell(*cell) for cell in cells}, ["dataset", "method", "k"])
+with_ten = of_each_cell[of_each_cell.k == MID]
+by_dataset = in_words(with_ten, ["method"], "dataset", ".2f").rename(columns=label)
+of_set = with_ten.groupby("dataset", sort=False).n.max()
+sizes = ", ".join(f"{many:,} of {short(one_set)}" for one_set, many in of_set.items())
 page.listing(
-    listed({cell: of_cell(*cell) for cell in cells}, ["dataset", "method", "k"]),
+    of_each_cell,
     "saco_table2_datasets",
-    caption="SaCo by data set, method and number of groups, mean over models (random: over drawings too), n images",
+    caption=f"SaCo with ten groups by data set, mean over models. Images: {sizes}. The file also has 5 and 20 groups",
+    wide=by_dataset,
 )
 
 # %% [markdown]
-# **Maps without a SaCo.** If a map gives every pixel the same score, all weights are zero and SaCo is undefined (the released
-# loop would divide by zero). The means leave such maps out, and this table counts them.
+# **Maps without a SaCo.** If a map gives every pixel the same score, SaCo is undefined (the released loop would divide by
+# zero). The means leave such maps out.
 
 # %%
 maps = measured.frame[(measured.frame.k == MID) & measured.frame.method.isin([*METHODS, LAST])]
 lost = wu.constant_maps(maps, ["method"])
 flat = "; ".join(f"{short(r.method)} {r.constant} of {r.maps}" for r in lost.itertuples() if r.constant) or "none"
-Markdown(f"Constant maps: {flat}. In all, {lost['maps'].sum()} maps of {len(lost)} methods were made.")
+left_out = re.sub(r"(\d)(\d{3})\b", r"\1,\2", flat)
+Markdown(f"Left out: {left_out} maps. In all, {len(lost)} methods made {lost['maps'].sum():,} maps.")
 
 # %% [markdown]
 # ### The published tables, read again
@@ -265,22 +267,23 @@ steady = max(abs(lost_in_print[m]) for m in STEADY)
 as_small = [short(m) for m in METHODS if m not in STEADY and abs(lost_in_print[m]) < steady]
 below_raw = [short(m) for m in FAMILIES["attention"] if printed[KS[0], m] < printed[KS[0], RAW]]
 Markdown(
-    f"The text calls the fall slight; the {len(shares)} methods that fall lose {min(shares):.0%} to {max(shares):.0%} of "
-    f"their value at {KS[0]} groups. Of the two that hardly depend on the number of groups, one moves by {steady:.3f}; "
-    f"{', '.join(as_small) or 'no other method'} moves less. And raw attention is the lowest of its family at {MID} "
-    f"groups; at {KS[0]} groups {', '.join(below_raw) or 'none'} lies below it."
+    f"- *The fall with more groups is slight*: the {len(shares)} methods that fall lose {100 * min(shares):.0f} to "
+    f"{100 * max(shares):.0f} % of their value at {KS[0]} groups.\n"
+    f"- *Two methods hardly depend on the number of groups*: one of them moves by {steady:.3f}, and "
+    f"{', '.join(as_small) or 'no other method'} by less.\n"
+    f"- *Raw attention is the weakest of its family*: so at {MID} groups; at {KS[0]} groups "
+    f"{', '.join(below_raw) or 'no method'} is below it."
 )
 
 # %% [markdown]
 # ## Numbers stated in prose
 #
-# **What the paper shows.** Eighteen numbers in the running text: gains worked out from Table 1, properties of the
-# coefficient, facts of the set-up, and measurements on ImageNet.
+# **What the paper shows.** Numbers in the running text: gains worked out from Table 1, properties of the coefficient, facts of
+# the set-up, and measurements on ImageNet.
 #
-# **Our run.** We recompute what the paper's text allows. Gains: from the printed cells of Table 1, to the printed digit.
-# Properties: from all 120 orders of the drops of five groups, with evenly spaced salience. Facts of the set-up: read from
-# our `paper` profile, which should equal them. The rest are measurements on models that we do not have; their claims are
-# tested on the {doc}`page of figures <saco_figures>`.
+# **Our run.** We recompute gains from the printed cells of Table 1, and properties of the coefficient from all 120 orders in
+# which the losses of five groups can come. Facts of the set-up are read from our `paper` profile. Measurements on the paper's
+# models are left out; their claims are tested on the {doc}`page of figures <saco_figures>`.
 
 # %%
 orders = load("saco_orders", profile).iloc[0]
@@ -316,23 +319,37 @@ for r in published.table("saco_text", text=True).itertuples():
         words = f"{r.item.replace('_', ' ')} {r.statistic.replace('_', ' ')}".strip()
         numbers[words] = SameNumber(float(estimate), r.text)
 prose = pd.DataFrame(rows)
-caption = "The numbers of the paper's text, and what they are when worked out again"
-page.listing(prose, "saco_text", caption=caption, digits=2)
+again_shown = prose[prose.agrees != "–"]
+UNITS = {"percent": " %", "pixels": " pixels"}
+in_words_of_paper = again_shown.number.str.replace("saco", "SaCo")
+as_they_are = {
+    "number": in_words_of_paper + [f", {which}" if which not in ("count", "") else "" for which in again_shown.which],
+    "published": [
+        f"{value:g}{UNITS.get(unit, '')}" for value, unit in zip(again_shown.published, again_shown.unit, strict=True)
+    ],
+    "recomputed": [f"{round(value, 4):.4g}" for value in again_shown.estimate],
+}
+caption = "Numbers of the paper's text, and recomputed"
+page.listing(
+    prose,
+    "saco_text",
+    caption=caption,
+    digits=2,
+    wide=again_shown[["how", "agrees"]].assign(**as_they_are)[[*as_they_are, "how", "agrees"]],
+)
 
 # %%
 page.verdicts(page.test({"saco_text": numbers}))
 
 # %% [markdown]
-# **What differs and why.** Our photographs have 32 by 32 pixels, enlarged to 112 by 112, and 64 patches instead of 196. Our
-# pretrained transformer has 22 million parameters instead of 86 million and more, and the printed values are of ImageNet.
-# One group of ten has 1,254 pixels, in the paper 5,018. The ranking of methods and its change with $K$ depends on all of
-# these; {doc}`saco_stand_ins` shows how much it differs between our photographs and small grey images.
+# **What differs and why.** Our photographs have 32 × 32 pixels, enlarged to 112 × 112, and 64 patches instead of 196. Our
+# pretrained transformer has 22 million parameters instead of 86 million and more. One group of ten has 1,254 pixels, in the
+# paper 5,018. The ranking of methods and its change with $K$ depend on all of these.
 #
-# Integrated gradients lead here and not in the paper. Two things may help them, and we have tested neither. They explain
-# the probability, from whose drops SaCo is computed, on a path from the mean colour to the image, which resembles
-# erasing. And gradients of single pixels are less noisy for a small network than for a large one. The
-# {doc}`page of open points <saco_deviations>` measures what the text leaves open and we had to decide. Intervals cover the
-# choice of images, not of models or data sets.
+# Integrated gradients lead here and not in the paper. Two things may help them; we have tested neither. They explain the
+# probability, from whose drops SaCo is computed, on a path from the mean colour to the image, which resembles erasing. And
+# gradients of single pixels are less noisy for a small network than for a large one. Intervals cover the choice of images, not
+# of models or data sets.
 
 # %%
 compared = f"{measured.evidence(tested_on)}; data sets compared with the paper's: {', '.join(tested_on)}"

@@ -25,6 +25,7 @@ from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed, spoken
 from faithbook.show.plots import Layout, line_plot
+from faithbook.show.tables import in_names
 from faithbook.stats import comparison
 from faithbook.stats.chance import outside_unit
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
@@ -70,20 +71,24 @@ power = partial(of_model, model=models[0])
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    first, last = RATIOS[0], RATIOS[-1]
+    ends = {
+        of: (spoken(power(at_length(of, RATIOS[0])), ".2f"), spoken(power(at_length(of, RATIOS[-1])), ".2f"))
+        for of in PAIRS
+    }
+    best = {of: max(RATIOS, key=lambda ratio: power(at_length(of, ratio)).ours.point) for of in PAIRS}
     return (
-        f"From the shortest rationales ({first:.0%} of the wordpieces) to the longest ({last:.0%}), the share of texts on which "
-        f"comprehensiveness (NC) prefers the real explanation to a random one goes from {spoken(power(at_length('nc', first)), '.2f')} "
-        f"to {spoken(power(at_length('nc', last)), '.2f')}, that of sufficiency (NS) from "
-        f"{spoken(power(at_length('ns', first)), '.2f')} to {spoken(power(at_length('ns', last)), '.2f')} ({models[0]}, "
-        f"n = {power(at_length('nc', first)).ours.n}). Of comprehensiveness the paper reads no growth."
+        f"Rationales that separate real from random explanations best have {100 * best['nc']:.0f} % of the wordpieces under "
+        f"comprehensiveness (NC) and {100 * best['ns']:.0f} % under sufficiency (NS). Share of texts on which the real one is "
+        f"preferred, from rationales of {100 * RATIOS[0]:.0f} % to {100 * RATIOS[-1]:.0f} %: NC {' to '.join(ends['nc'])}, NS "
+        f"{' to '.join(ends['ns'])} ({models[0]}, n = {power(at_length('nc', RATIOS[0])).ours.n:,}). The paper reads off its figure "
+        "that this share does not grow with the length."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# Hard erasure needs a decision that no attribution method makes: how many tokens belong to the rationale.
+# Deleting words needs a decision that no attribution method makes: how many tokens belong to the rationale.
 # {cite:t}`zhao_aletras_2023` score every explanation at five lengths and average. This page shows each length on its own:
 # how does it change the scores, and how does it change their power to separate a real explanation from a random one? Longer
 # rationales score higher, but random ones do too.
@@ -97,8 +102,7 @@ page.in_short(in_short)
 # are compared and not numbers.
 #
 # **Our run.** The same two metrics and five lengths, with the larger of our models. A length is a share of the wordpieces,
-# rounded up, so that several lengths can mean the same number of tokens. 1 % and 5 % are one token on texts of up to twenty
-# wordpieces, 10 % is one too on texts of up to ten.
+# rounded up: 1 % and 5 % are both one token on texts of up to twenty wordpieces.
 
 
 # %%
@@ -118,17 +122,15 @@ layout = Layout(panel="panel", series="method", names={name: label(name) for nam
 fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
 outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
 caption = (
-    "Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
-    "attribution). "
-    f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them."
+    "Mean scores by rationale length, higher is better. Bands: 95 % intervals; black: random attribution. "
+    f"Scores are cut to 0 to 1, as in the released code, which changes {100 * outside:.0f} % of them."
 )
 page.figure(fig, "soft_figure2", alt=alt, caption=caption, data=rows.drop(columns="panel"))
 
 # %% [markdown]
 # **The trend as a number (c10).** A straight line is fitted to the mean over the five methods against the logarithm of the
-# length: the change of the score per doubling. A rising line means little: keeping more tokens keeps more of the text, and
-# removing more of them removes more, *whichever* tokens they are. Random scores rise for the same reason; the last columns
-# say how much steeper the real ones rise.
+# length: the change of the score per doubling. A rising line means little: keeping or removing more tokens changes more,
+# *whichever* tokens they are. Random scores rise for the same reason; the last column says how much steeper the real ones rise.
 
 # %%
 rows = []
@@ -141,8 +143,18 @@ for dataset, metric, model in product(tasks, PAIRS, models):
 slopes = pd.DataFrame(rows)
 of_largest = slopes[slopes.model == models[0]]
 steeper = int((of_largest["its low"] > 1e-6).sum())  # values are kept in single precision
-caption = "Change of the mean hard score per doubling of the rationale, and the same minus that of random scores"
-page.listing(slopes, "soft_figure2_slopes", caption=caption)
+
+
+def slopes_in_words(frame):
+    """The slopes with their intervals."""
+    cells = in_names(frame, 3)
+    return cells.rename(
+        columns={"estimate": "change per doubling", "minus that of random": "minus that of random scores"}
+    )
+
+
+caption = "Change of the mean score per doubling of the rationale, and the same minus that of random scores"
+page.listing(slopes, "soft_figure2_slopes", caption=caption, wide=slopes_in_words(slopes))
 
 # %%
 parts = diagnosticity.rises(power, tasks, RATIOS)
@@ -150,15 +162,14 @@ second = page.test({"soft_figure2": parts, "soft_c10": parts})
 page.verdicts(second)
 
 # %%
-Markdown(f"It rises more than random scores in {steeper} of {len(of_largest)} panels, which is what would matter.")
+Markdown(f"What would matter: real scores rise more steeply than random ones in {steeper} of {len(of_largest)} panels.")
 
 # %%
 page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change of the score per doubling.")
 
 # %% [markdown]
-# **What differs and why.** Other models; texts are cut at the window of their classifier, so the longest can be shorter
-# than the paper's. NS and NC divide by $1 - S(x, y, 0)$: inputs for which that is not positive have no score. They are left
-# out.
+# **What differs and why.** The models differ, and long texts are cut at the window of their classifier. NS and NC divide by what
+# erasing the whole text costs; inputs for which that is not positive have no score and are left out.
 
 # %% [markdown]
 # ## Figure 3: diagnosticity by rationale length
@@ -168,7 +179,7 @@ page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change
 # they have no length. The paper reads from it that diagnosticity does not grow with the length and tends to fall for long
 # rationales, and that on Evidence Inference and MultiRC both soft metrics are above both hard ones.
 #
-# **Our run.** Each method's value is compared with the random attribution's on the same input, model seed and length.
+# **Our run.** Each method's value is compared with that of the random attribution on the same input, training run and length.
 
 # %%
 rows = pd.concat(by_length(metric, dataset=dataset) for dataset in tasks for metric in PAIRS)
@@ -178,15 +189,14 @@ looks = {name: (colour, "o") for pair, colour in zip(PAIRS.items(), PALETTE, str
 layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
 fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
 caption = (
-    "Share of inputs on which a metric puts the real attribution strictly above the random one (more is better), mean over five "
-    "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half."
+    "Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five methods. Dashed: "
+    "the soft metrics. Bands: 95 % intervals. Dotted: one half, chance."
 )
 page.figure(fig, "soft_figure3", alt=alt, caption=caption, data=rows)
 
 # %% [markdown]
 # **First up, then down (c13).** The paper reads off its figure that on SST and on AG News the diagnosticity of both hard metrics
-# first rises and then falls. The middle of the five lengths is compared with the shortest and with the longest; each comparison
-# has an answer of its own, as the sentence has two halves.
+# first rises and then falls. We compare the middle of the five lengths with the shortest and with the longest.
 
 # %%
 fourth = page.test({"soft_c13": diagnosticity.rises_and_falls(power, tasks, RATIOS)})
@@ -215,8 +225,8 @@ def figure_of_long():
     fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
     texts = min(power(at_length("nc", RATIOS[0]), dataset=name, model=largest[name]).ours.n for name in long)
     caption = (
-        "The panels on which the verdict rests: long texts, which stand in for those of the paper where these are not here "
-        f"(n = {texts} texts in the smallest), mean over five methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs."
+        f"The same for long texts, with MiniLM (n = {texts:,} texts in the smaller set), mean over five methods. Dashed: the soft "
+        "metrics. Bands: 95 % intervals."
     )
     return page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=rows)
 
@@ -225,15 +235,15 @@ figure_of_long() if long else Markdown("*No long texts were measured.*")
 
 # %%
 Markdown(
-    f"The first figure has {', '.join(map(label, tasks))}, two of the paper's four panels. The verdict on Figure 3 and that of c11 "
-    f"rest on {', '.join(map(label, long)) or 'none here'}, because the claim is about long texts. The paper prints no number of its figure."
+    f"The claim on soft metrics (c11) is about long texts, so the verdicts on it and on Figure 3 rest on "
+    f"{' and '.join(map(label, long)) or 'none here'}, not on {' and '.join(map(label, tasks))}."
 )
 
 # %% [markdown]
 # **Ties do not count as wins.** With short rationales they are frequent: a real and a random attribution may pick the same
 # token, and then their scores are the same number. A probability that rises counts as one that stays, so two attributions
-# whose erasures both raise it are equal too: the number after the slash is the share of comparisons that tie for that
-# reason. This alone can make a curve start low.
+# whose erasures both raise it are equal too; the number after the slash is the share of these ties. Ties alone can make a
+# curve start low.
 
 # %%
 rows = []
@@ -244,13 +254,14 @@ for dataset in tasks:
             tied = [power(at_length(metric, ratio), dataset=dataset, shows=what).ours.point for what in (TIE, LIMIT)]
             row[f"{ratio:.0%}"] = f"{tied[0]:.2f} / {tied[1]:.2f}"
         rows.append(row)
-caption = "Share of ties between real and random by rationale length, all / because neither lost probability"
-page.listing(pd.DataFrame(rows), "soft_figure3_ties", caption=caption)
+caption = "Share of ties between real and random by rationale length: all / those in which neither lost probability"
+spaced = pd.DataFrame(rows).rename(columns=lambda column: column.replace("%", " %"))
+page.listing(spaced, "soft_figure3_ties", caption=caption)
 
 # %% [markdown]
-# **Soft against hard on the long texts (c11).** Figure 3 prints no numbers; Table 3 of the paper gives the level of the
-# soft lines and the hard metrics averaged over the lengths. Ties, lengths and the number of draws are open choices; we vary
-# each one separately below. The long texts are substitutes, explained with the small model.
+# **Soft against hard on the long texts (c11).** Figure 3 prints no numbers; the published values are those of the paper's Table 3.
+# Ties, lengths and the number of draws are open choices; we vary each one separately below. The long texts are substitutes,
+# explained with MiniLM.
 
 
 # %%
@@ -272,11 +283,15 @@ page.verdicts(third)
 page.plot(third, "soft_figure3_gains_plot", only=["soft_c11"], caption="Soft − hard on the two long tasks.")
 
 # %%
-page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences, under each choice.") if long else None
+page.curve(
+    curve,
+    "soft_c11_curve",
+    caption="The lowest of the four differences under each choice (above zero: the claim holds).",
+) if long else None
 
 # %% [markdown]
-# **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the
-# paper uses one; this reduces the noise of ours, which favours them ({doc}`soft_deviations` measures by how much).
+# **What differs and why.** As for Figure 2. Our soft scores average several draws where the paper has one; less noise favours
+# them ({doc}`soft_deviations` measures by how much).
 
 # %%
 page.finish()

@@ -178,8 +178,8 @@ def transformers(datasets: Collection[str]) -> pd.DataFrame:
         return facts
     facts = facts[facts["dataset"].isin(list(datasets)) & (facts["classifier"] != "lite0")]  # no transformer
     low, high = wilson(facts["accuracy"], facts["test_size"])
-    names = {"classifier": "model", "train_size": "learnt from", "test_size": "n"}
-    columns = ["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]
+    names = {"classifier": "model", "train_size": "trained on", "test_size": "n"}
+    columns = ["dataset", "model", "parameters", "trained on", "accuracy", "low", "high", "n"]
     return facts.rename(columns=names).assign(low=low, high=high)[columns]
 
 
