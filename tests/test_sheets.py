@@ -56,7 +56,7 @@ WRONG = [
     ("session5", "bug", "value(before))", "value(frozenset()))", "bug"),
     ("session6", "output", "logits[word] - logits[against]", "logits[against] - logits[word]", "output"),
     ("session6", "answer", "[*prompt, *answer[:place]]", "prompt", "answer"),  # each word as if it were the first
-    ("session6", "win", "0.5 if value == one", "0.0 if value == one", "win"),
+    ("session6", "win", "0.5 if value == random_value", "0.0 if value == random_value", "win"),
     ("session6", "bug", "answer = model(places).argmax()", "answer = model(places).argmin()", "bug"),
     ("values", "wins", 'pairs["value"] > pairs', 'pairs["value"] >= pairs', "wins"),
     ("values", "table", "shares.mean()", 'counted.groupby("metric")["win"].mean()', "table"),  # rows of unequal weight
