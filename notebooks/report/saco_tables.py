@@ -90,7 +90,8 @@ page.listing(
 # raw attention, rollout and transformer-MM. For the fourth, the last layer with gradients, we apply transformer-MM's rule to
 # the last layer only.
 #
-# **Our run.** The same four, averaged over models (three trainings of one encoder) and data sets.
+# **Our run.** The same four, averaged over models (three trainings of one encoder) and data sets. Row by row: raw attention,
+# rollout (all layers), the last layer with gradients, transformer-MM (both).
 
 # %%
 page.table(
