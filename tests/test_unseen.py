@@ -163,3 +163,15 @@ def test_the_committed_verdicts_follow_from_the_committed_values() -> None:
     again = unseen.verdicts().set_index("id").astype(object)
     columns = ["decision", "n", "passed", "parts", "lacks", "freeze"]
     assert committed.set_index("id")[columns].to_dict() == again[columns].fillna("").astype(str).to_dict()
+
+
+def test_what_both_samples_say_stands_beside_a_finding_that_unseen_inputs_leave_open() -> None:
+    """In the scoreboard's two tables, and there alone where a pooled decision is committed."""
+    board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))
+    again = scoreboard.confirmed()
+    shown = pd.concat([summary.twice(board, headline=headline) for headline in (True, False)])
+    names = shown["claim"].str.extract(r"\(`(\w+)`\)$")[0]
+    assert set(names) == set(again.index)
+    pooled = [bool(again.loc[name, "pooled"]) for name in names]
+    assert any(pooled)
+    assert [" (both samples: " in cell for cell in shown["on unseen inputs"]] == pooled

@@ -222,7 +222,7 @@ def _counted(row: Mapping[Any, Any]) -> str:
 def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
     """The findings that were judged on the values of this book and again on unseen inputs, the headline claims or the
     others: the claim with its id, both decisions, that of the same model on the inputs before, and the comparison that
-    decides on the unseen ones."""
+    decides on the unseen ones. Where these leave it open, the decision of both samples together stands in brackets."""
     again, claims = confirmed(), published.claims().set_index("id")
     rows = board[[name in again.index and is_headline(name) == headline for name in board["id"]]]
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
@@ -231,11 +231,18 @@ def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
             "claim": [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in rows["id"]],
             "before": [_bare(*told) for told in zip(rows["decision"], rows["evidence"], strict=True)],
             "before, same model": [_bare(*again.loc[name, ["before", "evidence"]]) for name in rows["id"]],
-            "on unseen inputs": [_bare(*again.loc[name, ["decision", "evidence"]]) for name in rows["id"]],
+            "on unseen inputs": [_alone_and_pooled(again.loc[name]) for name in rows["id"]],
             "n": [again.loc[name, "n"] for name in rows["id"]],
             "what decides there": [what_decides_unseen(name, again) for name in rows["id"]],
         }
     )
+
+
+def _alone_and_pooled(row: Mapping[Any, Any]) -> str:
+    """The decision on unseen inputs; where they leave a finding open with the sign that it had, also that of both
+    samples together."""
+    alone = _bare(row["decision"], row["evidence"])
+    return f"{alone} (both samples: {_bare(row['pooled'], row['evidence'])})" if row["pooled"] else alone
 
 
 def anchor(name: str) -> str:
