@@ -180,7 +180,7 @@ page.verdicts(page.test(claims))
 
 # %%
 Markdown(
-    "The claim holds or fails with one choice that the paper does not report: whether lower-is-better metrics are sign-flipped."
+    "The paper does not report whether lower-is-better metrics are sign-flipped; the claim is shown under either choice."
 )
 
 # %% [markdown]

@@ -100,8 +100,8 @@ def in_short():
     )
     fewest = min(level[name][pipeline.NAMES[-1], "nc"].ours.n for name in both)
     return (
-        "Neither the formulas of the text nor all choices of the released code give the published diagnosticity. As published, "
-        f"with the text's formulas and with the code's choices: {as_text} ({LARGE}; n = {fewest:,} texts or more)."
+        "Diagnosticity as published, with the formulas of the text, and with all choices of the released code: "
+        f"{as_text} ({LARGE}; n = {fewest:,} texts or more)."
     )
 
 

@@ -297,9 +297,10 @@ halves = [
     if r.model == models[0]
 ]
 low = sum(one.ours.interval().high < 0.5 for one in halves)
+rare = ", too few to explain values below one half" if most.ties < 0.1 else ""
 Markdown(
-    f"Ties are at most {100 * most.ties:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}), so they "
-    f"do not explain values below one half. Counting a tie as half a win, {low} of our {len(halves)} cells of Table 6 are below "
+    f"Ties are at most {100 * most.ties:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "
+    f"Counting a tie as half a win, {low} of our {len(halves)} cells of Table 6 are below "
     f"one half with their whole interval. Of the {len(table6)} published values, which have no interval, "
     f"{int((table6.value < 0.5).sum())} are below it. There the metric prefers the random scores; {{doc}}`soft_pipeline` asks why."
 )
