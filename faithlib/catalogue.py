@@ -39,7 +39,8 @@ Kind = Literal["common", "language", "request"]
 class Facts:
     """What is said of metrics that share their rows.
 
-    - `name`: of the family. `directions`, `meanings`: by metric, which values are better, and what a value says.
+    - `name`: of the family. `directions`, `meanings`, `formulas`: by metric, which values are better, what a value
+      says, and how it is computed, in the symbols of the library's README.
     - `cost`: rows of the model for each attribution of an input with n features. `source`: the paper.
     - `kind`: "common" metrics are those of `METRICS`; others are computed where they are asked for, those of papers
       about "language" models, and all others on "request".
@@ -55,6 +56,7 @@ class Facts:
     name: str = ""
     directions: Mapping[str, Direction] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
     cost: str = ""
     source: str = ""
     kind: Kind = "request"
@@ -93,7 +95,8 @@ OF_SCORES_ALONE = frozenset(
 )
 """Metrics that describe the scores, whatever the model does and people marked: how widely they are spread."""
 MEANINGS: Mapping[str, str] = {name: says for facts in _EVERY.values() for name, says in facts.meanings.items()}
-"""What a value of each metric says, in a line; formulas are in the docstrings of `faithlib.metrics`."""
+"""What a value of each metric says, in a line; formulas are in `Facts.formulas` and the docstrings of
+`faithlib.metrics`."""
 
 
 def list_metrics(kind: Kind | None = None) -> tuple[str, ...]:

@@ -56,6 +56,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "ns": "how much of the output the most relevant features keep alone",
             "nc": "how much of the output is lost without the most relevant features",
         },
+        "formulas": {
+            "ns": "mean over q of 1 - [f(x) - f(T_q)]₊ / (f(x) - f(∅))",
+            "nc": "mean over q of [f(x) - f(x - T_q)]₊ / (f(x) - f(∅))",
+        },
         "cost": "at most 10 and the empty input",
         "source": "Carton et al. 2020; Zhao & Aletras 2023, Eq. 1-2",
         "kind": "common",
@@ -73,6 +77,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "soft_ns": "the same as ns, where each feature is kept in proportion to its score",
             "soft_nc": "the same as nc, where each feature is dropped in proportion to its score",
+        },
+        "formulas": {
+            "soft_ns": "mean over draws of 1 - [f(x) - f(a)]₊ / (f(x) - f(0))",
+            "soft_nc": "mean over draws of [f(x) - f(1 - a)]₊ / (f(x) - f(0))",
         },
         "cost": "2 for each draw and the empty input",
         "source": "Zhao & Aletras 2023, Eq. 3-5",
@@ -92,6 +100,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "comprehensiveness_eraser": "how far the output falls without the top 1 to 50 % of the features",
             "sufficiency_eraser": "how far the output falls with the top 1 to 50 % of the features alone",
         },
+        "formulas": {
+            "comprehensiveness_eraser": "mean over q of f(x) - f(x - T_q)",
+            "sufficiency_eraser": "mean over q of f(x) - f(T_q)",
+        },
         "cost": "at most 10",
         "source": "DeYoung et al. 2020",
         "kind": "common",
@@ -109,6 +121,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "aopc_morf": "how far the output falls on average while features go, most relevant first",
             "aopc_lerf": "how far the output falls on average while features go, least relevant first",
+        },
+        "formulas": {
+            "aopc_morf": "mean over k = 1..n of f(x) - f(x - T_k)",
+            "aopc_lerf": "mean over k = 1..n of f(x) - f(x - L_k)",
         },
         "cost": "2 n - 1",
         "source": "Samek et al. 2017; Edin et al. 2025",
@@ -128,6 +144,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "naopc_morf": "aopc_morf from the lowest (0) to the highest (1) value that any order reaches",
             "naopc_lerf": "aopc_lerf from the lowest (0) to the highest (1) value that any order reaches",
         },
+        "formulas": {"naopc_morf": "(aopc_morf - lo) / (hi - lo)", "naopc_lerf": "(aopc_lerf - lo) / (hi - lo)"},
         "cost": "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of a beam beyond",
         "source": "Edin et al. 2025",
         "kind": "common",
@@ -148,6 +165,11 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "auc": "how long the predicted class stays the same while groups of features go, most relevant first",
             "log_odds": "the mean log of the output that is left while groups of features go, most relevant first",
         },
+        "formulas": {
+            "saco": "Σ_{i<j} ±(g_i - g_j) / Σ_{i<j} abs(g_i - g_j), + if d_i ≥ d_j",
+            "auc": "area over k = 0..K of c(x - (G_1 ∪ .. ∪ G_k))",
+            "log_odds": "mean over k = 1..K of ln p(x - (G_1 ∪ .. ∪ G_k)) - ln p(x)",
+        },
         "cost": "3 K - 3 for K groups",
         "source": "Wu et al. 2024",
         "kind": "common",
@@ -166,6 +188,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "n_auc": "how long the predicted class survives the removal of the top 20 % of the features",
             "autpc": "how long the predicted class survives the removal of all features, most relevant first",
         },
+        "formulas": {
+            "n_auc": "area over shares 0, 5, 10, 15, 20 % of c(x - T_share)",
+            "autpc": "area over shares 0, 10, 20, .., 100 % of c(x - T_share)",
+        },
         "cost": "at most 13",
         "source": "Ngai & Rudzicz 2022; EvalxNLP (Dhaini et al. 2025)",
         "kind": "common",
@@ -183,6 +209,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "complexity": "how widely the scores are spread over the features (entropy)",
             "sparseness": "how far the scores concentrate on a few features (Gini index)",
+        },
+        "formulas": {
+            "complexity": "-Σ_i u_i ln u_i",
+            "sparseness": "1 - 2 Σ_{i=1..n} u_i (n - i + ½) / n, u in ascending order",
         },
         "cost": "none",
         "source": "Bhatt et al. 2020; Chalasani et al. 2020",
@@ -208,10 +238,18 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "iou_f1": "the share of inputs whose top features overlap the marked ones by half",
             "token_f1": "the overlap (F1) of the top features and the marked ones",
-            "iou": "the overlap of positive scores and marked features",
+            "iou": "the overlap of the marked features and as many with the highest scores",
             "pointing_game": "whether the highest score is on a marked feature",
             "auprc": "how well scores rank marked features first (area under precision and recall)",
             "average_precision": "how well scores rank marked features first (mean precision)",
+        },
+        "formulas": {
+            "iou_f1": "1 if #(P ∩ M) ≥ ½ #(P ∪ M), else 0",
+            "token_f1": "2 #(P ∩ M) / (#P + #M)",
+            "iou": "#(T_k ∩ M) / #(T_k ∪ M), k = #M",
+            "pointing_game": "1 if T_1 ⊆ M, else 0",
+            "auprc": "Σ_t (rec_t - rec_{t-1}) (prec_t + prec_{t-1}) / 2",
+            "average_precision": "Σ_t (rec_t - rec_{t-1}) prec_t",
         },
         "cost": "none",
         "source": "DeYoung et al. 2020; Zhang et al. 2018; EvalxNLP (Dhaini et al. 2025)",
@@ -233,6 +271,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "hellinger_soft_nc": "how far the next token's distribution moves where each feature is dropped in "
             "proportion to its score",
         },
+        "formulas": {
+            "hellinger_soft_ns": "mean over draws of [H(0) - H(a)]₊ / H(0)",
+            "hellinger_soft_nc": "mean over draws of H(1 - a) / H(0)",
+        },
         "cost": "2 for each draw and the empty input",
         "source": "Zhao & Shan 2024",
         "kind": "language",
@@ -250,6 +292,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "pi_soft_ns": "soft_ns where all methods keep the same share of an input, averaged over shares",
             "pi_soft_nc": "soft_nc where all methods keep the same share of an input, averaged over shares",
+        },
+        "formulas": {
+            "pi_soft_ns": "area over π = 0.1, 0.2, .., 0.9 of soft_ns with a_π for a",
+            "pi_soft_nc": "area over π = 0.1, 0.2, .., 0.9 of soft_nc with (1 - a)_π for 1 - a",
         },
         "cost": "18 for each draw and the empty input",
         "source": "Huang & Chan 2026",
@@ -270,6 +316,11 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "top_3_drop": "how far the output falls without the three most relevant features",
             "top_5_drop": "how far the output falls without the five most relevant features",
         },
+        "formulas": {
+            "top_1_drop": "f(x) - f(x - T_1)",
+            "top_3_drop": "f(x) - f(x - T_3)",
+            "top_5_drop": "f(x) - f(x - T_5)",
+        },
         "cost": "3",
         "source": "Cohen-Wang et al. 2024 (ContextCite)",
         "kind": "language",
@@ -287,6 +338,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "lds": "whether sums of scores rank random sets of features as the output does: 1 always, 0 by chance"
         },
+        "formulas": {"lds": "rank correlation of Σ_{i∈R} s_i and f(R) over 64 random R"},
         "cost": "64",
         "source": "Cohen-Wang et al. 2024 (ContextCite)",
         "kind": "language",
@@ -304,6 +356,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "meanings": {
             "rise": "how long the output stays high while features go, most relevant first, between its two ends",
             "mas": "the same as rise, with a penalty where output and scores do not fall in step",
+        },
+        "formulas": {
+            "rise": "area over k = 0..J of min_{j≤k} clip((f_j - f_J) / abs(f_0 - f_J))",
+            "mas": "area over k = 0..J of stretched min(1, h_k + abs(h_k - l_k))",
         },
         "cost": "at most 20",
         "source": "Petsiuk et al. 2018; Walker et al. 2024; as in Pan et al. 2026 (FlashTrace)",
@@ -325,6 +381,10 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "win_rate_sufficiency": "how often the top 20 % of the features alone keep more of the output than "
             "random ones",
         },
+        "formulas": {
+            "win_rate_comprehensiveness": "share of 50 random R with f(x - R) > f(x - T_20%), ties by ½",
+            "win_rate_sufficiency": "share of 50 random R with f(R) < f(T_20%), ties by ½",
+        },
         "cost": "at most 102",
         "source": "Basu & Chakraborty 2026 (ICE)",
         "kind": "language",
@@ -343,6 +403,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "srg": "how much more the output falls when the most relevant features go first than when the least "
             "relevant do: 0 by chance"
         },
+        "formulas": {"srg": "aopc_morf - aopc_lerf"},
         "cost": "2 n - 1, those of aopc_morf and aopc_lerf",
         "source": "Blücher et al. 2024",
         "kind": "request",
@@ -358,6 +419,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "name": "nsrg",
         "directions": {"nsrg": "higher"},
         "meanings": {"nsrg": "srg in units of the range that any orders reach: 0 by chance"},
+        "formulas": {"nsrg": "(aopc_morf - aopc_lerf) / (hi - lo)"},
         "cost": "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of a beam beyond",
         "source": "Blücher et al. 2024 with the bounds of Edin et al. 2025",
         "kind": "request",
@@ -377,6 +439,11 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "adjusted_naopc_lerf": "aopc_lerf from what random orders get (0) to the best that any reaches (1)",
             "adjusted_srg": "the mean of adjusted_naopc_morf and adjusted_naopc_lerf: 0 by chance, 1 at best",
         },
+        "formulas": {
+            "adjusted_naopc_morf": "(aopc_morf - E) / (hi - E)",
+            "adjusted_naopc_lerf": "(aopc_lerf - E) / (lo - E)",
+            "adjusted_srg": "(adjusted_naopc_morf + adjusted_naopc_lerf) / 2",
+        },
         "cost": "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of a beam beyond, there with 64 (n - "
         "1) of random orders",
         "source": "Edin et al. 2025, adjusted for chance",
@@ -393,6 +460,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
         "name": "saco_mean",
         "directions": {"saco_mean": "higher"},
         "meanings": {"saco_mean": "saco, where a group has the mean of its features' scores instead of their sum"},
+        "formulas": {"saco_mean": "saco with the mean score of G_i for g_i"},
         "cost": "K for K groups",
         "source": "Wu et al. 2024, with means instead of Eq. 1",
         "kind": "request",

@@ -201,7 +201,7 @@ def test_the_collected_names_are_what_the_metrics_say_where_they_are_registered(
     assert set(BUILT_IN) == {*FAMILIES, *LANGUAGE, *ON_REQUEST}
     for name, family in BUILT_IN.items():
         assert family.cost and family.source, name
-        assert all(family.meanings[metric] for metric in family.directions), name
+        assert all(family.meanings[metric] and family.formulas[metric] for metric in family.directions), name
         assert family.asks_model == (family.rows is not None)
 
 

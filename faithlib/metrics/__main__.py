@@ -41,16 +41,17 @@ def records() -> list[dict[str, object]]:
 
 
 def readme_table() -> str:
-    """The table of metrics in Markdown: what each says, which way is better, what it costs, whose it is.
+    """The table of metrics in Markdown: what each says, its formula, which way is better, what it costs, whose it is.
 
     >>> readme_table().splitlines()[0]
-    '| metric | what it says | better | cost | source |'
+    '| metric | what it says, and its formula | better | cost | source |'
     """
-    lines = ["| metric | what it says | better | cost | source |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| metric | what it says, and its formula | better | cost | source |", "| --- | --- | --- | --- | --- |"]
     for record in records():
         family = BUILT_IN[str(record["name"])]
         for name, direction in family.directions.items():
-            cells = (f"`{name}`", family.meanings[name], direction, family.cost, family.source)
+            says = f"{family.meanings[name]}<br>`{family.formulas[name]}`"
+            cells = (f"`{name}`", says, direction, family.cost, family.source)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

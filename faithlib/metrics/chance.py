@@ -227,8 +227,16 @@ def _chance(about: About) -> Chance:
     "naopc",
     rows=path_copies,
     metrics={
-        "naopc_morf": (HIGHER, "aopc_morf from the lowest (0) to the highest (1) value that any order reaches"),
-        "naopc_lerf": (LOWER, "aopc_lerf from the lowest (0) to the highest (1) value that any order reaches"),
+        "naopc_morf": (
+            HIGHER,
+            "aopc_morf from the lowest (0) to the highest (1) value that any order reaches",
+            "(aopc_morf - lo) / (hi - lo)",
+        ),
+        "naopc_lerf": (
+            LOWER,
+            "aopc_lerf from the lowest (0) to the highest (1) value that any order reaches",
+            "(aopc_lerf - lo) / (hi - lo)",
+        ),
     },
     cost=_COST,
     source="Edin et al. 2025",
@@ -264,6 +272,7 @@ def naopc_paths(answers: Tensor, scores: Tensor, about: About) -> Values:
     direction=HIGHER,
     meaning="how much more the output falls when the most relevant features go first than when the least relevant do: "
     "0 by chance",
+    formula="aopc_morf - aopc_lerf",
     cost="2 n - 1, those of aopc_morf and aopc_lerf",
     source="Blücher et al. 2024",
 )
@@ -293,6 +302,7 @@ def symmetric_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
     rows=path_copies,
     direction=HIGHER,
     meaning="srg in units of the range that any orders reach: 0 by chance",
+    formula="(aopc_morf - aopc_lerf) / (hi - lo)",
     cost=_COST,
     source="Blücher et al. 2024 with the bounds of Edin et al. 2025",
     needs_bounds=True,
@@ -324,9 +334,21 @@ def normalised_gain(answers: Tensor, scores: Tensor, about: About) -> Tensor:
     "adjusted",
     rows=path_copies,
     metrics={
-        "adjusted_naopc_morf": (HIGHER, "aopc_morf from what random orders get (0) to the best that any reaches (1)"),
-        "adjusted_naopc_lerf": (HIGHER, "aopc_lerf from what random orders get (0) to the best that any reaches (1)"),
-        "adjusted_srg": (HIGHER, "the mean of adjusted_naopc_morf and adjusted_naopc_lerf: 0 by chance, 1 at best"),
+        "adjusted_naopc_morf": (
+            HIGHER,
+            "aopc_morf from what random orders get (0) to the best that any reaches (1)",
+            "(aopc_morf - E) / (hi - E)",
+        ),
+        "adjusted_naopc_lerf": (
+            HIGHER,
+            "aopc_lerf from what random orders get (0) to the best that any reaches (1)",
+            "(aopc_lerf - E) / (lo - E)",
+        ),
+        "adjusted_srg": (
+            HIGHER,
+            "the mean of adjusted_naopc_morf and adjusted_naopc_lerf: 0 by chance, 1 at best",
+            "(adjusted_naopc_morf + adjusted_naopc_lerf) / 2",
+        ),
     },
     cost=f"{_COST}, there with 64 (n - 1) of random orders",
     source="Edin et al. 2025, adjusted for chance",

@@ -100,8 +100,16 @@ def _result_type(scores: Tensor) -> torch.dtype:
     "simplicity",
     rows=None,
     metrics={
-        "complexity": (LOWER, "how widely the scores are spread over the features (entropy)"),
-        "sparseness": (HIGHER, "how far the scores concentrate on a few features (Gini index)"),
+        "complexity": (
+            LOWER,
+            "how widely the scores are spread over the features (entropy)",
+            "-Σ_i u_i ln u_i",
+        ),
+        "sparseness": (
+            HIGHER,
+            "how far the scores concentrate on a few features (Gini index)",
+            "1 - 2 Σ_{i=1..n} u_i (n - i + ½) / n, u in ascending order",
+        ),
     },
     cost="none",
     source="Bhatt et al. 2020; Chalasani et al. 2020",

@@ -224,8 +224,16 @@ def both_aopc(answers: Tensor, about: About) -> Values:
     "aopc",
     rows=path_copies,
     metrics={
-        "aopc_morf": (HIGHER, "how far the output falls on average while features go, most relevant first"),
-        "aopc_lerf": (LOWER, "how far the output falls on average while features go, least relevant first"),
+        "aopc_morf": (
+            HIGHER,
+            "how far the output falls on average while features go, most relevant first",
+            "mean over k = 1..n of f(x) - f(x - T_k)",
+        ),
+        "aopc_lerf": (
+            LOWER,
+            "how far the output falls on average while features go, least relevant first",
+            "mean over k = 1..n of f(x) - f(x - L_k)",
+        ),
     },
     cost="2 n - 1",
     source="Samek et al. 2017; Edin et al. 2025",
@@ -262,8 +270,16 @@ def _class_copies(scores: Tensor, about: About) -> dict[str, Copies]:
     "curves",
     rows=_class_copies,
     metrics={
-        "n_auc": (LOWER, "how long the predicted class survives the removal of the top 20 % of the features"),
-        "autpc": (LOWER, "how long the predicted class survives the removal of all features, most relevant first"),
+        "n_auc": (
+            LOWER,
+            "how long the predicted class survives the removal of the top 20 % of the features",
+            "area over shares 0, 5, 10, 15, 20 % of c(x - T_share)",
+        ),
+        "autpc": (
+            LOWER,
+            "how long the predicted class survives the removal of all features, most relevant first",
+            "area over shares 0, 10, 20, .., 100 % of c(x - T_share)",
+        ),
     },
     cost="at most 13",
     source="Ngai & Rudzicz 2022; EvalxNLP (Dhaini et al. 2025)",

@@ -318,8 +318,16 @@ def _hard_copies(scores: Tensor, about: About, *, ratios: Sequence[float] = PAPE
     "hard",
     rows=_hard_copies,
     metrics={
-        "ns": (HIGHER, "how much of the output the most relevant features keep alone"),
-        "nc": (HIGHER, "how much of the output is lost without the most relevant features"),
+        "ns": (
+            HIGHER,
+            "how much of the output the most relevant features keep alone",
+            "mean over q of 1 - [f(x) - f(T_q)]₊ / (f(x) - f(∅))",
+        ),
+        "nc": (
+            HIGHER,
+            "how much of the output is lost without the most relevant features",
+            "mean over q of [f(x) - f(x - T_q)]₊ / (f(x) - f(∅))",
+        ),
     },
     cost="at most 10 and the empty input",
     source="Carton et al. 2020; Zhao & Aletras 2023, Eq. 1-2",
@@ -397,8 +405,16 @@ def _soft_copies(
     "soft",
     rows=_soft_copies,
     metrics={
-        "soft_ns": (HIGHER, "the same as ns, where each feature is kept in proportion to its score"),
-        "soft_nc": (HIGHER, "the same as nc, where each feature is dropped in proportion to its score"),
+        "soft_ns": (
+            HIGHER,
+            "the same as ns, where each feature is kept in proportion to its score",
+            "mean over draws of 1 - [f(x) - f(a)]₊ / (f(x) - f(0))",
+        ),
+        "soft_nc": (
+            HIGHER,
+            "the same as nc, where each feature is dropped in proportion to its score",
+            "mean over draws of [f(x) - f(1 - a)]₊ / (f(x) - f(0))",
+        ),
     },
     cost="2 for each draw and the empty input",
     source="Zhao & Aletras 2023, Eq. 3-5",
@@ -449,8 +465,16 @@ def _eraser_copies(scores: Tensor, about: About) -> Tensor:
     "eraser",
     rows=_eraser_copies,
     metrics={
-        "comprehensiveness_eraser": (HIGHER, "how far the output falls without the top 1 to 50 % of the features"),
-        "sufficiency_eraser": (LOWER, "how far the output falls with the top 1 to 50 % of the features alone"),
+        "comprehensiveness_eraser": (
+            HIGHER,
+            "how far the output falls without the top 1 to 50 % of the features",
+            "mean over q of f(x) - f(x - T_q)",
+        ),
+        "sufficiency_eraser": (
+            LOWER,
+            "how far the output falls with the top 1 to 50 % of the features alone",
+            "mean over q of f(x) - f(T_q)",
+        ),
     },
     cost="at most 10",
     source="DeYoung et al. 2020",

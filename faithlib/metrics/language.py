@@ -432,10 +432,12 @@ distances = Measure(_distance_copies, _distances)
         "hellinger_soft_ns": (
             HIGHER,
             "how near the next token's distribution stays where each feature is kept in proportion to its score",
+            "mean over draws of [H(0) - H(a)]₊ / H(0)",
         ),
         "hellinger_soft_nc": (
             HIGHER,
             "how far the next token's distribution moves where each feature is dropped in proportion to its score",
+            "mean over draws of H(1 - a) / H(0)",
         ),
     },
     cost="2 for each draw and the empty input",
@@ -493,8 +495,16 @@ equal_shares = Measure(_equal_copies, _equal)
     "pi_soft",
     rows=_equal_copies,
     metrics={
-        "pi_soft_ns": (HIGHER, "soft_ns where all methods keep the same share of an input, averaged over shares"),
-        "pi_soft_nc": (HIGHER, "soft_nc where all methods keep the same share of an input, averaged over shares"),
+        "pi_soft_ns": (
+            HIGHER,
+            "soft_ns where all methods keep the same share of an input, averaged over shares",
+            "area over π = 0.1, 0.2, .., 0.9 of soft_ns with a_π for a",
+        ),
+        "pi_soft_nc": (
+            HIGHER,
+            "soft_nc where all methods keep the same share of an input, averaged over shares",
+            "area over π = 0.1, 0.2, .., 0.9 of soft_nc with (1 - a)_π for 1 - a",
+        ),
     },
     cost="18 for each draw and the empty input",
     source="Huang & Chan 2026",
@@ -541,9 +551,21 @@ top_k_drops = Measure(_top_copies, _top_drop)
     "top_k",
     rows=_top_copies,
     metrics={
-        "top_1_drop": (HIGHER, "how far the output falls without the most relevant feature"),
-        "top_3_drop": (HIGHER, "how far the output falls without the three most relevant features"),
-        "top_5_drop": (HIGHER, "how far the output falls without the five most relevant features"),
+        "top_1_drop": (
+            HIGHER,
+            "how far the output falls without the most relevant feature",
+            "f(x) - f(x - T_1)",
+        ),
+        "top_3_drop": (
+            HIGHER,
+            "how far the output falls without the three most relevant features",
+            "f(x) - f(x - T_3)",
+        ),
+        "top_5_drop": (
+            HIGHER,
+            "how far the output falls without the five most relevant features",
+            "f(x) - f(x - T_5)",
+        ),
     },
     cost="3",
     source="Cohen-Wang et al. 2024 (ContextCite)",
@@ -587,6 +609,7 @@ def _ablation_copies(scores: Tensor, about: About, *, ablations: int = 64, keep:
     rows=_ablation_copies,
     direction=HIGHER,
     meaning="whether sums of scores rank random sets of features as the output does: 1 always, 0 by chance",
+    formula="rank correlation of Σ_{i∈R} s_i and f(R) over 64 random R",
     cost="64",
     source="Cohen-Wang et al. 2024 (ContextCite)",
     undefined="all scores or all answers are equal",
@@ -651,8 +674,16 @@ def _deletion_copies(scores: Tensor, about: About, *, steps: int = 20) -> dict[i
     "deletion",
     rows=_deletion_copies,
     metrics={
-        "rise": (LOWER, "how long the output stays high while features go, most relevant first, between its two ends"),
-        "mas": (LOWER, "the same as rise, with a penalty where output and scores do not fall in step"),
+        "rise": (
+            LOWER,
+            "how long the output stays high while features go, most relevant first, between its two ends",
+            "area over k = 0..J of min_{j≤k} clip((f_j - f_J) / abs(f_0 - f_J))",
+        ),
+        "mas": (
+            LOWER,
+            "the same as rise, with a penalty where output and scores do not fall in step",
+            "area over k = 0..J of stretched min(1, h_k + abs(h_k - l_k))",
+        ),
     },
     cost="at most 20",
     source="Petsiuk et al. 2018; Walker et al. 2024; as in Pan et al. 2026 (FlashTrace)",
@@ -725,10 +756,12 @@ win_rates = Measure(_contest_copies, _contest_values)
         "win_rate_comprehensiveness": (
             HIGHER,
             "how often the top 20 % of the features are missed more than random ones of the same number",
+            "share of 50 random R with f(x - R) > f(x - T_20%), ties by ½",
         ),
         "win_rate_sufficiency": (
             HIGHER,
             "how often the top 20 % of the features alone keep more of the output than random ones",
+            "share of 50 random R with f(R) < f(T_20%), ties by ½",
         ),
     },
     cost="at most 102",

@@ -336,12 +336,36 @@ def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = No
     "plausibility",
     rows=None,
     metrics={
-        "iou_f1": (HIGHER, "the share of inputs whose top features overlap the marked ones by half"),
-        "token_f1": (HIGHER, "the overlap (F1) of the top features and the marked ones"),
-        "iou": (HIGHER, "the overlap of positive scores and marked features"),
-        "pointing_game": (HIGHER, "whether the highest score is on a marked feature"),
-        "auprc": (HIGHER, "how well scores rank marked features first (area under precision and recall)"),
-        "average_precision": (HIGHER, "how well scores rank marked features first (mean precision)"),
+        "iou_f1": (
+            HIGHER,
+            "the share of inputs whose top features overlap the marked ones by half",
+            "1 if #(P ∩ M) ≥ ½ #(P ∪ M), else 0",
+        ),
+        "token_f1": (
+            HIGHER,
+            "the overlap (F1) of the top features and the marked ones",
+            "2 #(P ∩ M) / (#P + #M)",
+        ),
+        "iou": (
+            HIGHER,
+            "the overlap of the marked features and as many with the highest scores",
+            "#(T_k ∩ M) / #(T_k ∪ M), k = #M",
+        ),
+        "pointing_game": (
+            HIGHER,
+            "whether the highest score is on a marked feature",
+            "1 if T_1 ⊆ M, else 0",
+        ),
+        "auprc": (
+            HIGHER,
+            "how well scores rank marked features first (area under precision and recall)",
+            "Σ_t (rec_t - rec_{t-1}) (prec_t + prec_{t-1}) / 2",
+        ),
+        "average_precision": (
+            HIGHER,
+            "how well scores rank marked features first (mean precision)",
+            "Σ_t (rec_t - rec_{t-1}) prec_t",
+        ),
     },
     cost="none",
     source="DeYoung et al. 2020; Zhang et al. 2018; EvalxNLP (Dhaini et al. 2025)",

@@ -270,7 +270,8 @@ def metric(
     rows: Callable[..., Any] | None,
     direction: Direction | None = None,
     meaning: str = "",
-    metrics: Mapping[str, tuple[Direction, str]] | None = None,
+    formula: str = "",
+    metrics: Mapping[str, tuple[Direction, str] | tuple[Direction, str, str]] | None = None,
     cost: str = "",
     source: str = "",
     **known: Any,
@@ -287,8 +288,11 @@ def metric(
         Which values are better.
     meaning : str, default ""
         What a value says, in a line.
-    metrics : Mapping[str, tuple[Direction, str]], optional
-        Direction and meaning of each, where there are several; the function then returns values by these names.
+    formula : str, default ""
+        How a value is computed, as plain text in a line; the symbols of this package's metrics are in its README.
+    metrics : Mapping[str, tuple[Direction, str] | tuple[Direction, str, str]], optional
+        Direction, meaning and, where you give one, formula of each, where there are several; the function then returns
+        values by these names.
     cost : str, default ""
         Rows for each attribution of an input with n features, in words.
     source : str, default ""
@@ -320,17 +324,18 @@ def metric(
     if metrics is None:
         if direction is None:
             raise InputError(f"{name} says no direction: expected 'higher' or 'lower', which values are better")
-        metrics = {name: (direction, meaning)}
-    for way, _ in metrics.values():
-        check_known("direction", way, (HIGHER, LOWER))
+        metrics = {name: (direction, meaning, formula)}
+    for said in metrics.values():
+        check_known("direction", said[0], (HIGHER, LOWER))
 
     def made(value: Callable[..., Any]) -> Family:
         family = Family(
             rows=rows,
             value=value,
             name=name,
-            directions={name: way for name, (way, _) in metrics.items()},
-            meanings={name: says for name, (_, says) in metrics.items()},
+            directions={name: said[0] for name, said in metrics.items()},
+            meanings={name: said[1] for name, said in metrics.items()},
+            formulas={name: said[2] if len(said) == 3 else "" for name, said in metrics.items()},
             cost=cost,
             source=source,
             asks_model=rows is not None,

@@ -281,11 +281,17 @@ def _in_order(parts: list[Tensor], about: About) -> Tensor:
         "saco": (
             HIGHER,
             "whether groups of features with higher scores cost more when erased: 1 always, 0 by chance, -1 never",
+            "Σ_{i<j} ±(g_i - g_j) / Σ_{i<j} abs(g_i - g_j), + if d_i ≥ d_j",
         ),
-        "auc": (LOWER, "how long the predicted class stays the same while groups of features go, most relevant first"),
+        "auc": (
+            LOWER,
+            "how long the predicted class stays the same while groups of features go, most relevant first",
+            "area over k = 0..K of c(x - (G_1 ∪ .. ∪ G_k))",
+        ),
         "log_odds": (
             LOWER,
             "the mean log of the output that is left while groups of features go, most relevant first",
+            "mean over k = 1..K of ln p(x - (G_1 ∪ .. ∪ G_k)) - ln p(x)",
         ),
     },
     cost="3 K - 3 for K groups",
@@ -324,6 +330,7 @@ def group_metrics(answers: dict[int, Tensor], scores: Tensor, about: About) -> V
     rows=_copies_by_size(grouped_alone),
     direction=HIGHER,
     meaning="saco, where a group has the mean of its features' scores instead of their sum",
+    formula="saco with the mean score of G_i for g_i",
     cost="K for K groups",
     source="Wu et al. 2024, with means instead of Eq. 1",
     undefined="all scores are equal",
