@@ -22,7 +22,6 @@ from faithbook.show import figures
 from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
-from faithbook.text import some
 
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
@@ -77,18 +76,13 @@ def again_on_unseen(when: str) -> str:
     """Which of the claims that a paragraph was written for were judged again on unseen inputs, and whether with the
     verdict that it names; "" for none."""
     again = confirmed()
-    same, others = [], []
+    judged = []
     for name, written in conditions(when).items():
         if name in again.index:
-            decision = str(again.loc[name, "decision"])
-            if decision in written:
-                same.append(f"`{name}`")
-            else:
-                others.append(f"*{decision}* (`{name}`)")
-    if not same and not others:
-        return ""
-    the_same = [f"the same verdict ({some(same)})"] if same else []
-    return f"On unseen inputs: {', '.join([*the_same, *others])}."
+            decision, evidence = (str(value) for value in again.loc[name, ["decision", "evidence"]])
+            word = grounds.worded(decision, evidence).removesuffix(" on our models")
+            judged.append(f"`{name}` *{word}*{', as before' if decision in written else ''}")
+    return f"On unseen inputs: {'; '.join(judged)}." if judged else ""
 
 
 def in_short(results: Results, figure: str = "") -> dict[str, str]:

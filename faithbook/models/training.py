@@ -89,7 +89,7 @@ def batches(
     span = len(lengths) if generator is None else window * size
     cut: list[list[int]] = []
     for start in range(0, len(order), span):
-        part = sorted(order[start : start + span], key=lambda place: lengths[place])
+        part = sorted(order[start : start + span].tolist(), key=lambda place: lengths[place])
         cut += [part[first : first + size] for first in range(0, len(part), size)]
     if generator is not None:
         generator.shuffle(cut)

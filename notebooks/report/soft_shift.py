@@ -64,7 +64,7 @@ def in_short():
             f"{spoken(asked(modality, MISLED, hard), '.2f')}"
             for modality, (hard, soft) in product(MAIN, PAIRS.items())
         )
-        + f" (n = {fewest} inputs at least for each mean). The models are ours, with planted reasons."
+        + f" (n = {fewest} inputs at least for each mean). The models are ours; what they rely on was planted."
     )
 
 

@@ -41,7 +41,7 @@ def erased(item: Mapping[str, Any], scale: int, unit: str) -> Drawn:
 
 
 def erased_cells(item: Mapping[str, Any], scale: int) -> Drawn:
-    """The same for an image, which stands beside it with its cells."""
+    """The same for an image, with its cells at its left."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), width_ratios=[1, 1.5])
     left.imshow(np.reshape(item["grey"], (item["side"], -1)), cmap="gray", extent=(0, ACROSS, ACROSS, 0))
     left.grid(visible=False)
