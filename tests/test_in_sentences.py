@@ -119,7 +119,8 @@ def test_what_else_is_known_stands_in_the_box(line: dict[str, Any], expected: st
 
 def test_what_was_not_tested_says_why() -> None:
     untested = replace(told(decision="not tested"), lacking=["evinf", "multirc"])
-    assert sentences(untested) == "Not tested: it is about Evidence Inference and MultiRC, which we do not have."
+    lacking = "Evidence Inference and MultiRC, for which we have no usable model"
+    assert sentences(untested) == f"Not tested: it is about {lacking}."
     nothing = told("order", decision="nothing to test", reason=OWN_REPEATS)
     assert sentences(nothing) == "The paper's own repeats disagree, so there is nothing to replicate."
 
@@ -143,8 +144,8 @@ def test_reasons_of_the_board_are_words() -> None:
     assert not [one for one in reasons.values() if re.search(r"_|\bnan\b", one)]
     assert {name for name, one in reasons.items() if one} == set(committed_board().query("reason != ''")["id"])
     assert reasons["saco_c03"] == "the direction: replicates on our models; the size: does not replicate on our models"
-    assert reasons["soft_c03"] == "about MultiRC, which we do not have"
-    assert reasons["soft_c02"] == "the claim needs 16 comparisons, of which we have 14"
+    assert reasons["soft_c03"] == "about MultiRC, for which we have no usable model"
+    assert reasons["soft_c02"] == "the claim needs 16 comparisons that hold, and we have 14 in all"
 
 
 def test_words_belong_to_claims_that_there_are() -> None:

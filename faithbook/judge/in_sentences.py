@@ -20,7 +20,7 @@ from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.show.labels import label
-from faithbook.show.tables import short
+from faithbook.show.tables import of_size, short
 from faithbook.stats.grounds import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
 from faithbook.stats.verdict import Verdict
 
@@ -230,7 +230,8 @@ def _nothing(told: Told) -> str:
 def _not_tested(told: Told) -> str:
     one = told.verdict
     if told.lacking:
-        return f"Not tested: it is about {_listed([label(name) for name in told.lacking])}, which we do not have."
+        lacking = _listed([label(name) for name in told.lacking])
+        return f"Not tested: it is about {lacking}, for which we have no usable model."
     if one["waits_for"] == MORE_INPUTS and not one["reason"]:
         return "Not tested: there are fewer than ten independent inputs."
     return f"Not tested: {one['reason']}." if one["reason"] else "Not tested: it needs data that we do not have."
@@ -242,8 +243,8 @@ def _why(told: Told) -> str:
     if told.required is not None:
         counted, parts = told.rule.k, one["parts"]
         return (
-            f"The claim needs {counted} comparisons and we have {parts}; in the paper's numbers {told.required} of "
-            f"these {parts} hold, so {told.required} are required."
+            f"The claim needs {counted} comparisons that hold and we have {parts} in all; in the paper's numbers "
+            f"{told.required} of these {parts} hold, so {told.required} are required."
         )
     if told.turned_by:
         unreported = " that the paper does not report" if one["reason"] == UNREPORTED else ""
@@ -322,11 +323,11 @@ def reason(line: Mapping[Any, Any]) -> str:
     if rule.rule == "whole":
         return _decisions(rule, said, str(one["evidence"] or ""))
     if rule.rule in OF_PARTS and isinstance(rule.k, int) and (parts := one["parts"] or 0) and parts < rule.k:
-        return f"the claim needs {rule.k} comparisons, of which we have {parts}"
+        return f"the claim needs {rule.k} comparisons that hold, and we have {parts} in all"
     if lacking := [
         name for name in rule.needs if one["decision"] == NOT_TESTED and name in said.replace(",", "").split()
     ]:
-        return f"about {_listed([label(name) for name in lacking])}, which we do not have"
+        return f"about {_listed([label(name) for name in lacking])}, for which we have no usable model"
     return said
 
 
@@ -359,7 +360,8 @@ def _counted(passed: int, of: int, what: str, verb: str) -> str:
 
 def _number(value: float, scale: str, digits: int = 3) -> str:
     digits, value = (2, math.exp(value)) if scale == "exp" else (digits, value)
-    return short(value, digits).replace("-", "−")
+    text = of_size(value) if digits == 3 else short(value, digits)
+    return text.replace("-", "−")
 
 
 def _value(one: Mapping[str, Any], scale: str = "") -> str:

@@ -108,18 +108,19 @@ def on_unseen(overview: str, results: Results) -> str:
         return ""
     same = sum(results.decision(name) == again.loc[name, "decision"] for name in names)
     rows = [
-        "| claim | before | on unseen inputs | the comparison that decides there |",
-        "| --- | --- | --- | --- |",
+        "| claim | before | before, same model | on unseen inputs | what decides there |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for name in names:
         before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
         words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
-        cells = (words, before, on_unseen_inputs(name, again), what_decides_unseen(name, again))
+        alone = grounds.worded(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
+        cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_unseen(name, again))
         rows.append(f"| {' | '.join(cells)} |")
     begins = (
-        "**On unseen inputs.** The decisions above rest on rules that were written or changed after values had been "
-        f"seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
+        "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
+        f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
         f"before, with one of the models; {same} of {len(names)} got the same decision."
     )
     others = [name for name in judged if name not in names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from faithbook.judge import analysis_plan
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import short
 from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
@@ -190,6 +191,9 @@ def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
     row = _as_text(verdicts.loc[name])
     if not row["effect"]:
         return ""
+    if row["decision"] == UNDECIDED and row.get("reason") and analysis_plan.rule(name).rule == "whole":
+        # Of a sentence of several statements the stored comparison may be one of a statement that is decided.
+        return row["reason"].replace(";", ",")
     return f"{row['part']}, {_with_interval(row['effect'], row['low'], row['high'])}"
 
 
@@ -219,7 +223,10 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
         {
             "finding": rows["id"].to_numpy(),
             "n": rows["n"].to_numpy(),
-            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(rows["needed"]).fillna(0)],
+            "needed": [
+                f"{int(needed):,}" if needed and cause != RULE else "-"
+                for needed, cause in zip(pd.to_numeric(rows["needed"]).fillna(0), causes["cause"], strict=True)
+            ],
             "what would decide it": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }

@@ -134,7 +134,7 @@ Markdown(
 # - *Aggregation.* The dimensions of an embedding are combined by their mean (μ) or their length (L2). Methods that erase have only
 #   one score.
 # - *Baselines.* `uniform` gives every word piece the same score, so that longer words score higher in both languages; `random` scores
-#   are sampled independently. Activation (L2) also ignores the prediction, which the paper does not mention.
+#   are sampled independently. Activation also ignores the prediction, which the paper does not mention.
 # - *Guided backprop.* The paper's row is the plain gradient, since its models have no ReLU module ({doc}`crosslingual_deviations`, E3).
 #   We compare that row; the next one, without a published value, changes the gradient of GELU.
 

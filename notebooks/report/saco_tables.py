@@ -148,7 +148,7 @@ page.verdicts(first)
 Markdown(f"**Change of SaCo in percent.** {gains(*GAINS)}. A percentage of a base near zero is large and uncertain.")
 
 # %%
-caption = "The differences of SaCo that decide two claims; each holds if its interval is right of the dotted line."
+caption = "The comparisons of two claims. Differences hold right of the dotted line, the two ratios within the range that c03 names."
 page.plot(first, "saco_table1_claims", only=["saco_c03", "saco_c04"], caption=caption)
 
 # %% [markdown]

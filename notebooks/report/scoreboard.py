@@ -54,7 +54,7 @@ page.in_short(in_short)
 # *holds* or not. *Nothing to test*: a table of the set-up, an illustration, or a result on which the paper's own repeats disagree. ★: the claim survives
 # Holm's correction over all reproduced claims of its paper.
 #
-# :::{dropdown} What the other columns say
+# :::{dropdown} What the columns say, and what *more* has
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
 #   several statements are decided as a whole and have no such count.
 # - *n*: independent inputs of the smallest data set.

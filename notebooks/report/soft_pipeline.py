@@ -383,8 +383,8 @@ Markdown(conclusion)
 # %% [markdown]
 # ## Does a verdict depend on the size of the model?
 #
-# The claims of study 1, judged with each of our models. Rules were frozen on 28 November 2026, some after the values of the
-# larger model had been seen ({doc}`../methods`).
+# The claims of study 1, judged with each of our models. All rules were written or changed after values had been seen,
+# some after those of the larger model, and frozen on 28 November 2026 ({doc}`../methods`).
 
 # %%
 rows = []

@@ -239,7 +239,9 @@ page.quote("soft_average_small", {metric: of[models[-1]] for metric, of in level
 # tasks, and so is Soft-NS above NS. Both vary much more from task to task than from method to method.
 
 # %%
-compared("soft_table3", "Diagnosticity per task, averaged over the five methods", ["metric", "model"], ["dataset"])
+compared(
+    "soft_table3", "Diagnosticity per task and on average, mean over the five methods", ["metric", "model"], ["dataset"]
+)
 
 # %% [markdown]
 # ## Table 6 (Appendix B): each task, method and metric
@@ -275,8 +277,8 @@ page.stand_ins(
 #
 # A tie does not count as a win. If many comparisons are ties, diagnosticity is low although the metric does not prefer the
 # random scores. The formulas treat a probability that *rises* when tokens are erased like one that stays: then NS is 1 and
-# NC is 0 for both attributions. *At the limit* is the share of ties for that reason. In the other ties both attributions erase
-# the same words.
+# NC is 0 for both attributions. *At the limit* is the share of ties for that reason. In the other ties of a hard metric both
+# attributions erase the same words.
 
 # %%
 rows = []
@@ -299,7 +301,7 @@ halves = [
 low = sum(one.ours.interval().high < 0.5 for one in halves)
 rare = ", too few to explain values below one half" if most.ties < 0.1 else ""
 Markdown(
-    f"Ties are at most {100 * most.ties:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "
+    f"Ties are at most {100 * most.ties:.0f} % of the comparisons on average over methods ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "
     f"Counting a tie as half a win, {low} of our {len(halves)} cells of Table 6 are below "
     f"one half with their whole interval. Of the {len(table6)} published values, which have no interval, "
     f"{int((table6.value < 0.5).sum())} are below it. There the metric prefers the random scores; {{doc}}`soft_pipeline` asks why."
@@ -440,7 +442,7 @@ page.curve(curve1, "soft_c01_curve", caption=caption)
 page.curve(
     curve2,
     "soft_c02_curve",
-    caption="The smallest difference of the claim under each choice (above zero: the claim holds).",
+    caption="The smallest difference of the claim under each choice. Above zero all comparisons hold; the claim needs fewer.",
 )
 
 # %% [markdown]

@@ -188,8 +188,8 @@ Markdown(
 tracked = load("truth_tracked", profile).query("metric == 'n_auc'").estimate
 curve = load("safe_lowest", profile).set_index("metric").loc["n_auc"]
 Markdown(
-    f"**Why not N-AUC?** Its rank correlation with the truth is {short(tracked.min())} to {short(tracked.max())} on the trained models "
-    "of the table above, because it reads only copies of which at most a fifth is erased, and the attack begins at a third. Where a model "
+    f"**Why not N-AUC?** Its rank correlation with the truth is {short(tracked.min())} to {short(tracked.max())} on the trained models, "
+    "because it reads only copies of which at most a fifth is erased, and the attack begins at a third. Where a model "
     f"errs on other copies this does not help: its lowest value over the kinds of error of {{doc}}`safe_map` is "
     f"{short(curve.estimate)} [{short(curve.low)}, {short(curve.high)}]."
 )
