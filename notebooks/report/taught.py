@@ -66,7 +66,7 @@ page.in_short(in_short)
 
 # %% [markdown]
 # Each question has an answer in bold, followed by its evidence: what was measured, and in small type the claim that this
-# measurement tests, as its source words it, with the decision. {doc}`../how-to-read` explains the decisions;
+# measurement tests, in our words, with the decision. {doc}`../how-to-read` explains the decisions;
 # the {doc}`scoreboard` lists all of them.
 
 # %% [markdown]
