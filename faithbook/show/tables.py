@@ -165,8 +165,7 @@ def rounded(x: float, digits: int) -> str:
     >>> rounded(0.25, 2), rounded(-0.001, 2), rounded(21558922, 0), rounded(float("inf"), 0)
     ('0.25', '0.00', '21,558,922', '∞')
     """
-    text = "–" if math.isnan(x) else f"{x:,.{digits}f}".replace("inf", "∞")
-    return text.lstrip("-") if text.strip("-0.") == "" else text  # no minus before a zero
+    return "–" if math.isnan(x) else f"{x:z,.{digits}f}".replace("inf", "∞")  # z: no minus before a zero
 
 
 # ----------------------------------------------------------------------------------------------- the papers' own tables

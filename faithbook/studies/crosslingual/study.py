@@ -268,7 +268,7 @@ def crosslingual_languages(profile: Profile) -> Settings:
             datasets=[],
             models_read=["e5"],
             seeds=[0],
-            languages=[one for one in FIFTEEN if one not in (*FIVE, "th", "sw", "ur")],
+            languages=[language for language in FIFTEEN if language not in (*FIVE, "th", "sw", "ur")],
             split="test",
             texts=1,
             batch=5,
