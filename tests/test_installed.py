@@ -255,7 +255,7 @@ def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     here = empty / "readme"
     here.mkdir()
     printed = readme_models.run(blocks, here, str(empty / "venv" / "bin" / "python"))
-    wanted = (("saco", "lime", "occlusion"), ("rollout", "grad_cam"), ("aopc_morf", "occlusion"))
+    wanted = (("srg", "lime", "occlusion"), ("rollout", "grad_cam"), ("srg", "occlusion"))
     for table, names in zip(printed, wanted, strict=True):
         assert all(name in table for name in (*names, "higher is better"))
     assert "<html" in (here / "report.html").read_text(encoding="utf-8")

@@ -229,6 +229,15 @@ SMALLER: dict[str, dict[str, Any]] = {
         "lime_samples": 4,
         "permutations": 1,
     },
+    "crosslingual_languages": {  # its pairs of sentences are no part of what is fetched
+        "datasets": ["messages"],
+        "languages": ["de"],
+        "texts": 3,
+        "batch": 1,
+        "ig_steps": 2,
+        "lime_samples": 4,
+        "permutations": 1,
+    },
     "crosslingual_projected": {"languages": ["en", "de"], "messages": 3, "batch": 1},
     "crosslingual_plausibility": {"ig_steps": 2, "lime_samples": 4, "permutations": 1},
     "naopc_six": {
