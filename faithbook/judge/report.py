@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -164,9 +165,11 @@ class Page:
         Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
         its rule is about.
         """
-        decided = [
-            decide.judge(name, claim, have=self.have, turned_by=self._turns(name)) for name, claim in claims.items()
-        ]
+        decided = []
+        for name, claim in claims.items():
+            verdict = decide.judge(name, claim, have=self.have, turned_by=self._turns(name))
+            ground = materials.ground_of_claim(name, verdict.evidence, self.have)
+            decided.append(replace(verdict, evidence=ground))
         self._quotable += [verdict.rows for verdict in decided]
         for verdict in decided:
             if verdict.id in self._entries:
