@@ -1,8 +1,18 @@
-"""Names in a sentence."""
+"""Names and numbers in a sentence."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+MINUS = "−"
+"""The sign before negative numbers, everywhere in the book; data to download have a hyphen."""
+_APART = re.compile(
+    r"(<script.*?</script>|```(?!\{(?:figure|table)).*?```|(?<!`)`[^`\n]+`|\$[^$]*\$|<[a-zA-Z/][^>]*>|\]\([^)]*\))",
+    re.DOTALL,
+)
+"""Code, mathematics, tags and links."""
+_HYPHEN = re.compile(r"(?<![\w.,/=:#\"'−–-])-(?=\d)")
 
 
 def some(names: Sequence[str], most: int = 10) -> str:
@@ -12,3 +22,17 @@ def some(names: Sequence[str], most: int = 10) -> str:
     ('a, b and 1 more', 'a, b')
     """
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def with_minus_signs(text: str) -> str:
+    """MyST text with minus signs in place of the hyphens before numbers, as Python writes them; code, mathematics,
+    tags and links stay.
+
+    >>> with_minus_signs("from -0.12 [-0.20, -0.04] to 0.3 on 2026-11-29, `x = -1`, $-1$, tf-idf")
+    'from −0.12 [−0.20, −0.04] to 0.3 on 2026-11-29, `x = -1`, $-1$, tf-idf'
+    >>> with_minus_signs("```{figure} a.svg\\n:alt: From -1 to 2.\\n```\\n<script>[-1]</script>")
+    '```{figure} a.svg\\n:alt: From −1 to 2.\\n```\\n<script>[-1]</script>'
+    """
+    pieces = _APART.split(text)
+    pieces[::2] = [_HYPHEN.sub(MINUS, piece) for piece in pieces[::2]]
+    return "".join(pieces)

@@ -92,7 +92,7 @@ def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
     counted = found[summary.HOLD]
     assert (counted["saco_c08"], counted["saco_c11"]) == ("8 of 10 (6 needed)", "")
     assert counted["saco_c03"] == ""  # of several statements: the reason has each
-    assert found.loc["saco_c11", "evidence"] == summary.NOT_TESTED
+    assert found.loc["saco_c11", ["evidence", "n"]].tolist() == ["–", "–"]
     assert found.loc["saco_table2", "evidence"] == summary.NOTHING
     assert "*printed numbers*: fails" in found.loc["naopc_c05", "more"]
     assert "printed numbers" not in found.loc["soft_c09", "more"]
@@ -105,3 +105,18 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     assert found.shown[0].startswith("**In short.**")
     assert ":class: findable" in found.shown[1] and found.text.count("{doc}`see <page>`") == len(BOARD)
     assert found.table("scoreboard", "id").depends_on["saco_c03"] == "normaliser: rank"
+
+
+def test_what_was_not_judged_has_no_evidence_and_no_n() -> None:
+    shown = summary.every(BOARD)
+    names = shown["claim"].str.extract(r"`(\w+)`")[0]
+    open_ones = names.isin(BOARD["id"][BOARD["decision"].isin([grounds.NOT_TESTED, grounds.NOTHING])])
+    assert (shown.loc[open_ones, ["evidence", "n"]] == "–").all(axis=None) and open_ones.any()
+    assert shown.loc[names == "saco_c05", ["evidence", "n"]].to_numpy().tolist() == [[grounds.STAND_INS, "30"]]
+
+
+def test_a_number_worked_out_again_has_no_border_in_the_figure() -> None:
+    borders = {finding.id: finding.borders for finding in summary.findings(BOARD)}
+    assert borders["soft_c01"] == (0.0,)
+    for name, drawn in borders.items():
+        assert (drawn == ()) == (analysis_plan.rule(name).rule == "same"), name

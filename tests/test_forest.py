@@ -28,7 +28,7 @@ def test_a_dot_is_in_the_shaded_part_exactly_where_the_claim_holds(borders: tupl
 def test_what_is_printed_and_measured_alike_stands_at_one_place() -> None:
     finding = Finding(id="a_c01", borders=(0.0,), ours=0.4, low=0.3, high=0.5, published=0.4, **ONE)
     assert finding.place(finding.ours) == finding.place(finding.published)
-    assert finding.spoken == "ours .40 [.30, .50], published .40; border .00"
+    assert finding.spoken == "ours 0.40 [0.30, 0.50], published 0.40; border 0.00"
 
 
 def test_lines_have_words_a_link_and_a_verdict_whether_they_have_numbers_or_not() -> None:
@@ -43,3 +43,13 @@ def test_lines_have_words_a_link_and_a_verdict_whether_they_have_numbers_or_not(
 def test_an_undecided_line_says_what_it_waits_for() -> None:
     open_one = Finding(id="a_c01", borders=(0.0,), ours=0.1, low=-0.1, high=0.3, waits="p = .060", **ONE)
     assert "<small>p = .060</small>" in drawn([open_one])
+
+
+@pytest.mark.parametrize(("ours", "theirs", "apart"), [(32.4647, 32.46, False), (0.0, 0.0, False), (12.0, 15.0, True)])
+def test_a_number_worked_out_again_stands_at_the_published_one(ours: float, theirs: float, apart: bool) -> None:
+    """No border decides it, so that nothing is shaded: a dot right of zero would say nothing."""
+    finding = Finding(id="a_table1", borders=(), ours=ours, published=theirs, **ONE)
+    text = drawn([finding])
+    assert finding.place(theirs) == WIDTH / 2 and 0 < finding.place(ours) < WIDTH
+    assert (abs(finding.place(ours) - WIDTH / 2) > 5) == apart
+    assert 'class="holds"' not in text and 'class="border"' not in text and "the same number" in finding.spoken

@@ -334,12 +334,12 @@ def test_the_slider_keeps_more_and_says_what_draws_do(window: Browser, page: str
     slide, kept = window.page.locator("#game-soft input"), window.page.locator("#game-soft .kept")
     assert kept.count() == 2
     told = window.evaluate(TOLD.format("soft"))
-    assert "is .450 on average, from .300 to .600" in told and ".900 with the word, .200 without it" in told
+    assert "is 0.450 on average, from 0.300 to 0.600" in told and "0.900 with the word, 0.200 without it" in told
     slide.fill("2")
     assert kept.count() == 4
     slide.fill("0")
     assert kept.count() == 0
-    assert "is .200 on average, from .200 to .200" in window.evaluate(TOLD.format("soft"))
+    assert "is 0.200 on average, from 0.200 to 0.200" in window.evaluate(TOLD.format("soft"))
 
 
 @pytest.mark.browser

@@ -6,15 +6,18 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.judge import analysis_plan, published
+from faithbook.judge import analysis_plan, decide, published
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED
-from faithbook.judge.in_sentences import Told, more, number, reason, repeats, sentences
+from faithbook.judge.in_sentences import Told, more, number, reason, repeats, sentences, sizes_beside
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, filled
 from faithbook.paths import reference_dir
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
 from faithbook.stats.grounds import AUTHORS
 
 VERDICT: dict[str, Any] = {
@@ -36,7 +39,8 @@ def told(rule: str = "direction", besides: dict[str, Any] | None = None, **line:
     return Told(VERDICT | line, replace(PLAIN, rule=rule, **(besides or {})))
 
 
-NUMBERS = ".200 [−.100, .300]"
+MEANS = (("few", 60, 0.3), ("many", 640, 0.15))
+NUMBERS = "0.200 [−0.100, 0.300]"
 
 
 @pytest.mark.parametrize(
@@ -44,23 +48,23 @@ NUMBERS = ".200 [−.100, .300]"
     [
         (
             told(),
-            f"3 of 4 comparisons hold; the one that decides is a minus b: {NUMBERS} (published .250; n = 1,200).",
+            f"3 of 4 comparisons hold; the one that decides is a minus b: {NUMBERS} (published 0.250; n = 1,200).",
         ),
         (told(besides={"k": 1}, passed=1), "1 of 4 comparisons holds, and the rule asks for 1; the one that decides"),
         (told(besides={"threshold": 0.5}, passed=4), "All 4 comparisons hold; the one that decides is a minus b: "),
-        (told(besides={"threshold": 0.5}), f"{NUMBERS} (required: above .50; published .250; n = 1,200)."),
+        (told(besides={"threshold": 0.5}), f"{NUMBERS} (required: above 0.50; published 0.250; n = 1,200)."),
         (
             told("within", {"low": -0.05, "high": 0.05}, parts=1, published=None),
-            f"A minus b: {NUMBERS} (required: −.05",
+            f"A minus b: {NUMBERS} (required: −0.05",
         ),
-        (told("order", p=0.0004), f"Kendall's tau with the printed order is {NUMBERS} (mean of 3 orders; p < .001; n"),
+        (told("order", p=0.0004), f"Kendall's tau with the printed order is {NUMBERS} (mean of 3 orders; p < 0.001; n"),
         (
             told("order", parts=1, part="tau with the printed order of languages"),
             "Kendall's tau with the printed order",
         ),
-        (told("trend", low=None, high=None), "A minus b: .20; in the paper's numbers .25."),
-        (told("same", low=None), "3 of 4 numbers agree; the one furthest off is a minus b: ours .200, printed .250."),
-        (told("same", evidence=AUTHORS), "is a minus b: ours .200, in the files .250."),
+        (told("trend", low=None, high=None), "A minus b: 0.20; in the paper's numbers 0.25."),
+        (told("same", low=None), "3 of 4 numbers agree; the one furthest off is a minus b: ours 0.200, printed 0.250."),
+        (told("same", evidence=AUTHORS), "is a minus b: ours 0.200, in the files 0.250."),
     ],
 )
 def test_each_rule_has_its_sentence(verdict: Told, expected: str) -> None:
@@ -70,7 +74,25 @@ def test_each_rule_has_its_sentence(verdict: Told, expected: str) -> None:
 def test_numbers_that_all_agree_have_none_that_is_furthest_off() -> None:
     assert sentences(told("same", passed=4)) == "All 4 numbers agree."
     alike = sentences(told("same", effect=32.4647, published=32.46))
-    assert alike == "3 of 4 numbers agree; the largest difference is .005 (a minus b)."
+    assert alike == "3 of 4 numbers agree; the largest difference is 0.005 (a minus b)."
+
+
+def test_n_beside_a_number_is_that_of_its_comparison() -> None:
+    """It was the smallest n of the whole claim, which another comparison has."""
+    rng = np.random.default_rng(0)
+    rows = [(name, f"i{i}", mean + rng.normal(0, 0.05)) for name, n, mean in MEANS for i in range(n)]
+    cells = Conditions.of(pd.DataFrame(rows, columns=["part", "id", "value"]), over=["part"], unit="id", n_resamples=99)
+    parts = {name: Comparison(cells.mean(part=name)) for name, _, _ in MEANS}
+    judged = decide.judge("saco_figure3", parts, have=())
+    line = {"id": "saco_figure3", "decision": judged.decision, "evidence": judged.evidence, **judged.columns}
+    said = sentences(Told.of(judged, line))
+    assert (judged.n, judged.columns["part"]) == (60, "many")
+    assert "is many: 0.1" in said and "n = 640)" in said and "n = 60" not in said
+    assert sizes_beside(decide.judge("saco_figure1", None, have=())) == []
+
+
+def test_n_of_a_mean_of_orders_is_that_of_all() -> None:
+    assert "n = 32 to 640, by order)" in sentences(replace(told("order"), sizes=[32, 640, 640]))
 
 
 def test_a_sentence_of_several_statements_has_one_for_each() -> None:
@@ -89,7 +111,7 @@ def test_a_sentence_of_several_statements_has_one_for_each() -> None:
         (told(decision="undecided", waits_for=UNOBTAINABLE), "or data that we do not have"),
         (told(decision="undecided", waits_for=UNOBTAINABLE, needed=1900), "about 1,900 inputs, more than there are"),
         (replace(told(), required=2), "2 of these 4 hold, so 2 are required."),
-        (replace(told(besides={"margin": 0.05}), equivalent=True), "No difference is above the margin of .05."),
+        (replace(told(besides={"margin": 0.05}), equivalent=True), "No difference is above the margin of 0.05."),
         (
             replace(told(reason=UNREPORTED), turned_by={"turned": ["none"], "sum": ["MoRF", "LeRF"]}),
             "The answer changes with a choice that the paper does not report: which metrics are sign-flipped (none); "

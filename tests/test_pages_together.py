@@ -376,12 +376,14 @@ def test_the_best_tracker_is_recommended_although_it_loses_a_little() -> None:
 
 
 @pytest.mark.parametrize(("freed", "answer"), [("no", "no"), ("yes", "yes")])
-def test_a_metric_of_amounts_is_asked_without_them_and_one_without_a_control_is_unsure(freed: str, answer: str) -> None:
+def test_a_metric_of_amounts_is_asked_without_them_and_one_without_a_control_is_not_tested(
+    freed: str, answer: str
+) -> None:
     found = tracked(
         {"nc": (0.9, 0.8, "yes"), "soft_ns": (0.9, 0.8, "yes"), "saco": (0.9, 0.8, "yes")}, [3.0] * 3, freed
     )
     said = found.set_index(["modality", "metric"])["without mean importance"]["text"]
-    assert (said["soft_ns"], said["nc"], said["saco"]) == (answer, "yes", "unsure")
+    assert (said["soft_ns"], said["nc"], said["saco"]) == (answer, "yes", "not tested")
 
 
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from refusals import refused
 
-from faithbook.judge import materials, published
+from faithbook.judge import published
 from faithbook.paths import root
-from faithbook.stats import grounds
 from faithbook.studies.crosslingual.zaman_belinkov import LANGUAGE_TABLES
 from faithlib.errors import UnknownNameError
 
@@ -118,15 +117,3 @@ def test_ids_are_unique_and_unknown_names_are_refused():
     assert len(published.claims("claim", "zhao_aletras_2023")) == 14
     refused(UnknownNameError, "soft_table1", published.table, "soft_table")
     refused(UnknownNameError, "did you mean 'claim'", published.claims, "claims")
-
-
-def test_a_table_of_imagenet_alone_says_so_and_other_pictures_stand_in_for_it() -> None:
-    for name in ("saco_table1", "saco_table2"):
-        table = published.table(name)
-        column = "dataset" if "dataset" in table.columns else "dataset_inferred"
-        assert published.printed_on(name) == set(table[column]) == {"imagenet"}
-    # A claim is of what all its exhibits are of: Figure 4 has CIFAR too, Figure 3 is one picture of ImageNet.
-    assert published.printed_on("saco_c09") == {"imagenet"} and not published.printed_on("saco_c12")
-    assert materials.ground_of_claim("saco_figure3", grounds.DATA, {"cifar10"}) == grounds.STAND_INS
-    assert materials.ground_of_claim("saco_figure3", grounds.DATA, {"cifar10", "imagenet"}) == grounds.DATA
-    assert materials.ground_of_claim("saco_c12", grounds.DATA, {"cifar10"}) == grounds.DATA

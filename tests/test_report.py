@@ -186,12 +186,12 @@ def test_the_rows_of_orders_trends_and_numbers() -> None:
 def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
     assert re.fullmatch(
-        r'<span class="pair pair-agrees" title="95 % interval \.\d{3} to \.\d{3}, n = 40">\.60 \(\.60\) ≈</span>',
+        r'<span class="pair pair-agrees" title="95 % interval 0\.\d{3} to 0\.\d{3}, n = 40">0\.60 \(0\.60\) ≈</span>',
         tables.cell(one["a"]),
     )
-    assert ".20 (.90) ↓" in tables.cell(one["b"])
-    assert ".20 (-.10) ↑" in tables.cell(Comparison(one["b"].ours, -0.1))
-    assert tables.cell(Comparison(one["b"].ours)).endswith(">.20</span>")
+    assert "0.20 (0.90) ↓" in tables.cell(one["b"])
+    assert "0.20 (−0.10) ↑" in tables.cell(Comparison(one["b"].ours, -0.1))
+    assert tables.cell(Comparison(one["b"].ours)).endswith(">0.20</span>")
     assert tables.cell(None) == "–"
 
 
@@ -248,10 +248,18 @@ def test_the_reference_speaks_alone(store: Store) -> None:
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
     said = page.data_used().data
-    assert (
-        said.startswith("**Data used.** 90 of fashion (for CIFAR-10) and 90 of mnist (for CIFAR-100) (")
-        and "from the committed full run of `saco_metrics`" in said
-    )
+    clothes = "90 images of clothes (*fashion*, for CIFAR-10)"
+    digits = "90 images of handwritten digits (*mnist*, for CIFAR-100)"
+    assert said.startswith(f"**Data used.** {clothes} and {digits} (")
+    assert "from the committed full run of `saco_metrics`" in said
+
+
+def test_every_data_set_has_words_for_its_inputs() -> None:
+    """Lists of data used named sets as code has them ("640 of nli")."""
+    named = {row["name"] for row in published.our_table("materials").to_dict("records") if row["kind"] == "data"}
+    known = published.our_table("inputs")
+    assert named <= set(known["name"]) and known["name"].is_unique
+    assert not [text for text in known["inputs"] if "_" in text]
 
 
 def test_the_result_is_of_what_was_measured_and_a_run_without_it_says_so(store: Store) -> None:
@@ -349,8 +357,10 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     found = every.mean(method="rollout", dataset=every.comparable())
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
     assert every.mean(method="rollout").evidence == grounds.STAND_INS
-    substitutes = "30 of animals (for ImageNet) and 30 of fashion (for CIFAR-10)"
-    said = f"30 of CIFAR-10 ({grounds.DATA}); {substitutes} ({grounds.STAND_INS}); from"
+    substitutes = (
+        "30 silhouettes of animals (*animals*, for ImageNet) and 30 images of clothes (*fashion*, for CIFAR-10)"
+    )
+    said = f"30 images of CIFAR-10 ({grounds.DATA}); {substitutes} ({grounds.STAND_INS}); from"
     assert said in page.data_used().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
     assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)
@@ -429,6 +439,9 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -
     curve = multiverse(ABOVE, ["normaliser", "draws"], specifications, have=have)
     assert curve.turned_by == {"normaliser": ["rank"]}
     assert curve.columns == {"depends_on": "normaliser: rank", "agreeing": 3, "specifications": 4}
+    assert curve.support == "3 of 4 analysis variants"
+    undecided = replace(curve, frame=curve.frame.assign(answer="undecided"))
+    assert undecided.support == "no analysis variant decides it"
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     ticks = [text.get_text() for text in curve.draw().axes[1].get_yticklabels()]

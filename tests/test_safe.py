@@ -359,7 +359,7 @@ def test_a_need_names_its_metric_only_as_long_as_the_grid_chooses_it() -> None:
     )
     table = advice.decisions(needs, chosen, lowest, comparable)
     assert table["use"].tolist() == ["AUTPC", "–", "–", "NSRG", "SaCo"]
-    assert table["rank correlation"].tolist() == [".60 [.50, .70]", "", "", "", ".00 [-.10, .10]"]
+    assert table["rank correlation"].tolist() == ["0.60 [0.50, 0.70]", "", "", "", "0.00 [−0.10, 0.10]"]
     assert table["model calls"].tolist() == ["8", "", "", "", "27"]
     assert table.why[1] == "SaCo is no longer chosen for this"
     with pytest.raises(UnknownNameError, match="by chance"):
@@ -392,7 +392,7 @@ def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_th
     srg = every.metrics.index("srg")
     feature = every.by_kind[every.kinds.index("feature")]
     numbers = (free.estimate[srg], feature[srg], feature.max())
-    worst, falls, none_above = (f"{value:.2f}".lstrip("0") for value in numbers)
+    worst, falls, none_above = (f"{value:.2f}" for value in numbers)
     words = " ".join(readme.split())
     assert f"rank correlation {worst} under the worst of them" in words
     assert f"SRG falls to {falls}, and no metric is above {none_above}" in words
@@ -538,7 +538,7 @@ def test_the_page_of_trained_models_says_what_is_confirmed_and_who_did_not_learn
     assert "this confirms the choice; small images" in page.text
     assert "4 text and 2 image models" in page.text
     assert "1 of 5 kinds of model were trained from more than one seed, at most 2" in page.text
-    assert "1 of 4 models did not learn their error: light-seed1 (.00)" in page.text
+    assert "1 of 4 models did not learn their error: light-seed1 (0.00)" in page.text
     table = page.table("safe_trained_metrics", "modality", "metric")
     assert table.loc[("text", "comprehensiveness_eraser"), "lowest"] == pytest.approx(0.6, abs=0.05)
     assert table.loc[("vision", "srg"), "lowest"] == pytest.approx(-0.25, abs=0.05)

@@ -649,6 +649,16 @@ def test_a_section_has_one_bar_that_opens_code_and_bookkeeping_none(home: Path) 
     assert tags == [["remove-cell"], none, bar, none, none, bar, none]
 
 
+def test_numbers_that_a_page_shows_have_minus_signs_and_code_has_hyphens(home: Path) -> None:
+    job = plan("smoke")[-1]
+    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": "-0.12 [-0.20, -0.04], `x = -1`"}}
+    cell = {"id": "c", "metadata": {}, "source": "f(-1)", "cell_type": "code", "execution_count": 1}
+    executed(job, cell | {"outputs": [shown]})
+    (made,) = json.loads(page(job))["cells"]
+    assert "".join(made["source"]) == "f(-1)"
+    assert "".join(made["outputs"][0]["data"]["text/markdown"]) == "−0.12 [−0.20, −0.04], `x = -1`"
+
+
 def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):
     texts = root() / "data" / "examples" / "texts.csv"
     named = _brought({"profile": "smoke", "data": "data/examples/texts.csv", "n": 3})

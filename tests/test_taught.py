@@ -90,13 +90,13 @@ def test_places_are_filled_or_the_sentence_is_refused() -> None:
     told = {"soft_c01": {"passed": 1, "parts": 1200}, "soft_c02": {"passed": 2, "parts": 34}}
     results = Results(board(**told), VALUES)
     for text, of, said in (
-        ("{Soft-NS minus NS}, {published|Soft-NC minus NC}", "soft_c01", "−.27, .13"),
-        ("{lowest|named} to {highest}", "soft_c01", "−.27 (Soft-NS minus NS) to −.21"),
-        ("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS minus NS|size}", "", "−.21, .27"),
+        ("{Soft-NS minus NS}, {published|Soft-NC minus NC}", "soft_c01", "−0.27, 0.13"),
+        ("{lowest|named} to {highest}", "soft_c01", "−0.27 (Soft-NS minus NS) to −0.21"),
+        ("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS minus NS|size}", "", "−0.21, 0.27"),
         ("{together_mirrored|middle|%} or {together_mirrored|middle|whole}", "", "100\u00a0% or 1"),
         ("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}", "", "3 of 1,234"),
         ("{passed} in {doc}`page`", "soft_c02", "2 in {doc}`page`"),
-        ("{interval}, n = {n}", "together_mirrored", "[.90, 1.00], n = 1,360"),
+        ("{interval}, n = {n}", "together_mirrored", "[0.90, 1.00], n = 1,360"),
     ):
         assert results.say(text, of=of) == said
     for name in ("{soft_c02|part}", "{published|together_mirrored|middle}", "{soft_c03|passed}", "{lowest|soft_c09}"):
@@ -117,7 +117,7 @@ def test_evidence_is_the_same_under_every_verdict_that_measured_something(decisi
     badge = lessons.badge(grounds.worded(decision, grounds.DATA))
     assert f"Claim of Zhao & Aletras 2023: *{published.column('claim')['soft_c01']}*. {badge}" in shown
     measured = decision in lessons.MEASURED
-    assert ("by −.21" in shown) == measured == ("n = 32" in shown)
+    assert ("by −0.21" in shown) == measured == ("n = 32" in shown)
     without = Results(board().query("id != 'soft_c01'"), VALUES)
     refused(DataError, "no verdict on soft_c01", lessons.paragraph, LESSONS[0], without)
 
@@ -129,7 +129,7 @@ def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> N
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
     found = store.report("taught")
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10
-    assert "Random scores have a mean SaCo of .02." in found.text
+    assert "Random scores have a mean SaCo of 0.02." in found.text
     data = found.table("taught", "id")
     assert data.loc["saco_c05", "decision"] == "reproduced" and len(data) == len(RESTS_ON)
     # Without values of the studies no finding is printed, and each says why.

@@ -13,7 +13,7 @@ from tiny import REPOSITORY
 
 from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
 from faithbook.engine.units import write_units
-from faithbook.judge import freeze, lessons, published, scoreboard, summary, unseen
+from faithbook.judge import analysis_plan, freeze, lessons, published, scoreboard, summary, unseen
 from faithbook.judge.sentences import Results
 from faithbook.paths import root
 from faithbook.stats.grounds import NOT_TESTED, NOTHING
@@ -175,3 +175,17 @@ def test_what_both_samples_say_stands_beside_a_finding_that_unseen_inputs_leave_
     pooled = [bool(again.loc[name, "pooled"]) for name in names]
     assert any(pooled)
     assert [" (both samples: " in cell for cell in shown["on unseen inputs"]] == pooled
+
+
+def test_tables_on_unseen_inputs_have_sentences_and_no_words_of_the_board() -> None:
+    """They said "direction: undecided; size: nothing to test", as the board keeps it."""
+    board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))
+    shown = pd.concat([summary.twice(board, headline=headline) for headline in (True, False)])
+    cells = dict(zip(shown["claim"].str.extract(r"\(`(\w+)`\)$")[0], shown["what decides there"], strict=True))
+    assert cells["saco_c03"] == "The direction is undecided. The size is undecided"
+    assert cells["xl_c02"] == "The direction is undecided. For the size there is nothing to test"
+    assert cells["crosslingual_table1"].startswith("Kendall's tau with the printed order, mean of 2 orders, ")
+    note = scoreboard.unseen_in_sentences("xl_c02")
+    assert f" {cells['xl_c02']}. " in note and "The one that decides" not in note
+    of_statements = [name for name in analysis_plan.plan() if "/" in name]
+    assert not [cell for cell in cells.values() for name in of_statements if f"{name.partition('/')[2]}: " in cell]

@@ -9,7 +9,7 @@
     return made;
   };
   const short = (x, digits = 3) => {
-    const text = Math.abs(x).toFixed(digits).replace(/^0\./, ".");
+    const text = Math.abs(x).toFixed(digits);
     return (x < 0 && +text !== 0 ? "−" : "") + text;
   };
   const mean = values => values.reduce((sum, x) => sum + x, 0) / values.length;
@@ -30,10 +30,9 @@
     return made;
   };
   const rise = value => 158 - 142 * value;  // where a probability stands in a drawing
-  const tick = x => String(x).replace(/^0\./, ".");
   const frame = (across, marks) => "<g class='axis'>" + [0, 0.5, 1].map(y =>
-    `<line x1='30' x2='352' y1='${rise(y)}' y2='${rise(y)}'/><text x='25' y='${rise(y) + 4}' text-anchor='end'>${tick(y)}</text>`).join("")
-    + marks.map(([x, text]) => `<text x='${x}' y='174' text-anchor='middle'>${tick(text)}</text>`).join("")
+    `<line x1='30' x2='352' y1='${rise(y)}' y2='${rise(y)}'/><text x='25' y='${rise(y) + 4}' text-anchor='end'>${y}</text>`).join("")
+    + marks.map(([x, text]) => `<text x='${x}' y='174' text-anchor='middle'>${text}</text>`).join("")
     + `<text x='352' y='189' text-anchor='end'>${across}</text><text x='30' y='8'>probability</text></g>`;
   // Arrows, Home and End lead from one of a row of buttons to the next.
   const arrows = (row, more = () => {}, across = () => 0) => row.addEventListener("keydown", event => {

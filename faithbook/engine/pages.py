@@ -19,6 +19,7 @@ from faithbook.engine.slides import pages_of_slides, write_slides
 from faithbook.engine.studies import entry_of, reads_of, studies
 from faithbook.engine.study import Study
 from faithbook.paths import results_dir, root
+from faithbook.text import with_minus_signs
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
 PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a reader runs it on a model of theirs
@@ -188,7 +189,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def page(job: Job) -> bytes:
-    """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids.
+    """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids,
+    minus signs before negative numbers.
 
     A section has one bar that opens code, that of its first exhibit; all code is in the notebook to download.
     """
@@ -216,6 +218,8 @@ def page(job: Job) -> bytes:
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = None
+            if shown := output.get("data", {}).get("text/markdown"):
+                output["data"]["text/markdown"] = with_minus_signs(shown)
     return (nbformat.writes(notebook) + "\n").encode()
 
 

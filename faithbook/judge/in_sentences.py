@@ -15,16 +15,16 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, published
+from faithbook.judge import analysis_plan, published, wording
 from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
+from faithbook.judge.wording import STATEMENTS
 from faithbook.show.labels import label
-from faithbook.show.tables import of_size, short
+from faithbook.show.tables import of_size, rounded
 from faithbook.stats.grounds import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
 from faithbook.stats.verdict import Verdict
 
-_TOP = ", TP"
 _CHOICES = {
     "turned": "which metrics are sign-flipped",
     "correlation": "which correlation coefficient is taken",
@@ -42,15 +42,6 @@ _OPTIONS = {
     "no copied words": "copied words left out",
     "means, aligned, no copied words": "copied words left out and means of aligned words taken",
 }
-_STATEMENTS = {
-    "direction": "the direction",
-    "size": "the size",
-    "leads": "the lead under the three metrics",
-    "last": "the last place under the fourth",
-    "rho separates": "that rho separates methods",
-    "erasure does not": "that erasure metrics do not",
-}
-"""What one sentence of a paper says, by the names that the analysis plan has for it."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +52,8 @@ class Told:
     - `required`: how many comparisons have to hold where fewer are available than the rule counts;
     - `lacking`: what it is about and we do not have;
     - `equivalent`: whether all differences are inside the margin;
+    - `sizes`: n of the comparison that decides, or of each order of several; that of the line is the smallest of the
+      whole claim;
     - `turned_by`: choices that alone change the answer, each with the options that do;
     - `statements`: the statements of a sentence that makes several, each with its own verdict.
     """
@@ -70,6 +63,7 @@ class Told:
     required: int | None = None
     lacking: Sequence[str] = ()
     equivalent: bool = False
+    sizes: Sequence[int] = ()
     turned_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     statements: Mapping[str, Told] = field(default_factory=dict)
 
@@ -94,7 +88,18 @@ class Told:
         }
         lacking = [name for name in judged.rule.needs if name not in have] if judged.decision == NOT_TESTED else []
         equivalent = judged.verdict is Verdict.EQUIVALENT
-        return cls(line, judged.rule, _required(judged), lacking, equivalent, turned_by or {}, parts)
+        required, sizes = _required(judged), sizes_beside(judged)
+        return cls(line, judged.rule, required, lacking, equivalent, sizes, turned_by or {}, parts)
+
+
+def sizes_beside(judged: Judged) -> list[int]:
+    """Of how many inputs the number is that a sentence names: that of the comparison that decides; of a mean of several
+    orders each of them."""
+    part = judged.columns.get("part")
+    of_part = judged.rows["part"] == part
+    if judged.rule.rule == "order" and len(judged.rows) > 1:
+        of_part = ~of_part
+    return [int(n) for n in judged.rows.loc[of_part, "n"].dropna()] if part is not None else []
 
 
 def _required(judged: Judged) -> int | None:
@@ -112,7 +117,7 @@ def sentences(told: Told) -> str:
     >>> line = {"id": "saco_c11", "decision": "not reproduced", "passed": 2, "parts": 5, "part": "Rollout", "n": 100}
     >>> line |= {"effect": -0.17, "low": -0.271, "high": -0.071, "published": 0.157}
     >>> sentences(Told(line, analysis_plan.rule("saco_c11")))
-    '2 of 5 comparisons hold; the one that decides is Rollout: −.170 [−.271, −.071] (mean SaCo; published .157; \
+    '2 of 5 comparisons hold; the one that decides is Rollout: −0.170 [−0.271, −0.071] (mean SaCo; published 0.157; \
 n = 100).'
     """
     decision = told.verdict["decision"]
@@ -142,7 +147,7 @@ def _measured(told: Told) -> str:
 def _comparisons(told: Told) -> str:
     one = told.verdict
     scale = _quantity(told.rule).get("shown", "")
-    value = f"{_value(one, scale)}{_in_brackets(one, _about(told), scale)}"
+    value = f"{_value(one, scale)}{_in_brackets(one, _about(told), scale, told.sizes)}"
     parts = one["parts"] or 0
     if parts < 2:
         return _capital(f"{_part(one)}: {value}.")
@@ -178,7 +183,7 @@ def _quantity(rule: Rule) -> Mapping[str, str]:
 def _statement(name: str, told: Told) -> str:
     """One statement of a sentence that makes several."""
     one = told.verdict
-    what = _capital(_STATEMENTS.get(name, name))
+    what = _capital(STATEMENTS.get(name, name))
     if one["decision"] in (NOTHING, NOT_TESTED):
         reason = f": {one['reason']}" if one["reason"] else ""
         return f"{what} is not tested{reason}."
@@ -190,8 +195,8 @@ def _statement(name: str, told: Told) -> str:
 
 def _order(told: Told) -> str:
     one = told.verdict
-    n = f"n = {one['n']:,}" if one["n"] else ""
-    p = "" if one["p"] is None else "p < .001" if one["p"] < 0.001 else f"p = {short(one['p'], 3)}"
+    n = _n(one, told.sizes)
+    p = "" if one["p"] is None else "p < 0.001" if one["p"] < 0.001 else f"p = {rounded(one['p'], 3)}"
     if (one["parts"] or 0) < 2:
         return _capital(f"{_part(one)}: {_value(one)}{_brackets(p, n)}.")
     orders = f"mean of {one['parts'] - 1} orders"
@@ -217,7 +222,7 @@ def _same(told: Told) -> str:
     ours, other = (_number(one[name], "", digits) for name in ("effect", "published"))
     if ours == other:
         apart = abs(one["effect"] - one["published"])
-        return f"{held}; the largest difference is {short(apart, -math.floor(math.log10(apart)))} ({_part(one)})."
+        return f"{held}; the largest difference is {rounded(apart, -math.floor(math.log10(apart)))} ({_part(one)})."
     return f"{held}; the one furthest off is {_part(one)}: ours {ours}, {theirs} {other}."
 
 
@@ -321,7 +326,7 @@ def reason(line: Mapping[Any, Any]) -> str:
     rule = analysis_plan.rule(str(one["id"]))
     said = str(one["reason"] or "")
     if rule.rule == "whole":
-        return _decisions(rule, said, str(one["evidence"] or ""))
+        return wording.listed(rule, said, str(one["evidence"] or ""))
     if rule.rule in OF_PARTS and isinstance(rule.k, int) and (parts := one["parts"] or 0) and parts < rule.k:
         return f"the claim needs {rule.k} comparisons that hold, and we have {parts} in all"
     if lacking := [
@@ -331,20 +336,9 @@ def reason(line: Mapping[Any, Any]) -> str:
     return said
 
 
-def _decisions(rule: Rule, said: str, evidence: str) -> str:
-    """What is decided of each statement of a sentence, by the names that the plan has for them."""
-    of = f"{rule.same_as or rule.id}/"
-    names = [name.removeprefix(of) for name in analysis_plan.plan() if name.startswith(of)]
-    decided = {name: one.decision for name in names for one in Verdict if f"{name}: {one}" in said.split("; ")}
-    return "; ".join(f"{_STATEMENTS.get(name, name)}: {worded(one, evidence)}" for name, one in decided.items())
-
-
 # -------------------------------------------------------------------------------------------------------------- pieces
 def _part(one: Mapping[str, Any]) -> str:
-    """A comparison in words: as `data/parts.csv` has it, else under its own name."""
-    words = published.our_table("parts").set_index("part")["words"]
-    part = str(words.get(one["part"], label(str(one["part"]))))
-    return f"{part.removesuffix(_TOP)}, top prediction" if part.endswith(_TOP) else part
+    return wording.comparison(str(one["part"]))
 
 
 def _counted(passed: int, of: int, what: str, verb: str) -> str:
@@ -360,8 +354,7 @@ def _counted(passed: int, of: int, what: str, verb: str) -> str:
 
 def _number(value: float, scale: str, digits: int = 3) -> str:
     digits, value = (2, math.exp(value)) if scale == "exp" else (digits, value)
-    text = of_size(value) if digits == 3 else short(value, digits)
-    return text.replace("-", "−")
+    return of_size(value) if digits == 3 else rounded(value, digits)
 
 
 def _value(one: Mapping[str, Any], scale: str = "") -> str:
@@ -371,9 +364,22 @@ def _value(one: Mapping[str, Any], scale: str = "") -> str:
     return f"{_number(one['effect'], scale)}{ends}"
 
 
-def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "") -> str:
+def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "", sizes: Sequence[int] = ()) -> str:
     theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
-    return _brackets(*before, theirs, f"n = {one['n']:,}" if one["n"] else "")
+    return _brackets(*before, theirs, _n(one, sizes))
+
+
+def _n(one: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
+    """Of how many inputs a number is: `sizes`, and what the line says where these are not known.
+
+    >>> _n({"n": 32}, [640]), _n({"n": 32}, [32, 640, 640]), _n({"n": 1200}), _n({"n": None})
+    ('n = 640', 'n = 32 to 640, by order', 'n = 1,200', '')
+    """
+    known = [*sizes] or [one["n"]] * bool(one["n"])
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}, by order"
 
 
 def _whose(one: Mapping[str, Any]) -> str:

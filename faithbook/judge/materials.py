@@ -6,7 +6,7 @@ a run has read and is never typed beside a claim.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fnmatch import fnmatch
 
 from faithbook.access import remembered
@@ -32,17 +32,6 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     return (
         PAPER if asked and all(any(fnmatch(model, known) for known in of_paper["model"]) for model in asked) else DATA
     )
-
-
-def ground_of_claim(name: str, ground: str, have: Collection[str]) -> str:
-    """On what the verdict on a claim rests: `ground`, or that of a substitute where its exhibits are of data sets that
-    are not among those measured (`have`), though the paper uses these elsewhere.
-
-    >>> ground_of_claim("saco_table2", DATA, {"cifar10"})
-    'substitute data, our models'
-    """
-    printed_on = published.printed_on(name)
-    return STAND_INS if ground == DATA and printed_on and printed_on.isdisjoint(have) else ground
 
 
 def unrelated(page: str) -> int | None:

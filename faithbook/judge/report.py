@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -30,7 +29,7 @@ from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
-from faithbook.show.labels import label
+from faithbook.show.labels import inputs_of, label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import grounds
@@ -143,11 +142,11 @@ class Page:
 
     def data_used(self) -> Markdown:
         """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
-        said = []
+        said, standing = [], materials.stands_for(self.paper)
         for source in dict.fromkeys(measured.speaks for measured in self._measured):
             of_source = [measured for measured in self._measured if measured.speaks == source]
             sizes = _sizes(of_source)
-            inputs = "; ".join(f"{_in_words(counted)} ({ground})" for ground, counted in sizes.items())
+            inputs = "; ".join(f"{_in_words(counted, standing)} ({ground})" for ground, counted in sizes.items())
             notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
             run = "the committed full run" if source == REFERENCE else source
             said.append(f"{inputs}; from {run} of {notebooks}")
@@ -165,11 +164,9 @@ class Page:
         Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
         its rule is about.
         """
-        decided = []
-        for name, claim in claims.items():
-            verdict = decide.judge(name, claim, have=self.have, turned_by=self._turns(name))
-            ground = materials.ground_of_claim(name, verdict.evidence, self.have)
-            decided.append(replace(verdict, evidence=ground))
+        decided = [
+            decide.judge(name, claim, have=self.have, turned_by=self._turns(name)) for name, claim in claims.items()
+        ]
         self._quotable += [verdict.rows for verdict in decided]
         for verdict in decided:
             if verdict.id in self._entries:
@@ -222,7 +219,8 @@ class Page:
         besides: dict[str, list[str]] = {}
         for name, verdict in tested.items():
             told = self._told(verdict)
-            ground = f" ({verdict.evidence})" if verdict.rule.fixed_verdict is None else ""
+            # Where nothing was judged nothing rests on evidence.
+            ground = "" if verdict.decision in (grounds.NOT_TESTED, grounds.NOTHING) else f" ({verdict.evidence})"
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             if same := in_sentences.repeats(told, self._entries):
@@ -269,6 +267,8 @@ class Page:
         words = self._claims.get(one.id, "").rstrip(".")
         names = ("effect", "low", "high", "published", "part", "n")
         numbers = {name: value for name, value in one.columns.items() if name in names}
+        if sizes := in_sentences.sizes_beside(one):
+            numbers["n"] = min(sizes)
         said = in_sentences.number(numbers)
         return f'- `{one.id}` {words}. <span class="verdict-note">{said or "No number."}</span>'
 
@@ -375,7 +375,7 @@ class Page:
         return Markdown(f"{text}\n\n{tables.download_links(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
-        """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
+        """Every part of the claims of a section as a table: ours, published, how far apart, n, p-value, answer. A
         claim that repeats another of the section has no rows of its own.
 
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
@@ -391,9 +391,9 @@ class Page:
             {
                 "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
                 "comparison": frame["part"],
-                "published": [tables.of_size(float(x)) for x in frame["published"]],
                 "ours": [tables.of_size(float(x)) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
+                "published": [tables.of_size(float(x)) for x in frame["published"]],
                 APART: [tables.apart(x).removesuffix(" SE") for x in frame["away"]],
                 "n": ["–" if pd.isna(n) else f"{n:,}" for n in frame["n"]],
                 "on its own": [_alone(answer) for answer in frame["answer"]],
@@ -403,7 +403,7 @@ class Page:
             wide = wide.drop(columns="on its own")
         if BESIDE_BOOK[0] in frame.columns:
             book = zip(frame["book"], frame["from_book"], strict=True)
-            wide["book"] = [f"{tables.short(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
+            wide["book"] = [f"{tables.rounded(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
         if not wide[APART].any():  # questions of our own have no published value
             wide = wide.drop(columns=APART)
         if frame["published"].isna().all():
@@ -505,7 +505,7 @@ def _by_metric(frame: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
     """Quantities by metric as columns, each with its interval and the published value."""
     theirs = [float(value) for value in frame["published"]]
     cells = [
-        spoken(row, ".2f") + ("" if math.isnan(value) else f" ({tables.short(value)})")
+        spoken(row, ".2f") + ("" if math.isnan(value) else f" ({tables.rounded(value, 2)})")
         for row, value in zip(frame.itertuples(), theirs, strict=True)
     ]
     wide = frame.assign(cell=cells).pivot(index=[*rows], columns="metric", values="cell")
@@ -534,8 +534,16 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
     return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
 
 
-def _in_words(counted: Mapping[str, int]) -> str:
-    """Numbers of inputs by data set, for a sentence: `1,000 of SST and 360 of AG News`."""
-    named = [f"{n:,} of {label(name)}" if name else f"{n:,} inputs" for name, n in counted.items() if n or name]
+def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:
+    """Numbers of inputs by data set, for a sentence; `standing`: what the substitutes stand for.
+
+    >>> _in_words({"sst": 1000, "bbc": 360}, {"bbc": "ag"})
+    '1,000 sentences of SST and 360 BBC news articles (*bbc*, for AG News)'
+    """
+    named = [
+        f"{n:,} {inputs_of(name, standing.get(name, ''))}" if name else f"{n:,} inputs"
+        for name, n in counted.items()
+        if n or name
+    ]
     *first, last = named or ["inputs"]
     return f"{', '.join(first)} and {last}" if first else last

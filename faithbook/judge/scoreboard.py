@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from faithbook.judge import analysis_plan
+from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
@@ -161,7 +163,7 @@ def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
     >>> unseen_in_sentences("a", pd.DataFrame([row]).set_index("id", drop=False))
     'On unseen inputs, after the rules were frozen: mixed (n = 64; sized for the headline claims). 1 of 2 comparisons \
-holds. The one that decides: b minus c, .250 [.200, .300]. On the inputs before, the same model gives: undecided.'
+holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs before, the same model gives: undecided.'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
@@ -174,7 +176,9 @@ holds. The one that decides: b minus c, .250 [.200, .300]. On the inputs before,
     if row["parts"] not in ("", "1"):
         verb = "holds" if row["passed"] == "1" else "hold"
         said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
-    if decides := what_decides_unseen(name, rows):
+    if of_statements := _statements_unseen(name, row):
+        said.append(of_statements)
+    elif decides := what_decides_unseen(name, rows):
         said.append(f"The one that decides: {decides}.")
     if row["before"]:
         said.append(f"On the inputs before, the same model gives: {worded(row['before'], row['evidence'])}.")
@@ -187,14 +191,25 @@ holds. The one that decides: b minus c, .250 [.200, .300]. On the inputs before,
 
 
 def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
-    """The comparison that decides an id on unseen inputs, with its 95 % interval; "" where there is none."""
+    """The comparison that decides an id on unseen inputs, with its 95 % interval, or what is decided of each statement
+    of an undecided sentence; "" where there is none."""
     row = _as_text(verdicts.loc[name])
     if not row["effect"]:
         return ""
-    if row["decision"] == UNDECIDED and row.get("reason") and analysis_plan.rule(name).rule == "whole":
-        # Of a sentence of several statements the stored comparison may be one of a statement that is decided.
-        return row["reason"].replace(";", ",")
-    return f"{row['part']}, {_with_interval(row['effect'], row['low'], row['high'])}"
+    if of_statements := _statements_unseen(name, row):
+        return of_statements.removesuffix(".")
+    part = wording.comparison(row["part"])
+    if part.startswith("mean of ") and analysis_plan.rule(name).rule == "order":
+        part = f"Kendall's tau with the printed order, {part} orders"
+    return f"{part}, {_with_interval(row['effect'], row['low'], row['high'])}"
+
+
+def _statements_unseen(name: str, row: Mapping[str, str]) -> str:
+    """What is decided of each statement of an undecided sentence that makes several, in sentences: the comparison that
+    is stored of it may be one of a statement that is decided. "" for any other."""
+    if row["decision"] != UNDECIDED or (rule := analysis_plan.rule(name)).rule != "whole":
+        return ""
+    return wording.in_sentences(rule, row.get("reason", ""), row["evidence"])
 
 
 def _as_text(row: pd.Series | pd.DataFrame) -> dict[str, str]:
@@ -206,8 +221,8 @@ def _n_of(n: str) -> str:
 
 
 def _with_interval(value: str, low: str, high: str) -> str:
-    ends = f" [{short(float(low), 3)}, {short(float(high), 3)}]" if low else ""
-    return f"{short(float(value), 3)}{ends}".replace("-", "−")
+    ends = f" [{rounded(float(low), 3)}, {rounded(float(high), 3)}]" if low else ""
+    return f"{rounded(float(value), 3)}{ends}"
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it

@@ -20,7 +20,8 @@ from fnmatch import fnmatchcase
 
 import pandas as pd
 
-from faithbook.show.tables import short
+from faithbook.show.numbers import written
+from faithbook.show.tables import rounded
 from faithbook.stats.grounds import DECISIONS
 from faithlib.errors import DataError, unknown
 
@@ -50,10 +51,10 @@ class Results:
 
         Raises Refused where a decision is another one than `when` says, or a number was not measured.
         """
-        for name, written in conditions(when).items():
+        for name, decisions in conditions(when).items():
             decision = self.decision(name)
-            if decision not in written:
-                raise Refused(f"`{name}` is {decision}, and the sentence was written for {' or '.join(written)}")
+            if decision not in decisions:
+                raise Refused(f"`{name}` is {decision}, and the sentence was written for {' or '.join(decisions)}")
         return _PLACE.sub(lambda place: self._number(place, of), text)
 
     def shown(self, text: str, when: str = "", *, of: str = "") -> str:
@@ -109,9 +110,9 @@ class Results:
 def _written(value: float, words: Set[str]) -> str:
     """A number as the words of its place ask."""
     if "%" in words:
-        return f"{100 * value:.0f}".replace("-", "−")
+        return written(100 * value, ".0f")
     digits = 3 if "3" in words else 2
-    return short(value, 0 if "whole" in words else digits).replace("-", "−")
+    return rounded(value, 0 if "whole" in words else digits)
 
 
 def conditions(when: str) -> Mapping[str, list[str]]:

@@ -22,7 +22,7 @@ from faithbook.judge.scoreboard import (
 )
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.stats import grounds
 from faithbook.stats.estimate import ALPHA
 from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
@@ -88,6 +88,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
     for paper, name in names().items():
         for row in rows[rows["paper"] == paper].to_dict("records"):
             said = str(words[row["id"]]).rstrip(".")
+            rule = analysis_plan.rule(row["id"])
             numbers = {key: _number(row[key]) for key in ("low", "high", "published")}
             lines.append(
                 Finding(
@@ -96,7 +97,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     words=f"{said[:1].upper()}{said[1:]}.",
                     verdict=grounds.worded(row["decision"], row["evidence"]),
                     evidence=row["ground"],
-                    borders=analysis_plan.rule(row["id"]).lines,
+                    borders=() if rule.rule == "same" else rule.lines,
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
                     waits=_awaited(row),
@@ -113,7 +114,7 @@ def _awaited(row: Mapping[Any, Any]) -> str:
         return ""
     if not pd.isna(row["needed"]):
         return f"decided with about {int(row['needed']):,} inputs; there are {int(row['n']):,}"
-    return "" if pd.isna(row["p"]) else f"p = {short(row['p'], 3)}; holds at {short(ALPHA, 3)} or less"
+    return "" if pd.isna(row["p"]) else f"p = {rounded(row['p'], 3)}; holds at {rounded(ALPHA, 3)} or less"
 
 
 def _number(value: Any) -> float:
@@ -172,6 +173,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     facts_of = rows["same_as"].where(rows["same_as"] != "", rows["id"])
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     status = claims["status_in_published_tables"]
+    judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
     return pd.DataFrame(
         {
             "claim": [
@@ -183,9 +185,9 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
             "source": [cited(paper) for paper in rows["paper"]],
-            "evidence": rows["ground"],
+            "evidence": rows["ground"].where(judged, "–"),
             HOLD: [_counted(row) for row in rows.to_dict("records")],
-            "n": rows["n"].astype(str).fillna(""),
+            "n": rows["n"].astype(str).where(judged & rows["n"].notna(), "–"),
             "more": [
                 _more(row, on_unseen_inputs(fact, again), printed)
                 for row, fact, printed in zip(rows.to_dict("records"), facts_of, status, strict=True)

@@ -18,9 +18,11 @@ import seaborn as sns
 from IPython.display import Markdown
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.text import Text
 
 from faithbook.show import hover
 from faithbook.show.page import Folder, downloads, write
+from faithbook.text import with_minus_signs
 from faithlib.errors import InputError
 
 # Okabe and Ito's colours differ visibly with every common form of colour blindness.
@@ -61,15 +63,17 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
     """
     if len(alt.strip()) < _SHORTEST_ALT:
         raise InputError(f"figure {name}: alt text {alt!r} is too short: say in a sentence or two what is to be seen")
+    for text in fig.findobj(Text):
+        text.set_text(with_minus_signs(text.get_text()))
     for ending, content in drawn(fig).items():
         write(run.path(f"{name}.{ending}"), content)
-    label, alt_line = name.replace("_", "-"), " ".join(alt.split())
+    label, alt_line = name.replace("_", "-"), with_minus_signs(" ".join(alt.split()))
     script = hover.script(fig, label)  # laid out by now
     plt.close(fig)
     under = downloads(run, f"{name}.svg", f"{name}.png") if line is None else line
     return Markdown(
         f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {label}\n:alt: {alt_line}\n:width: 100%\n\n"
-        f"{caption}\n```\n\n{under}" + (script and f"\n\n{script}")
+        f"{with_minus_signs(caption)}\n```\n\n{under}" + (script and f"\n\n{script}")
     )
 
 

@@ -3,7 +3,8 @@
 Lines are HTML, so that their words can be read at any width, on a phone, in the dark and in print. A drawing shows ours
 with its 95 % interval, the published value, and the region in which the claim holds. Quantities of different findings
 have different units, so each line has a scale of its own: 0 is the border that the rule draws (of a rule with two
-borders the middle), and the farthest of what is drawn from it is at the edge.
+borders the middle), and the farthest of what is drawn from it is at the edge. A number that was worked out again should
+be the published one: no border decides it, and the published value is in the middle.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import math
 import re
 from dataclasses import dataclass
 
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 
 WIDTH, HEIGHT = 200, 22
 _EDGE = 8  # free at either end of a drawing
+_LEAST = 0.1  # how far a drawing without a border reaches at least: what differs by rounding is at one place
 
 
 @dataclass(frozen=True)
 class Finding:
     """A line of the figure: whose it is, its id and words, what was decided on which evidence, the numbers of the part
-    that decides (NaN where there is none), the borders that its rule draws (one, above which the claim holds, or two,
-    between which it does), and of what is undecided what it `waits` for, since its dot may lie on either side."""
+    that decides (NaN where there is none), the borders that its rule draws (one, above which the claim holds, two,
+    between which it does, or none, where ours should be the published number), and of what is undecided what it `waits`
+    for, since its dot may lie on either side."""
 
     group: str
     id: str
@@ -41,13 +44,15 @@ class Finding:
     @property
     def middle(self) -> float:
         """What stands in the middle of its drawing."""
-        return sum(self.borders) / len(self.borders)
+        return sum(self.borders) / len(self.borders) if self.borders else self.published
 
     @property
     def half_range(self) -> float:
         """How far the drawing reaches on either side of the middle."""
         seen = [*self.borders, self.ours, self.low, self.high, self.published]
         reach = max((abs(value - self.middle) for value in seen if not math.isnan(value)), default=0.0)
+        if not self.borders:
+            return max(reach, abs(self.published), _LEAST)
         return reach or 1.0
 
     def place(self, value: float) -> float:
@@ -60,11 +65,12 @@ class Finding:
         """The numbers in words."""
         if math.isnan(self.ours):
             return "no number decides it"
-        ends = "" if math.isnan(self.low) else f" [{short(self.low)}, {short(self.high)}]"
-        theirs = "" if math.isnan(self.published) else f", published {short(self.published)}"
-        size = "" if self.n is None else f", n = {self.n:,}"
-        border = " and ".join(short(border) for border in self.borders)
-        return f"ours {short(self.ours)}{ends}{theirs}{size}; border {border}"
+        ends = "" if math.isnan(self.low) else f" [{rounded(self.low, 2)}, {rounded(self.high, 2)}]"
+        theirs = "" if math.isnan(self.published) else f", published {rounded(self.published, 2)}"
+        size = "" if self.n is None else f", n = {self.n:,} in the smallest set"
+        said = f"ours {rounded(self.ours, 2)}{ends}{theirs}{size}"
+        border = " and ".join(rounded(border, 2) for border in self.borders)
+        return f"{said}; border {border}" if border else f"{said}; the same number, worked out again"
 
 
 def drawn(findings: list[Finding], *, to: str = "") -> str:
@@ -99,9 +105,10 @@ def _drawing(one: Finding) -> str:
     if math.isnan(one.ours):
         return f'<small class="forest-none">{spoken}</small>'
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}"><title>{spoken}</title>']
-    left = one.place(one.borders[0])
-    right = one.place(one.borders[1]) if len(one.borders) > 1 else WIDTH
-    parts.append(f'<rect class="holds" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>')
+    if one.borders:
+        left = one.place(one.borders[0])
+        right = one.place(one.borders[1]) if len(one.borders) > 1 else WIDTH
+        parts.append(f'<rect class="holds" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>')
     parts += [
         f'<line class="border" x1="{one.place(border):.1f}" x2="{one.place(border):.1f}" y1="0" y2="{HEIGHT}"/>'
         for border in one.borders

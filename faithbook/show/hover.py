@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from faithbook.show.numbers import written
+from faithbook.text import with_minus_signs
 from faithlib.errors import InputError
 
 MOST_BYTES = 150_000
@@ -102,6 +103,7 @@ def script(fig: Any, name: str) -> str:
     points = points_in_words(fig)
     if not points:
         return ""
+    points = [(x, y, with_minus_signs(text)) for x, y, text in points]
     text = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     if (size := len(text.encode())) > MOST_BYTES:
         raise InputError(f"figure {name} says {size:,} bytes, a page takes {MOST_BYTES:,}: say fewer points")

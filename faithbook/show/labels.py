@@ -20,6 +20,27 @@ def label(name: str) -> str:
     return labels().get(name, name)
 
 
+@functools.cache
+def _inputs() -> dict[str, dict[str, str]]:
+    with (root() / "data" / "inputs.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["name"]: row for row in csv.DictReader(lines)}
+
+
+def inputs_of(name: str, stands_for: str = "") -> str:
+    """What the inputs of a data set are, for a sentence that counts them (`data/inputs.csv`). A substitute comes with
+    the name that tables have for it and with what it `stands_for`.
+
+    >>> inputs_of("nli"), inputs_of("movie", "sst"), inputs_of("other")
+    ('sentence pairs of XNLI', 'sentences of film reviews (*movie*, for SST)', 'inputs of other')
+    """
+    known = _inputs().get(name)
+    if known is None:
+        return f"inputs of {label(name)}"
+    if not known["substitute"]:
+        return known["inputs"]
+    return f"{known['inputs']} (*{name}*{f', for {short(stands_for)}' if stands_for else ''})"
+
+
 def short(name: str) -> str:
     """A name for people without what stands in brackets.
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.estimate import Estimate
+from faithbook.text import MINUS
 
 ENDS = ("estimate", "low", "high")
 
@@ -48,13 +49,14 @@ def listed(cells: Mapping[Any, Comparison | Estimate], columns: Sequence[str]) -
 
 
 def written(x: float, form: str) -> str:
-    """A number in this format, without a minus before a zero.
+    """A number in this format as the book writes it: with a zero before the point, a minus sign that is no hyphen, and
+    no minus before a zero.
 
     >>> written(-0.004, ".2f"), written(-0.04, ".2f"), written(-0.001, "+.0%")
-    ('0.00', '-0.04', '0%')
+    ('0.00', '−0.04', '0%')
     """
-    text = f"{x:{form}}"
-    return text if re.search("[1-9a-z]", text) else text.lstrip("-")
+    text = f"{x:{form}}".replace("-", MINUS)
+    return text if re.search("[1-9a-z]", text) else text.lstrip(MINUS)
 
 
 def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
@@ -77,7 +79,7 @@ def beside(pair: Comparison, form: str = ".2f") -> str:
     """Ours with its interval, and the published value where one is printed, for a sentence: `0.70 [0.69, 0.71]
     (published 0.41)`."""
     text = spoken(pair, form)
-    return text if math.isnan(pair.published) else f"{text} (published {pair.published:{form}})"
+    return text if math.isnan(pair.published) else f"{text} (published {written(pair.published, form)})"
 
 
 def _ours(of: Comparison | Estimate) -> Estimate:

@@ -1,7 +1,7 @@
 """Tables of a page: data in full precision to download, what is shown rounded and with names for people; and the
 papers' own tables, ours with the published value in the same cell.
 
-Such a cell reads `.82 (.40)`: ours, and the published value in brackets. Its sign says how they lie to one another
+Such a cell reads `0.82 (0.40)`: ours, and the published value in brackets. Its sign says how they lie to one another
 (colour says it again): `≈` the published value is within the 95 % interval of ours, `↑` ours is above it, `↓` below.
 """
 
@@ -19,7 +19,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.show.labels import label, row_label
-from faithbook.show.numbers import row_of
+from faithbook.show.numbers import row_of, written
 from faithbook.show.numbers import spoken as with_interval
 from faithbook.show.page import Folder, downloads, write
 from faithbook.stats.comparison import Comparison
@@ -162,38 +162,29 @@ def folded(text: str, rows: int, caption: str) -> str:
 def rounded(x: float, digits: int) -> str:
     """A number with so many digits and with commas between thousands, a dash where there is none.
 
-    >>> rounded(0.25, 2), rounded(-0.001, 2), rounded(21558922, 0), rounded(float("inf"), 0)
-    ('0.25', '0.00', '21,558,922', '∞')
+    >>> rounded(0.25, 2), rounded(-0.12, 2), rounded(-0.001, 2), rounded(21558922, 0), rounded(float("inf"), 0)
+    ('0.25', '−0.12', '0.00', '21,558,922', '∞')
     """
-    return "–" if math.isnan(x) else f"{x:z,.{digits}f}".replace("inf", "∞")  # z: no minus before a zero
-
-
-# ----------------------------------------------------------------------------------------------- the papers' own tables
-def short(x: float, digits: int = 2) -> str:
-    """A number as the papers print it, without the zero before the point.
-
-    >>> short(0.824), short(-0.3), short(1.5), short(float("nan"))
-    ('.82', '-.30', '1.50', '–')
-    """
-    return re.sub(r"^(-?)0\.", r"\1.", rounded(x, digits))
+    return "–" if math.isnan(x) else written(x, f",.{digits}f").replace("inf", "∞")
 
 
 def of_size(x: float) -> str:
-    """A number as the papers print it, with fewer digits the larger it is.
+    """A number with fewer digits the larger it is.
 
     >>> of_size(0.8241), of_size(-389.482), of_size(12.53)
-    ('.824', '-389', '12.5')
+    ('0.824', '−389', '12.5')
     """
-    return short(x, 3 if abs(x) < 10 or math.isnan(x) else 1 if abs(x) < 100 else 0)
+    return rounded(x, 3 if abs(x) < 10 or math.isnan(x) else 1 if abs(x) < 100 else 0)
 
 
+# ----------------------------------------------------------------------------------------------- the papers' own tables
 def apart(away: float) -> str:
     """How far ours lies from the published value, in standard errors; nothing where none is printed.
 
     >>> apart(-2.345), apart(float("nan"))
-    ('-2.3 SE', '')
+    ('−2.3 SE', '')
     """
-    return "" if math.isnan(away) else f"{away:+.1f} SE"
+    return "" if math.isnan(away) else f"{written(away, '+.1f')} SE"
 
 
 def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str:
@@ -201,18 +192,19 @@ def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str
     interval on hover. Of a run beside the book: ours, the book's in brackets, the difference in standard errors.
     `signs=False`: without signs, because the published value is of other data."""
     if pair is None or math.isnan(pair.ours.point):
-        return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
+        return "–" if pair is None or math.isnan(pair.published) else f"– ({rounded(pair.published, digits)})"
     interval = pair.ours.interval()
-    hint = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n:,}"
+    low, high = (rounded(end, digits + 1) for end in (interval.low, interval.high))
+    hint = f"95 % interval {low} to {high}, n = {pair.ours.n:,}"
     kind, printed = "", ""
     if not math.isnan(pair.published):
         side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
         kind = f" pair-{side}" if signs else ""
-        printed = f" ({short(pair.published, digits)})" + (f" {_SIGNS[side]}" if signs else "")
+        printed = f" ({rounded(pair.published, digits)})" + (f" {_SIGNS[side]}" if signs else "")
     if pair.book is not None:
-        kind, printed = "", f" ({short(float(pair.book.point), digits)}) {apart(pair.from_book)}".rstrip()
+        kind, printed = "", f" ({rounded(float(pair.book.point), digits)}) {apart(pair.from_book)}".rstrip()
         hint += f"; the book's n = {pair.book.n:,}"
-    text = short(interval.estimate, digits) + printed
+    text = rounded(interval.estimate, digits) + printed
     return f'<span class="pair{kind}" title="{html.escape(hint)}">{text}</span>'
 
 

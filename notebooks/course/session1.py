@@ -149,7 +149,7 @@ for _place in range(3):
 # bars show.
 #
 # Read the bars and set two variables, each a set of letters such as `{"A", "C"}`: `enough`, the explanations with a normalised
-# sufficiency above .9, and `needed`, those with a normalised comprehensiveness above .9.
+# sufficiency above 0.9, and `needed`, those with a normalised comprehensiveness above 0.9.
 
 # %% nbgrader={"grade": false, "grade_id": "given-plot", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import matplotlib.pyplot as plt

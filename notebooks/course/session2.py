@@ -160,7 +160,7 @@ assert abs(bounds(_answers, 5)[1] - max(_every)) < 1e-9
 # relevant first by the model's attention (MoRF), the least relevant first (LeRF), and a random order.
 #
 # Read from the plot after how many erased cells the probability is below one half for the first time, and set `below_morf` and
-# `below_lerf` (each may be off by one). Then set `aopc_morf`, your estimate of the AOPC of the first order, to within .05.
+# `below_lerf` (each may be off by one). Then set `aopc_morf`, your estimate of the AOPC of the first order, to within 0.05.
 
 # %% nbgrader={"grade": false, "grade_id": "given-plot", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import matplotlib.pyplot as plt

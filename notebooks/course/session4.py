@@ -130,7 +130,7 @@ assert max(_sizes) <= 4 and sum(_sizes) == 10
 #
 # The folder `model` holds a small vision transformer that sorts images by stripes in one or two of their 49 cells; nothing else
 # decides the label. The plot has four paired differences of comprehensiveness between attribution methods on the same 24 images,
-# with 95 % intervals. The smallest effect of interest, .05 to each side of zero, is shaded.
+# with 95 % intervals. The smallest effect of interest, 0.05 to each side of zero, is shaded.
 #
 # Set `read`, a dictionary from each letter, A to D, to one of four words: `"yes"` (the first method is better), `"no"` (the second
 # one is better), `"level"` (the whole interval is within the smallest effect of interest), `"undecided"`.
@@ -248,5 +248,5 @@ assert abs(mended(_three)[1] - (1.96 * _three.mean(dim=0).std() / 10).item()) < 
 # On this model, on these images and by this metric, raw attention is clearly better than Grad-CAM and than AttCAT. Rollout and raw attention
 # are level, as their whole interval is smaller than the smallest effect of interest. The sentence is about vision transformers in
 # general and about explaining, and one small model with planted stripes and one metric cannot test that: I would write "replicates on our model".
-# Grad-CAM minus occlusion must not be reported as "no difference": its interval includes zero and also differences far above .05, so it is
+# Grad-CAM minus occlusion must not be reported as "no difference": its interval includes zero and also differences far above 0.05, so it is
 # undecided. (For the marker: these are the words of variant 1; in another one the plot may give a row another word.)

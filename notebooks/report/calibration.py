@@ -46,7 +46,7 @@ page.in_short(in_short)
 # simulation in worlds whose truth is known. In each world the truth is exactly where a verdict would be an error: at the threshold, at an
 # edge of the margin, or without any relation. The functions that judge the claims judge these worlds (`make calibrate`).
 #
-# The simulated values are normal, uniform, skewed (beta and exponential), differences of two shares, shares of .8 and .95, and values of
+# The simulated values are normal, uniform, skewed (beta and exponential), differences of two shares, shares of 0.8 and 0.95, and values of
 # single inputs of this book, resampled. Clusters are the independent inputs of each data set; *200+12* is two data sets of unequal size and
 # equal weight. A claim of several parts has several such means, which may be correlated.
 

@@ -360,7 +360,7 @@ Markdown(
 # ### More languages than Table 2 has
 #
 # The paper has rho for seven languages (Table 2) and finds it higher in those that the models read better (c05). Over
-# seven languages a correlation below about .75 can come by chance in one of forty orders, and more texts do not change
+# seven languages a correlation below about 0.75 can come by chance in one of forty orders, and more texts do not change
 # that. XNLI has seven languages more, whose accuracy is in Table 7. So rho was also measured in these: on pairs that
 # had been used before, with the first training of both models, the same rows, outputs and links. Which languages, pairs
 # and rule was fixed before any of these values was there, and after those of the seven; how many pairs, by the time that there

@@ -123,7 +123,7 @@ page.in_short(in_short)
 # ## Table 3: thirteen explanations under erasure
 #
 # **What the paper shows.** Means over two models and three seeds on English XNLI. All comprehensiveness is within a few
-# hundredths of .30, all sufficiency not much further from .27; which row is best changes with the output. Higher is better
+# hundredths of 0.30, all sufficiency not much further from 0.27; which row is best changes with the output. Higher is better
 # for comprehensiveness, lower for sufficiency.
 #
 # **Our run.** The same rows in English. Ours are means over the five lengths, as the paper's text has it. The released
@@ -303,7 +303,7 @@ page.listing(
 # %% [markdown]
 # ## Can erasure separate methods?
 #
-# The paper compares standard deviations over its 26 rows: .25 for rho, .01 and .02 for the other two. But a spread of
+# The paper compares standard deviations over its 26 rows: 0.25 for rho, 0.01 and 0.02 for the other two. But a spread of
 # means has two sources: methods that differ, and the choice of inputs, which makes even equal methods differ. The three
 # metrics also use different parts of their range. So a small spread on its own says little, and we split it.
 #
@@ -360,8 +360,8 @@ Markdown(
 
 # %% [markdown]
 # **What is tested.** Claim c09 has two halves, and we judge each. Does rho spread the rows more than either metric, with noise
-# removed? And do the metrics *hardly* separate them, which we take as a spread below .05 (printed, times 6/5: .014 and
-# .024)? The numbers of pairs below show the same without a scale. Claim c10 says that occlusion and Shapley sampling rank
+# removed? And do the metrics *hardly* separate them, which we take as a spread below 0.05 (printed, times 6/5: 0.014 and
+# 0.024)? The numbers of pairs below show the same without a scale. Claim c10 says that occlusion and Shapley sampling rank
 # lower under rho than under erasure; we compare the means of their ranks on a text, where 1 is best. The paper counts these
 # two as perturbation methods, and not LIME. The analysis variants also compare the share of signal, which does not depend
 # on scales.

@@ -340,7 +340,7 @@ page.listing(
 #
 # **What is tested.** Whether the rows that lead in MAP are above the one that leads in rho, and below it in rho, for either
 # output (c13): then the best for plausibility and the best for faithfulness are different. In print the difference of MAP
-# is .002.
+# is 0.002.
 
 # %%
 FAITHFUL = ("input_x_gradient", "l2")

@@ -153,7 +153,7 @@ if there:
 # %% [markdown]
 # ## The answers
 #
-# *lm_q4*: each method's NAOPC minus that of random scores, by more than .05. *lm_q7*: each rank correlation above one half.
+# *lm_q4*: each method's NAOPC minus that of random scores, by more than 0.05. *lm_q7*: each rank correlation above one half.
 # Whether two *models* differ in their bounds, as study 4 says of classifiers, was not tested: there is one model here.
 
 # %%

@@ -106,7 +106,7 @@ if there:
 # %% [markdown]
 # ## The answer
 #
-# For each method the share under the contrast minus the share under log p(right verb). *More often* means by more than .05,
+# For each method the share under the contrast minus the share under log p(right verb). *More often* means by more than 0.05,
 # for more than half of the methods.
 
 # %%

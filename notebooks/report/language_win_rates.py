@@ -172,7 +172,7 @@ if there:
 #
 # All four are claims of {cite:t}`basu_chakraborty_2026` about seven language models. Here they are tested on one small model.
 #
-# - c01 compares deletion with each other erasure, on short texts. It holds if one method differs clearly by more than .05. In our full run only
+# - c01 compares deletion with each other erasure, on short texts. It holds if one method differs clearly by more than 0.05. In our full run only
 #   occlusion does, and partly by construction, because it sets words to zero itself.
 # - c02 compares deletion with infill, mean over methods.
 # - c03 counts the configurations (a method, an erasure, a length) whose win rate is below one half.

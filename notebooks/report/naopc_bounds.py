@@ -162,7 +162,7 @@ Markdown(asked("naopc_c01", ["texts"], deviations))
 page.listing(
     ranks,
     "naopc_rankings",
-    caption="Kendall's tau between the rankings by AOPC and by NAOPC, with 95 % intervals; in brackets: the authors' files",
+    caption="Kendall's tau between the rankings by AOPC and by NAOPC, with 95 % intervals: ours (published, in the authors' files)",
     wide=edin_bounds.rankings_in_words(ranks),
 )
 
@@ -352,14 +352,14 @@ beams = pd.DataFrame(rows)
 
 
 def one_line_each(table):
-    """The searches for readers: error with interval and share off by more than .02 for each bound, forward passes."""
+    """The searches for readers: error with interval and share off by more than 0.02 for each bound, forward passes."""
     shown = {"search": table.search}
     for bound in ("upper", "lower"):
         each = zip(*(table[f"{bound}_{column}"] for column in ("error", "low", "high")), strict=True)
         shown[f"error, {bound} bound"] = [
             f"{rounded(error, 4)} [{rounded(low, 4)}, {rounded(high, 4)}]" for error, low, high in each
         ]
-        shown[f"off by more than .02, {bound}"] = [f"{off:.0%}" for off in table[f"{bound} off"]]
+        shown[f"off by more than 0.02, {bound}"] = [f"{off:.0%}" for off in table[f"{bound} off"]]
     return pd.DataFrame(shown | {head: [f"{number:,.0f}" for number in table[head]] for head in passes})
 
 

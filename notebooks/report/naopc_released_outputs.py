@@ -135,7 +135,7 @@ material = answered.groupby(["dataset", "model"], sort=False).agg(
     positive=("positive", "sum"),
 )
 page.listing(
-    material.reset_index().rename(columns={"n": "n (texts)", "words": "words, mean", "positive": "p > .5"}),
+    material.reset_index().rename(columns={"n": "n (texts)", "words": "words, mean", "positive": "p > 0.5"}),
     "naopc_released_material",
     caption="Short texts: how many, words to remove, outputs for subsets, texts that the model calls positive",
 )
@@ -380,7 +380,7 @@ page.curve(curve, "naopc_c05_curve", caption="Random attributions by texts, by t
 # widths). The third is from our own searches. *Released* is as in the paper's code, where entries
 # that removed the same *set* in another order count as different. *Deduplicated* makes them one entry, *merged* also finds the
 # best path through all visited sets, *pruned* is merged and tries four words per entry, and *adaptive* is merged and doubles
-# the width until neither bound changes by more than .001.
+# the width until neither bound changes by more than 0.001.
 
 # %%
 widths = edin_tables.beam_table(limits, beams, exact)
@@ -513,7 +513,7 @@ for kind in KINDS:
 # %%
 fig, alt = edin_figures.rankings(panels)
 caption = (
-    "Ranks of pairs of a model and one of four methods, texts with p > .5, 1 the best. As in the released scripts, except that "
+    "Ranks of pairs of a model and one of four methods, texts with p > 0.5, 1 the best. As in the released scripts, except that "
     "each panel has one data set: theirs of SST-2 also holds the texts of Yelp, and theirs of long texts those of the panels before."
 )
 data = pd.concat([ranks.reset_index().assign(panel=title) for title, ranks in panels.items()])

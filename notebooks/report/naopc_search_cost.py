@@ -74,8 +74,8 @@ page.in_short(in_short)
 # - **released**: the beam as published. Entries that removed the same words in another order take up several of its places.
 # - **merged**: each set once, and at the end the best path through *all* visited sets. This needs no more forward passes.
 # - **pruned**: merged, but an entry tries only the few words with the largest last known effect, in log-odds, and only two
-#   words once its probability is within .005 of 0 or 1.
-# - **adaptive**: pruned, with a width that doubles until neither bound changes by more than .001.
+#   words once its probability is within 0.005 of 0 or 1.
+# - **adaptive**: pruned, with a width that doubles until neither bound changes by more than 0.001.
 #
 # The texts are news articles, cut to a number of words. Only the cheaper classifiers have all searches. Longer texts have
 # the published search at width 5, the pruned ones and the adaptive one; the longest do not have the adaptive one.
@@ -89,7 +89,7 @@ page.in_short(in_short)
 
 # %%
 fig, alt = edin_figures.trade_off(table)
-caption = "Error and forward passes of each search (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
+caption = "Error and forward passes of each search (bars: 95 % intervals over texts; dotted: an error of 0.005). Exact searches are left out."
 page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
 
 # %%
@@ -134,7 +134,7 @@ Markdown("\n".join([f"{head}{':' if outdone else '.'}\n", *outdone]))
 # ## Five times fewer forward passes?
 #
 # We set this aim before the search: on texts of 80 words and more, find the bounds of the published search at width 5 to
-# within .005 with five times fewer forward passes.
+# within 0.005 with five times fewer forward passes.
 
 # %%
 LONG, TIMES, CLOSE = 80, 5, 0.005

@@ -78,7 +78,7 @@ page.in_short(in_short)
 #
 # A checkpoint of the hub may have been replaced, and a tokenizer may cut words otherwise. So first, text by text: $p$ of the
 # whole text beside the released one, the number of words that can be removed, and both bounds. `same_p` is the share of texts
-# whose two $p$ differ by less than .001, `same_words` that of texts with as many words; `p_apart` is the largest difference
+# whose two $p$ differ by less than 0.001, `same_words` that of texts with as many words; `p_apart` is the largest difference
 # of $p$, the other two are mean differences. The bounds of a long text come from two different searches.
 
 # %%
@@ -113,7 +113,7 @@ if ran:
 # %% [markdown]
 # ## A beam of width 5, or one that finds its own width?
 #
-# Long texts. The adaptive search doubles its width until neither bound moves by more than .001; it goes on from all sets that
+# Long texts. The adaptive search doubles its width until neither bound moves by more than 0.001; it goes on from all sets that
 # the narrower beams have visited. `wider`: by how much the range between the bounds grows over that of the beam of width 5.
 
 # %%

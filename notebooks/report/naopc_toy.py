@@ -51,8 +51,8 @@ page.in_short(in_short)
 # ## Two straight lines
 #
 # A model is a function of the set of words that are left. Take $p(\text{words left}) = c + \sum_j w_j$, summed over the
-# words left: every word adds its weight, whatever the others do. Model *steep* has the weights .5, .2, .1 and 0, model
-# *flat* has .2, .1, .05 and 0; the constants are chosen so that both answer .9 to the whole text.
+# words left: every word adds its weight, whatever the others do. Model *steep* has the weights 0.5, 0.2, 0.1 and 0, model
+# *flat* has 0.2, 0.1, 0.05 and 0; the constants are chosen so that both answer 0.9 to the whole text.
 #
 # **AOPC**, the area over the perturbation curve {cite:p}`samek_2017`, removes the words one after another in the order
 # $r$ that an explanation gives, most important first, and averages how far the answer has fallen:
@@ -121,8 +121,8 @@ Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1
 # $$\begin{aligned}\mathrm{AOPC}_\uparrow &= p(x) - c + \frac{(N-1)\gamma - \varphi}{N}, \\
 # \mathrm{AOPC}_\downarrow &= p(x) - c - \frac{(N-3)\beta + (N-1)\varphi}{N}.\end{aligned}$$ (eq-toy-negation)
 #
-# The values: groups of $m = 2$ words with $h = .8$ above an answer of .1; negation with $\varphi = \beta = .2$,
-# $\gamma = .4$ and $c = .5$.
+# The values: groups of $m = 2$ words with $h = 0.8$ above an answer of 0.1; negation with $\varphi = \beta = 0.2$,
+# $\gamma = 0.4$ and $c = 0.5$.
 #
 # Here the upper bound lies *above* $p(x) - c$, which is all that removing every word can bring: on the way down the
 # answer falls lower than where it ends. No formula that looks only at $p(x)$ and the empty text can know that.

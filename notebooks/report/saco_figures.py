@@ -128,8 +128,8 @@ page.verdicts(page.test({"saco_c13": alike}))
 #
 # **What the paper shows.** Every explanation of every image gets a score from each metric, and the metrics rank the
 # images. The bars are rank correlations over images, averaged over data sets, methods and models: SaCo with each of
-# the four others, and last the mean among those four. In the text: SaCo's range from .18 to .22, the mean among the
-# others is .4764. Which bar has which value is not said.
+# the four others, and last the mean among those four. In the text: SaCo's range from 0.18 to 0.22, the mean among the
+# others is 0.4764. Which bar has which value is not said.
 #
 # **Our run.** Correlations within each combination of data set, model and method (a *cell*), with all metrics sign-flipped so
 # that higher is better, then the mean over cells and over the paper's ten methods. The paper does not say which rank correlation
@@ -203,7 +203,7 @@ Markdown(
 # ## Figure 3: one image in detail
 #
 # **What the paper shows.** A linnet of ImageNet and ViT-B: Transformer Attribution, Raw Attention and random scores.
-# Under all three the loss of probability stays above .9 once the top 30 % of the pixels are gone, so AOPC is high for
+# Under all three the loss of probability stays above 0.9 once the top 30 % of the pixels are gone, so AOPC is high for
 # all three. The groups erased one by one separate them: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
@@ -213,7 +213,7 @@ Markdown(
 # %%
 fig, alt = wu_figures.case_study(picture)
 caption = (
-    f"Case study on {picture.described} with probability {picture.facts.p_full:.2f}. Dotted: .9, which the paper's cumulative "
+    f"Case study on {picture.described} with probability {picture.facts.p_full:.2f}. Dotted: 0.9, which the paper's cumulative "
     "losses stay above from the third group on."
 )
 page.figure(fig, "saco_figure3", alt=alt, caption=caption)
@@ -229,7 +229,7 @@ case = wu_figures.Case.of(case_maps, case_groups)
 fig, alt = wu_figures.imagenet_case(case)
 caption = (
     f"The case study on a photograph of ImageNet (water ouzel, not shown), taken for *{case.predicted}* with probability "
-    f"{case.p_full:.2f}. Random scores have no patches to draw. Dotted: .9."
+    f"{case.p_full:.2f}. Random scores have no patches to draw. Dotted: 0.9."
 )
 page.figure(fig, "saco_figure3_imagenet", alt=alt, caption=caption, data=case.groups)
 
@@ -269,7 +269,7 @@ Markdown(
 # ({doc}`saco_tables`).
 #
 # **Our run.** The same five metrics; random scores are the mean over a few samples. On each axis the worst method (random
-# included) is at .1 and the best at 1, which makes small differences look large. The folded table has the values themselves.
+# included) is at 0.1 and the best at 1, which makes small differences look large. The folded table has the values themselves.
 
 # %%
 shown_means = wu.every_mean(mean, datasets)

@@ -159,7 +159,7 @@ if by_picture:
         ),
         "case": (
             wu_figures.case_study,
-            f"The case study, {first_one.described}. Dotted: .9, which the paper's losses stay above from the third group on.",
+            f"The case study, {first_one.described}. Dotted: 0.9, which the paper's losses stay above from the third group on.",
         ),
     }
     for name, (drawn, caption) in charts.items():

@@ -71,7 +71,7 @@ page.in_short(in_short)
 # deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
 #
 # The paper has no counterpart to this page. The images of both data sets are pooled here; on the pages of tables and figures
-# data sets count equally. Next to the paper's ten methods stands an eleventh from its Table 1: the attention of the last block
+# data sets count equally. Next to the paper's ten methods stands an eleventh from its Table 1: the attention of the last layer
 # with its gradient. The metrics are explained on {doc}`saco_figures`.
 
 # %% [markdown]
@@ -122,9 +122,9 @@ Markdown(f"Of the {len(methods)} methods, counting those whose gap has an interv
 # ## How many images
 #
 # We assume a small and common study: $n$ images, each with one model, one explanation and one random map, and a two-sided
-# paired *t*-test at the level .05. Its *power* is the chance that it comes out significant with the method
+# paired *t*-test at the level 0.05. Its *power* is the chance that it comes out significant with the method
 # ahead, about $\Phi(\sqrt{n}\,\delta - 1.96)$ with $\delta$ the mean difference over its standard deviation. A power of
-# .8 takes $n = ((1.96 + .84) / \delta)^2$ images. That number is infinite (∞) where the method is not ahead, and the upper end
+# 0.8 takes $n = ((1.96 + 0.84) / \delta)^2$ images. That number is infinite (∞) where the method is not ahead, and the upper end
 # of its interval where it may not be.
 #
 # SaCo has an advantage: its mean over random scores is zero in theory, and near zero on our models ({doc}`saco_figures`, c05). A study
@@ -145,7 +145,7 @@ of_pair = pictures.metric.map(label) + pictures.against.map({"zero": " against z
 by_metric_and_method = in_words(pictures.assign(metric=of_pair), ["method"], "metric", ",.0f").replace(
     {r"inf \[inf, inf\]": "∞", "inf": "∞"}, regex=True
 )
-caption = f"Images needed to separate a method from random scores with power .8 (paired t-test), from n = {pictures.n.min():,} " \
+caption = f"Images needed to separate a method from random scores with power 0.8 (paired t-test), from n = {pictures.n.min():,} " \
     "images. The file also has effects and the sign test"  # fmt: skip
 page.listing(pictures, "saco_random_needed", caption=caption, wide=by_metric_and_method)
 
@@ -162,7 +162,7 @@ Markdown(f"**Images that a typical method needs** (median over the {len(methods)
 #
 # Where the saliences are equally spaced, SaCo is Spearman's rank correlation between the saliences of $K$ groups and their costs
 # to the model. If the costs come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$ (*theory*). The last
-# column is the number of images that brings the mean to within .02 of zero in 95 % of samples, with one random map and one
+# column is the number of images that brings the mean to within 0.02 of zero in 95 % of samples, with one random map and one
 # model per image.
 
 
@@ -179,7 +179,7 @@ rows = []
 for k in sorted(noise.levels("k")):
     mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
-    rows[-1] |= {"images for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
+    rows[-1] |= {"images for 0.02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores, in theory and with our models, and its mean"
 names = {"k": "groups", "estimate": "ours", "low": "ours low", "high": "ours high"}
@@ -194,7 +194,7 @@ page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption
 # not change the map either.
 #
 # *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
-# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$.
+# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = 0.38$ on average for $K = 10$.
 
 # %%
 kept, shift = (one.quantity("metric", "method") for one in (alike, moved))

@@ -62,9 +62,9 @@ page.in_short(in_short)
 # tables of it on ImageNet, averaged over three vision transformers. Table 1 shows what gradients, and what all layers, add to
 # attention. Table 2 has ten methods, with the pixels cut into 5, 10 and 20 groups.
 #
-# Our values are of CIFAR-10 and CIFAR-100, which the paper uses elsewhere; here they stand in for ImageNet. So published values
-# are for orientation only: no cell can match, and we judge statements, on *substitute data*. {doc}`saco_stand_ins` compares these
-# photographs with small grey images. Intervals come from resampling images within each data set.
+# Our values are of CIFAR-10 and CIFAR-100, so published values are for orientation only: no cell can match, and we judge
+# statements. {doc}`saco_stand_ins` compares these photographs with small grey images. Intervals come from resampling images
+# within each data set.
 
 # %% [markdown]
 # ## The models that are explained

@@ -19,7 +19,7 @@ from IPython.display import Markdown
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, map_tables, show
 from faithbook.studies.safe.advice import case_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
@@ -52,7 +52,7 @@ def case(erasure, reasons, price=None):
 def with_ends(row, *names):
     """A number of a table with its interval."""
     estimate, low, high = names or ("estimate", "low", "high")
-    return f"{short(row[estimate])} [{short(row[low])}, {short(row[high])}]"
+    return f"{rounded(row[estimate], 2)} [{rounded(row[low], 2)}, {rounded(row[high], 2)}]"
 
 
 def joined(words):
@@ -128,8 +128,8 @@ advice = pd.DataFrame(
 )
 caption = (
     "The metric chosen on one half of the model seeds, and how it does on the other half: its lowest mean rank correlation over "
-    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {short(SAFE)}; against the next: "
-    f"holds where it is clearly not more than {short(LEVEL)} below the best other metric at that price"
+    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {rounded(SAFE, 2)}; against the next: "
+    f"holds where it is clearly not more than {rounded(LEVEL, 2)} below the best other metric at that price"
 )
 page.listing(chosen, "safe_choice", caption=caption, wide=advice)
 
@@ -164,9 +164,9 @@ place = int(after.estimate.argmax())
 highest = {"estimate": after.estimate[place], "low": low[place], "high": high[place]}
 lost = joined(show.error_in_words(kind) for kind in gone)
 Markdown(
-    f"Kinds of error that no metric survives (the rule: no interval reaches {short(SAFE)}): **{lost}**. Taken one by one: {alone}. "
+    f"Kinds of error that no metric survives (the rule: no interval reaches {rounded(SAFE, 2)}): **{lost}**. Taken one by one: {alone}. "
     f"Taken together: the metric with the highest lowest value is {label(after.metrics[place])}, {with_ends(highest)}; metrics "
-    f"whose interval lies above {short(SAFE)} on all eight: **{joined(against_all)}**."
+    f"whose interval lies above {rounded(SAFE, 2)} on all eight: **{joined(against_all)}**."
 )
 
 
@@ -215,8 +215,8 @@ rows = [
     {
         "used by": paper,
         "metric": label(name),
-        "never errs": short(wide.loc[name, "never"]),
-        "lowest": short(wide.loc[name, show.LOWEST]),
+        "never errs": rounded(wide.loc[name, "never"], 2),
+        "lowest": rounded(wide.loc[name, show.LOWEST], 2),
         "where": show.error_in_words(wide.loc[name, list(show.ERRORS)].idxmin()),
         "best where": show.error_in_words((wide.loc[name] - wide.max()).drop([show.LOWEST, "never"]).idxmax()),
     }
@@ -289,7 +289,7 @@ shown = pd.DataFrame(
     }
 )  # fmt: skip
 caption = (
-    f"Mean over the seven kinds of error: share of clear pairs (quality apart by {short(plan['outcomes']['clear_pair'])} or more) "
+    f"Mean over the seven kinds of error: share of clear pairs (quality apart by {rounded(plan['outcomes']['clear_pair'], 2)} or more) "
     "that a metric orders wrongly, ties half; and by how much its rank correlation is lower than on the model that never errs"
 )
 page.listing(summary, "safe_summary", caption=caption, wide=shown)

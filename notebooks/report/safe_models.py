@@ -17,7 +17,7 @@ import pandas as pd
 from faithbook.judge import published, sentences
 from faithbook.judge.report import start_page
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import across_models, design
 
 page = start_page("safe_models", profile, values=values, paper=published.OUR_OWN)
@@ -61,7 +61,7 @@ def named(scores):
 
 def ends(row):
     """How far apart models are, with its interval."""
-    return f"{short(row['apart'])} [{short(row['low'])}, {short(row['high'])}]"
+    return f"{rounded(row['apart'], 2)} [{rounded(row['low'], 2)}, {rounded(row['high'], 2)}]"
 
 
 sst = apart[apart.dataset == "sst2"].set_index("metric")
@@ -71,10 +71,10 @@ def in_short():
     """The result of this page in a sentence."""
     return (
         f"**Of five scores, {named(clean)} may be compared across models in every case that we tested; {named(broken)} may not.** "
-        f"On the six released models random explanations of SST-2 sentences get from {short(sst.lowest['naopc'])} to "
-        f"{short(sst.highest['naopc'])} by NAOPC, from {short(sst.lowest['chance-adjusted naopc'])} to "
-        f"{short(sst.highest['chance-adjusted naopc'])} by chance-adjusted NAOPC and from "
-        f"{short(sst.lowest['srg over the range'])} to {short(sst.highest['srg over the range'])} by NSRG, SRG over the range of limits "
+        f"On the six released models random explanations of SST-2 sentences get from {rounded(sst.lowest['naopc'], 2)} to "
+        f"{rounded(sst.highest['naopc'], 2)} by NAOPC, from {rounded(sst.lowest['chance-adjusted naopc'], 2)} to "
+        f"{rounded(sst.highest['chance-adjusted naopc'], 2)} by chance-adjusted NAOPC and from "
+        f"{rounded(sst.lowest['srg over the range'], 2)} to {rounded(sst.highest['srg over the range'], 2)} by NSRG, SRG over the range of limits "
         f"(n = {sst.n['naopc']} texts of the model with fewest)."
     )
 
@@ -107,7 +107,7 @@ for (family, score), part in shown.groupby(["family", "metric"], sort=False):
     rows.append({"models differ in": FAMILIES[family], "score": SCORES[score], **by_explainer.to_dict()})
 caption = (
     "How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
-    f"{of_scores.id.nunique()} inputs; yes: at most {short(plan['comparing']['spread'])}, the score may be compared"
+    f"{of_scores.id.nunique()} inputs; yes: at most {rounded(plan['comparing']['spread'], 2)}, the score may be compared"
 )
 page.listing(spreads, "safe_models_apart", caption=caption, wide=pd.DataFrame(rows))
 
@@ -133,8 +133,8 @@ table = pd.DataFrame(
     {
         "texts": apart.dataset.map(TEXTS),
         "score": apart.metric.map(SCORES),
-        "lowest model": [short(x) for x in apart.lowest],
-        "highest model": [short(x) for x in apart.highest],
+        "lowest model": [rounded(x, 2) for x in apart.lowest],
+        "highest model": [rounded(x, 2) for x in apart.highest],
         "apart": [ends(row) for row in apart.to_dict("records")],
         "n": apart.n,
     }

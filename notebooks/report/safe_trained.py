@@ -19,7 +19,7 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, show, trainings
 
 RANK = "rank correlation"
@@ -40,7 +40,7 @@ safety = {modality: trainings.safety(part) for modality, part in ranks.groupby("
 
 def with_ends(point, low, high):
     """A number with its interval."""
-    return f"{short(point)} [{short(low)}, {short(high)}]"
+    return f"{rounded(point, 2)} [{rounded(low, 2)}, {rounded(high, 2)}]"
 
 
 def by_safety(found):
@@ -66,7 +66,7 @@ def in_short():
     """The result of this page in a sentence."""
     return (
         f"**{'; '.join(sentences)}.** The rule was declared before: the choice of the adversarial case has to be first or "
-        f"within {short(LEVEL)} of the first."
+        f"within {rounded(LEVEL, 2)} of the first."
     )
 
 
@@ -130,7 +130,7 @@ for about in models[models.error != design.NEVER].to_dict("records"):
     of_model = {"modality": about["modality"], "model": about["model"]}
     shares = [checked.mean(**of_model, method=amount).ours.point for amount in trainings.TAUGHT_AT[about["error"]]]
     if min(shares) < trainings.LEARNT:
-        unlearnt.append(f"{about['model']} ({', '.join(map(short, shares))})")
+        unlearnt.append(f"{about['model']} ({', '.join(rounded(share, 2) for share in shares)})")
 Markdown(
     f"{len(unlearnt)} of {(models.error != design.NEVER).sum()} models did not learn their error: {'; '.join(unlearnt)} of the copies that "
     "they were taught to misread get that label. They stay in the means below, as the plan has no rule that leaves a model out."

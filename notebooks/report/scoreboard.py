@@ -110,7 +110,8 @@ page.listing(table, "scoreboard_counts", caption=caption, digits=0)
 # ## Every finding, published against ours
 #
 # The dot is ours with its 95 % interval, the diamond the published value; shaded is where the claim holds. Quantities have different
-# units, so each line has a scale of its own: what lies farthest from the border is at the edge. Of a claim of several comparisons
+# units, so each line has a scale of its own: what lies farthest from the border is at the edge. Where a published number was
+# worked out again, nothing is shaded: the diamond is in the middle, and the dot is on it if ours is the same number. Of a claim of several comparisons
 # the one that decides is drawn, and the test allows for their number, so that an interval may clear the border before the claim
 # does. Orders and trends are tested by permutations. What an *undecided* line would have to pass stands below the word. The ids lead to the table above.
 

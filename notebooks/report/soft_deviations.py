@@ -241,7 +241,7 @@ page.figure(fig, "soft_deviations_effects_plot", alt=alt, caption=caption, data=
 # ## D1: direction of the mask
 #
 # - *Code:* the wrapper in the released scripts passes the complementary probability to the Bernoulli mask: under soft
-#   sufficiency a token with importance .9 keeps a tenth of its elements, under soft comprehensiveness nine tenths. A
+#   sufficiency a token with importance 0.9 keeps a tenth of its elements, under soft comprehensiveness nine tenths. A
 #   second class in the same file, which nothing calls, has the direction of the paper. Established by running it.
 # - *Paper:* Eq. 3 with $q = a$ for sufficiency and $q = 1 - a$ for comprehensiveness.
 # - *Here:* `variant="released"` of `faithlib.masks.soft_keep`.
@@ -264,7 +264,7 @@ shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=re
 # - *Here:* an explicit argument; `minmax` over an input's own tokens is the default, `sigmoid`, `released_ns` and
 #   `released_nc` are the others.
 #
-# Scores that all lie near zero become .5 under the sigmoid: half of every embedding is dropped whatever the
+# Scores that all lie near zero become 0.5 under the sigmoid: half of every embedding is dropped whatever the
 # attribution is, and two attributions differ only a little.
 
 # %%
@@ -293,7 +293,7 @@ shown("soft_d3", "D3, baseline: padding ids instead of zero embeddings", "baseli
 # %% [markdown]
 # ## D4: a baseline that moves
 #
-# - *Code:* the stored baseline value is changed in place, a little at every call: .7 has become .6958 after 42 calls.
+# - *Code:* the stored baseline value is changed in place, a little at every call: 0.7 has become 0.6958 after 42 calls.
 #   Established by running it.
 # - *Paper:* one value for each input.
 # - *Here:* not replayed: the size of the effect depends on the order and number of earlier calls and so belongs to a

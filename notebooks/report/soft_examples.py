@@ -102,7 +102,7 @@ page.in_short(in_short)
 #
 # **Our run.** The same with a real sentence, a real model and measured scores. A is the input-times-gradient
 # attribution of the model, min-max scaled. Of the first eighty test sentences we consider those of 8 to 14 wordpieces on which
-# erasing everything costs at least .2 of probability. We take the one on which erasing A's top two tokens costs most, so
+# erasing everything costs at least 0.2 of probability. We take the one on which erasing A's top two tokens costs most, so
 # that scores can differ. B is made from A: the two highest scores change places, the one that is now second is halved, and
 # all others are divided by four. The order below the second place is the same, so A and B give the same rationale at each
 # length from two tokens on.

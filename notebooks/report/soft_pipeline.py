@@ -373,7 +373,7 @@ if both and (gains.low > 0).all() and high["min-max, less confident half"] < 0.5
         "**The amounts explain why they are below chance.** With equal mean importance every value rises, from between "
         f"{least['min-max'].replace(' to ', ' and ')} to between {least['ranks'].replace(' to ', ' and ')}; each change has an "
         "interval above zero. Equal amounts remove the deficit. They do not show that every order is informative: where an "
-        "interval under ranks includes .50, the order is still not better than chance. Ties "
+        "interval under ranks includes 0.50, the order is still not better than chance. Ties "
         f"are at most {100 * high['ties']:.0f} % of the comparisons. Saturation may add to the deficit: the more confident half has the "
         f"lower value in {(more < less).sum()} of {len(in_halves)} rows ({'; '.join(by_metric)}). It does not explain all of it: "
         f"the less confident half is also below chance, at most {high['min-max, less confident half']:.2f}."

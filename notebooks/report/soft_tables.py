@@ -315,7 +315,7 @@ Markdown(
 #
 # **Our run.** The settings of MiniLM's adapters, which need higher learning rates than full fine-tuning. The `paper` profile
 # has the paper's settings, also those of its text: three epochs, a warm-up over a tenth of the first one, gradients cut at a
-# norm of one, five seeds, and the epoch with the smallest loss on the development split. Weight decay (.01) and precision
+# norm of one, five seeds, and the epoch with the smallest loss on the development split. Weight decay (0.01) and precision
 # (bfloat16 on a GPU) are not printed and ours.
 
 # %%
@@ -330,11 +330,11 @@ for r in published.table("soft_table5").itertuples():
     rows[-1] |= {"agrees": "yes" if same else "no", "ours": f"{ours[r.setting]:g}" if ours else "–"}
 table5 = pd.DataFrame(rows)
 both_settings = table5.assign(
-    cell=table5.published + " (" + table5.ours + ")", **{"data set": table5["data set"].map(label)}
+    cell=table5.ours + " (" + table5.published + ")", **{"data set": table5["data set"].map(label)}
 )
 table5_wide = both_settings.pivot(index=["data set", "model"], columns="setting", values="cell").reset_index()
 table5_wide = table5_wide.set_index("data set").loc[list(dict.fromkeys(both_settings["data set"]))].reset_index()
-caption = "Training settings: published (ours, of MiniLM's adapters)"
+caption = "Training settings: ours, of MiniLM's adapters (published)"
 page.listing(
     table5,
     "soft_table5",
@@ -448,7 +448,7 @@ page.curve(
 # %% [markdown]
 # ### The paper's test (c09)
 #
-# Significance is claimed by Wilcoxon's rank-sum test at .01; what it compares is not stated. We take the cells of Table 6 as
+# Significance is claimed by Wilcoxon's rank-sum test at 0.01; what it compares is not stated. We take the cells of Table 6 as
 # the two samples. The effect is Cliff's delta, between −1 and 1, positive if soft is higher. Cells share their inputs, so such
 # a p-value is far too small, and the verdict is that of c01.
 

@@ -19,7 +19,7 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.tables import rounded, short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe.advice import decisions
 from faithbook.studies.together.advice import PASSES, advice, quotable
 
@@ -59,7 +59,8 @@ page.listing(
 
 # %% [markdown]
 # - *Rank correlation* with the truth: the lowest over the kinds of error that the need allows (last three rows: over all kinds), with
-#   its 95 % interval. *Safe*: this interval is above .50. *Model calls*: forward passes for one explanation of 20 features.
+#   its 95 % interval. *Safe*: this interval is above 0.50. *Model calls*: forward passes for one explanation of 20
+#   features, without that of the whole input (so in all tables of this page).
 # - The numbers are from {doc}`safe_map`: 395 hand-built models, declared before anything ran. The row on several models is from
 #   {doc}`safe_models`.
 #
@@ -109,7 +110,7 @@ page.listing(
 # srg ↑                       6  0.45 ± 0.17*  0.44 ± 0.17*  -0.16 ± 0.22
 # ```
 #
-# **How to read it.** Erasing what occlusion or LIME mark lowers the model's probability by .34 on average. Random scores are not clearly
+# **How to read it.** Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on average. Random scores are not clearly
 # different from 0 under either metric. A star says that the 95 % interval of the difference from random scores excludes 0. Six texts keep
 # the example short; in the table below anything with fewer than ten inputs is *unsure*. The two methods do not differ, so neither
 # metric gives a reason to prefer one.
@@ -119,7 +120,7 @@ calls = table.set_index(["modality", "metric"])[PASSES]["text", "aopc_morf"]
 Markdown(
     f"**What it costs.** SRG needs both directions of AOPC: {calls:.0f} forward passes per explanation of our texts. "
     f"200 texts with three methods and random scores take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to "
-    "those of the methods themselves."
+    "one per text and to those of the methods themselves."
 )
 
 # %% [markdown]
@@ -188,10 +189,10 @@ Markdown(
 tracked = load("truth_tracked", profile).query("metric == 'n_auc'").estimate
 curve = load("safe_lowest", profile).set_index("metric").loc["n_auc"]
 Markdown(
-    f"**Why not N-AUC?** Its rank correlation with the truth is {short(tracked.min())} to {short(tracked.max())} on the trained models, "
+    f"**Why not N-AUC?** Its rank correlation with the truth is {rounded(tracked.min(), 2)} to {rounded(tracked.max(), 2)} on the trained models, "
     "because it reads only copies of which at most a fifth is erased, and the attack begins at a third. Where a model "
     f"errs on other copies this does not help: its lowest value over the kinds of error of {{doc}}`safe_map` is "
-    f"{short(curve.estimate)} [{short(curve.low)}, {short(curve.high)}]."
+    f"{rounded(curve.estimate, 2)} [{rounded(curve.low, 2)}, {rounded(curve.high, 2)}]."
 )
 
 # %% [markdown]

@@ -210,7 +210,7 @@ page.listing(
 #
 # NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, LOdds, N-AUC and AUTPC erase the highest scores first;
 # NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
-# An effect that is clearly not zero may still be too small to matter: if the whole interval is within .05 of zero
+# An effect that is clearly not zero may still be too small to matter: if the whole interval is within 0.05 of zero
 # the answer is *level*. The questions were written before photographs were measured, so they are about texts and small images.
 # Photographs are in the tables only.
 

@@ -26,6 +26,7 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.stats.needed import smallest_detectable
 from faithbook.studies.saco import wu
 from faithbook.studies.together import questions
+from faithbook.studies.together.advice import without_whole
 from faithbook.studies.together.questions import CHANCE, FAMILY_OF, ITSELF, PHOTOGRAPHS, SOFT, YES, answer, by_cell
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
@@ -77,7 +78,7 @@ page.in_short(in_short)
 # attribution; intervals come from resampling inputs with all their methods. We give the number of inputs that would separate
 # a metric from chance only for metrics that these inputs separate, because for the others the effect may be zero. For those,
 # *gain it would find* is the smallest gain over one half that the run would have found with a power of 80 %. Model calls are
-# for *one* attribution of one input by one family of metrics; several families share calls.
+# for *one* attribution of one input by one family of metrics, without the one on the whole input; several families share calls.
 
 # %%
 of_what = ["what", "methods", "dataset", "modality"]
@@ -94,7 +95,7 @@ table = table.sort_values(["modality", "estimate"], ascending=[True, False], ign
 page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are of " \
     "the same run as the answers"  # fmt: skip
-page.listing(table, "together_diagnosticity", digits=2, caption=caption)
+page.listing(without_whole(table), "together_diagnosticity", digits=2, caption=caption)
 
 # %% [markdown]
 # **SRG**, AOPC with the most relevant features first minus AOPC with the least relevant first ({doc}`safe_map`), follows from these two

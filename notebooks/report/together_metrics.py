@@ -186,7 +186,7 @@ Markdown(
 # divides the area by the largest there could be {cite:p}`ngai_rudzicz_2022`; the area under the *token perturbation
 # curve* takes all of them {cite:p}`atanasova_2020`:
 #
-# $$\text{N-AUC} = \frac{\int_0^{.2} y(x)\, dx}{.2 \max_x y(x)}, \qquad
+# $$\text{N-AUC} = \frac{\int_0^{0.2} y(x)\, dx}{0.2 \max_x y(x)}, \qquad
 # \text{AUTPC} = \int_0^1 y(x)\, dx.$$ (eq-together-curves)
 #
 # Areas are sums of trapezia, over steps of 5 % and of 10 %. Both are in $[0, 1]$, and **lower is better**: an
@@ -210,7 +210,7 @@ returns = (
     else "Once the class is gone it stays away."
 )
 Markdown(
-    f"N-AUC: trapezia of ({' + '.join(f'{(p + q) / 2:g}' for p, q in pairwise(fad.y))}) · .05, divided by .2, make "
+    f"N-AUC: trapezia of ({' + '.join(f'{(p + q) / 2:g}' for p, q in pairwise(fad.y))}) · 0.05, divided by 0.2, make "
     f"{by_hand['n_auc']:.4f}; AUTPC is {by_hand['autpc']:.4f}. `evaluate` with `erase='mask'`: {by_faithlib.n_auc:.4f} "
     f"and {by_faithlib.autpc:.4f}. {returns} A curve of 0 and 1 hides how close each step is to one half; the "
     "probabilities do not."

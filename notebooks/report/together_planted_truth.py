@@ -198,7 +198,7 @@ page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption)
 # ## Does any method beat the truth?
 #
 # A metric that rates an attribution method higher than the truth rewards something other than the true explanation. We count per
-# input and method, as above. Differences below .01 are ties, because true scores of 1 and 0 do not order the other features, and
+# input and method, as above. Differences below 0.01 are ties, because true scores of 1 and 0 do not order the other features, and
 # ordering them well gains a little. The answer is question 6 below. How true an explanation is we measure by the area under the
 # precision-recall curve (AUPRC) of its scores against what was planted: 1 for the truth.
 
@@ -354,7 +354,7 @@ page.listing(
     "together_lost",
     digits=2,
     caption="Rank correlation with the truth that is lost on the misled model, with 95 % intervals. Not worse: *no* if the loss is "
-    "clearly above zero, else *yes* if it is clearly below .1",
+    "clearly above zero, else *yes* if it is clearly below 0.1",
     wide=kind_by_kind(lost_table),
 )
 

@@ -43,7 +43,7 @@ def in_short():
     together = as_released[as_released.change == TOGETHER].set_index("metric")
     example_moved = together[together.text == 0].moved.abs().sort_values(ascending=False)
     return (
-        f"On one short text {(example_moved > 0.01).sum()} of {len(example_moved)} metrics differ by more than .01 between our code, which "
+        f"On one short text {(example_moved > 0.01).sum()} of {len(example_moved)} metrics differ by more than 0.01 between our code, which "
         f"follows the cited works, and the toolkit's released code; the most, {label(example_moved.index[0])}, by "
         f"{example_moved.iloc[0]:.2f}."
     )
@@ -161,7 +161,7 @@ Markdown(
 # = \text{sparseness} - \frac{2}{n}.$$ (eq-together-off-by-one)
 #
 # Equal scores get $-2/n$, and an explanation that marks one word only gets $1 - 3/n$. A uniform explanation of ten tokens
-# thus has $-.2$.
+# thus has $-0.2$.
 
 # %% [markdown]
 # **What we did not repeat.** We did not run the toolkit itself: its explainers use different settings, and its soft

@@ -216,14 +216,14 @@ def draw_steps(ax: Any, step: pd.DataFrame) -> None:
 
 
 RADAR = (
-    "on every axis the worst method at .1, the best at 1, linear between. Red: random scores. Green: gradient-based, "
+    "on every axis the worst method at 0.1, the best at 1, linear between. Red: random scores. Green: gradient-based, "
     "orange: attribution-based, blue: attention-based."
 )
 """How Figure 4 is to be read, for a caption."""
 
 
 def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
-    """Figure 4, a chart a data set: on the axis of each metric the worst method at .1, the best at 1, linear between
+    """Figure 4, a chart a data set: on the axis of each metric the worst method at 0.1, the best at 1, linear between
     (dataset, metric, method, estimate)."""
     families = dict.fromkeys(METHODS[:2], 2) | dict.fromkeys(METHODS[2:6], 4) | dict.fromkeys(METHODS[6:], 0)
     drawn = [*METHODS, CHANCE]
@@ -250,7 +250,7 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     where = [f"{label(d)}: " + ", ".join(f"{label(m)} {chance[d, m]:.2f}" for m in SIGN) for d in datasets]
     return fig, (
         f"Radar charts, one for each of {len(datasets)} data sets, five axes, outward is better. Where random scores "
-        f"(red) lie between .1, the worst method, and 1, the best: {'; '.join(where)}."
+        f"(red) lie between 0.1, the worst method, and 1, the best: {'; '.join(where)}."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.show.labels import label
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import design
 from faithlib.errors import unknown
 
@@ -74,7 +74,7 @@ def _measured(row: Mapping[Any, Any], name: str) -> dict[str, str]:
     """The lowest rank correlation of a row with its interval, and what the metric costs."""
     estimate, low, high = (float(row[key]) for key in (name, "low", "high"))
     return {
-        "rank correlation": f"{short(estimate)} [{short(low)}, {short(high)}]",
+        "rank correlation": f"{rounded(estimate, 2)} [{rounded(low, 2)}, {rounded(high, 2)}]",
         "model calls": f"{float(row['rows']):.0f}",
     }
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from faithbook.show import figures, hover
 from faithbook.show.labels import label
-from faithbook.show.tables import short
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design
 
 ERRORS = {
@@ -72,7 +72,7 @@ def drawn_map(wide: pd.DataFrame, prices: Mapping[str, float]) -> tuple[Any, str
     for row, numbers in enumerate(values):
         for x, value in zip(centres, numbers, strict=True):
             ink = "white" if value < _DARK_BELOW else "black"
-            ax.text(x, row + 0.5, short(value), ha="center", va="center", color=ink, fontsize=8)
+            ax.text(x, row + 0.5, rounded(value, 2), ha="center", va="center", color=ink, fontsize=8)
         texts = [
             f"{names[row]}, {head.replace(chr(10), ' ')}\n{value:.2f}"
             for head, value in zip(heads, numbers, strict=True)
@@ -100,12 +100,13 @@ def map_in_words(wide: pd.DataFrame) -> str:
     for kind in ERRORS:
         best, worst = str(wide[kind].idxmax()), str(wide[kind].idxmin())
         columns.append(
-            f"{error_in_words(kind)}: highest {label(best)} {short(wide[kind].max())}, lowest {label(worst)} "
-            f"{short(wide[kind].min())}"
+            f"{error_in_words(kind)}: highest {label(best)} {rounded(wide[kind].max(), 2)}, lowest {label(worst)} "
+            f"{rounded(wide[kind].min(), 2)}"
         )
     ordered = wide[LOWEST].sort_values(ascending=False)
     ends = [
-        f"{label(str(name))} {short(value)}" for name, value in [*ordered.head(3).items(), *ordered.tail(3).items()]
+        f"{label(str(name))} {rounded(value, 2)}"
+        for name, value in [*ordered.head(3).items(), *ordered.tail(3).items()]
     ]
     return (
         f"A map of {len(wide)} metrics by {len(ERRORS)} kinds of error, rank correlation with the truth in each cell. "

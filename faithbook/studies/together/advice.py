@@ -18,9 +18,11 @@ counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
 PASSES = "model calls per input"
 """The column of a metric's price: forward passes of the model for one explanation of one input."""
+WHOLE = 1
+"""The pass on the input as it is, which a run counts; a price leaves it out, for all metrics need it."""
 YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not tested"
 UNCONTROLLED = ("saco",)
-"""Metrics that use how high scores are and have no control for it."""
+"""Metrics that use how high scores are and have no control for it: whether they do without is not tested."""
 
 
 def advice(
@@ -35,7 +37,7 @@ def advice(
     """One row per modality and metric, the best first: by the answers that decide, then by the worse rank correlation.
     Columns are the answer to each of `QUESTIONS`, or that nobody asked, and n (of the answer with fewest inputs). Then
     come the rank correlation with how true explanations are, on the model trained as usual, on the misled one, and the
-    worse of the two; inputs needed, rows per input.
+    worse of the two; inputs needed, rows per input without the whole input.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows per input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
@@ -48,7 +50,7 @@ def advice(
     usual, fooled = right[right.model == "trained"].set_index(keys), lost.set_index(keys)
     controls = amounts[amounts.against.isin([ITSELF, RANKS]) & amounts.metric.isin(known.amounts)].groupby(keys)
     freed = controls.agg(answer=("answer", _of_all), n=("n", "min")).reindex(asked.index)
-    without = np.where(~metric.isin(known.amounts) & ~metric.isin(UNCONTROLLED), YES, UNSURE)
+    without = np.select([metric.isin(UNCONTROLLED), metric.isin(known.amounts)], [NOT_ASKED, UNSURE], YES)
     answers = [asked["above chance"], freed.answer.fillna(pd.Series(without, asked.index))]
     for of in (usual, fooled):
         unmeasured = np.where(modality.isin(of.index.get_level_values("modality")), UNSURE, NOT_ASKED)
@@ -60,12 +62,17 @@ def advice(
     for name, model in ((TRACKS, "trained"), (MISLED, "misled by erasure")):
         table[name] = tracked.get(model, pd.Series(np.nan, asked.index))
     table[WORSE] = table[[TRACKS, MISLED]].min(axis=1, skipna=False)
-    table = table.join(asked[["inputs needed", PASSES]]).reset_index()
+    table = table.join(without_whole(asked)[["inputs needed", PASSES]]).reset_index()
     best = (table[DECIDING] == YES).sum(axis=1) - (table[DECIDING] == NO).sum(axis=1)
     ordered = table.assign(best=best).sort_values(
         ["modality", "best", WORSE], ascending=[True, False, False], ignore_index=True
     )
     return ordered.drop(columns="best")
+
+
+def without_whole(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of prices as runs count them, without the pass on the whole input."""
+    return table.assign(**{PASSES: table[PASSES] - WHOLE})
 
 
 def _of_all(answers: pd.Series) -> str:

@@ -1,0 +1,69 @@
+"""Words that sentences and tables share: of comparisons, and of the statements of a sentence that makes several."""
+
+from __future__ import annotations
+
+from faithbook.judge import analysis_plan, published
+from faithbook.judge.analysis_plan import Rule
+from faithbook.show.labels import label
+from faithbook.stats.grounds import NOTHING, worded
+from faithbook.stats.verdict import Verdict
+
+_TOP = ", TP"
+STATEMENTS = {
+    "direction": "the direction",
+    "size": "the size",
+    "leads": "the lead under the three metrics",
+    "last": "the last place under the fourth",
+    "rho separates": "that rho separates methods",
+    "erasure does not": "that erasure metrics do not",
+}
+"""What one sentence of a paper says, by the names that the analysis plan has for it."""
+
+
+def comparison(part: str) -> str:
+    """A comparison in words: as `data/parts.csv` has it, else under its own name.
+
+    >>> comparison("correlation of the upper bounds")
+    "the correlation of beam search's upper bounds with the exact ones"
+    """
+    words = published.our_table("parts").set_index("part")["words"]
+    text = str(words.get(part, label(part)))
+    return f"{text.removesuffix(_TOP)}, top prediction" if text.endswith(_TOP) else text
+
+
+def by_name(rule: Rule, said: str, evidence: str) -> dict[str, str]:
+    """By statement the decision on it, as it reads on its evidence; `said`: the decisions as the board keeps them
+    (`direction: reproduced; size: undecided`)."""
+    of = f"{rule.same_as or rule.id}/"
+    names = [name.removeprefix(of) for name in analysis_plan.plan() if name.startswith(of)]
+    decided = {name: one.decision for name in names for one in Verdict if f"{name}: {one}" in said.split("; ")}
+    return {name: worded(one, evidence) for name, one in decided.items()}
+
+
+def listed(rule: Rule, said: str, evidence: str) -> str:
+    """The decisions in a list, for a cell: `the direction: holds; the size: undecided`."""
+    found = by_name(rule, said, evidence)
+    return "; ".join(f"{STATEMENTS.get(name, name)}: {word}" for name, word in found.items())
+
+
+def in_sentences(rule: Rule, said: str, evidence: str) -> str:
+    """The decisions as sentences.
+
+    >>> in_sentences(analysis_plan.rule("saco_c03"), "direction: undecided; size: nothing to test", "")
+    'The direction is undecided. For the size there is nothing to test.'
+    """
+    found = by_name(rule, said, evidence)
+    return " ".join(_sentence(STATEMENTS.get(name, name), word) for name, word in found.items())
+
+
+def _sentence(what: str, word: str) -> str:
+    """What is decided of one statement.
+
+    >>> _sentence("the size", "replicates on our models"), _sentence("the size", "mixed")
+    ('The size replicates on our models.', 'The size is mixed.')
+    """
+    if word == NOTHING:
+        return f"For {what} there is nothing to test."
+    if not word.startswith(("replicates", "does", "holds")):
+        word = f"is {word}"
+    return f"{what[:1].upper()}{what[1:]} {word}."
