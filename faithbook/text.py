@@ -25,8 +25,8 @@ def some(names: Sequence[str], most: int = 10) -> str:
 
 
 def with_minus_signs(text: str) -> str:
-    """MyST text with minus signs in place of the hyphens before numbers, as Python writes them; code, mathematics,
-    tags and links stay.
+    """MyST text whose negative numbers have a minus sign and not the hyphen that Python writes; code, mathematics, tags
+    and links stay.
 
     >>> with_minus_signs("from -0.12 [-0.20, -0.04] to 0.3 on 2026-11-29, `x = -1`, $-1$, tf-idf")
     'from −0.12 [−0.20, −0.04] to 0.3 on 2026-11-29, `x = -1`, $-1$, tf-idf'
