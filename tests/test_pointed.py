@@ -80,10 +80,10 @@ def test_rows_curves_cells_claims_and_specifications_are_named_by_what_they_are(
         one.draw_without_rendering()
         both.append([text for _, _, text in hover.points_in_words(one)])
     assert both[0][:2] == ["TP, high\nours: 0.500", "loss, LIME\n10%: 0.300 (0.200 to 0.400)"]
-    assert both[0][2:] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n-1.000"]
+    assert both[0][2:] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n−1.000"]
     assert both[1] == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]
     points = carried(figures.save(curve().draw(), Folder(tmp_path), "curve", alt=ALT, caption="Curve").data)
-    assert points[0][2] == "holds, the book’s own\ngain: 0.000 (-0.050 to 0.050), n = 24\nturned: no\ntau: a"
+    assert points[0][2] == "holds, the book’s own\ngain: 0.000 (−0.050 to 0.050), n = 24\nturned: no\ntau: a"
     assert sorted(x for x, _, _ in points) == [x for x, _, _ in points]
     plt.close("all")
 

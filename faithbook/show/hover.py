@@ -58,7 +58,7 @@ def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Seque
     """The cells of a map, row by row as seaborn lays them; what is missing says nothing."""
     for down, (row, cells) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
         places = [i for i, cell in enumerate(cells) if not pd.isna(cell)]
-        shown = [cell if isinstance(cell, str) else f"{cell:.3f}" for cell in (cells[i] for i in places)]
+        shown = [cell if isinstance(cell, str) else written(cell, ".3f") for cell in (cells[i] for i in places)]
         texts = [f"{row}, {' '.join(columns[i].split())}\n{text}" for i, text in zip(places, shown, strict=True)]
         say(ax, [i + 0.5 for i in places], down + 0.5, texts)
 
