@@ -439,9 +439,6 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -
     curve = multiverse(ABOVE, ["normaliser", "draws"], specifications, have=have)
     assert curve.turned_by == {"normaliser": ["rank"]}
     assert curve.columns == {"depends_on": "normaliser: rank", "agreeing": 3, "specifications": 4}
-    assert curve.support == "3 of 4 analysis variants"
-    undecided = replace(curve, frame=curve.frame.assign(answer="undecided"))
-    assert undecided.support == "no analysis variant decides it"
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     ticks = [text.get_text() for text in curve.draw().axes[1].get_yticklabels()]

@@ -70,14 +70,6 @@ class Curve:
         return {"depends_on": turned, "agreeing": agreeing, "specifications": len(decided)}
 
     @property
-    def support(self) -> str:
-        """How many of the specifications that decide anything have the answer of the book's own, in words."""
-        agreeing, decided = self.columns["agreeing"], self.columns["specifications"]
-        if not decided:
-            return "no analysis variant decides it"
-        return f"{agreeing} of {decided} analysis variant{'s' * (decided != 1)}"
-
-    @property
     def unjudged(self) -> Curve:
         """The same estimates without what the rule says of them."""
         return replace(self, frame=self.frame.drop(columns=["answer", "word"]))
