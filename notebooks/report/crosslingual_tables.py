@@ -23,6 +23,7 @@ from IPython.display import Markdown
 from faithbook.judge import published
 from faithbook.judge.decide import OnlyIf, Trend
 from faithbook.judge.report import start_page
+from faithbook.show.details import details
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import beside, listed, spoken
 from faithbook.show.tables import every
@@ -94,10 +95,11 @@ def in_short():
     """The result of this page in a sentence."""
     ranked = best_first(rho, "loss")
     return (
-        f"Of thirteen explanations of the loss {row_label(*ranked[0])} agrees most across languages, with a mean rho of "
-        f"{beside(rho(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
-        f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))} (n = {rho(ranked[0], 'loss').ours.n} texts per language, mean over "
-        f"{', '.join(main_languages)})."
+        f"Of thirteen explanations of the loss {row_label(*ranked[0])} agrees most across languages, with a mean rank correlation (rho) "
+        f"of {beside(rho(ranked[0], 'loss'))}; {row_label(*ranked[1])} follows with {beside(rho(ranked[1], 'loss'))} and "
+        f"{row_label(*ranked[2])} with {beside(rho(ranked[2], 'loss'))}. The same score for every word piece, which ignores the model, "
+        f"gets {spoken(rho(FLOORS[0], 'loss'), '.2f')} (n = {rho(ranked[0], 'loss').ours.n} texts per language, mean over "
+        f"{', '.join(main_languages)}). x∇x is input × gradient."
     )
 
 
@@ -105,13 +107,14 @@ page.in_short(in_short)
 
 # %% [markdown]
 # {cite:t}`zaman_belinkov_2022` call an explanation faithful if a model gives a text and its translation similar
-# explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the English words; an
-# aligner matches the words. This page compares everything that the paper prints about rho, and how well the models read
-# each language, with our run: Bulgarian (bg), German (de), Spanish (es), French (fr), Thai (th), Swahili (sw) and Urdu (ur).
+# explanations. {ref}`rho <crosslingual-rho>` is the rank correlation of the two on the English words, from −1 to 1; a
+# {term}`word alignment` says which words of the translation belong to them. This page compares all that the paper prints about rho with
+# our run.
 #
-# Texts are pairs of XNLI's test set {cite:p}`conneau_2018`; premise and hypothesis both have scores. Our models are smaller
-# than the paper's, so we do not expect equal numbers and judge statements. Intervals come from resampling texts, each with
-# all its languages, models and methods; the pairs of one premise stay together.
+# Texts are pairs of a premise and a hypothesis, from XNLI's test set {cite:p}`conneau_2018`. The paper averages over Bulgarian (bg),
+# German (de), Spanish (es) and French (fr), and so do we; Thai (th), Swahili (sw) and Urdu (ur) have a section below. Our models are
+# smaller than the paper's, so we test statements and do not expect equal numbers. Intervals come from resampling texts; the pairs of one
+# premise stay together. Of the texts that are read only a part was explained by every method; *n* counts these.
 
 # %%
 guessed = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
@@ -124,40 +127,36 @@ Markdown(
 # %% [markdown]
 # ## Table 1: thirteen explanations of two outputs
 #
-# **What the paper shows.** The mean of rho over Bulgarian, German, Spanish and French, two models and three seeds.
-# Input × gradient with L2 leads for both outputs. Nearly all rows with L2 are above one half; methods that erase words,
-# and most rows with the mean, are far below.
+# **What the paper shows.** Input × gradient with L2 leads for both outputs. Nearly all explanations with L2 are above one half; methods
+# that erase words, and most explanations with the mean, are far below. The paper averages over two models and three seeds.
 #
-# **Our run.** The same rows, languages and average. Higher is better.
+# **Our run.** The same explanations and languages.
 #
-# - *Outputs.* TP is the largest logit (top prediction), loss the negative cross entropy.
-# - *Aggregation.* The dimensions of an embedding are combined by their mean (μ) or their length (L2). Methods that erase have only
-#   one score.
+# - *Outputs.* TP explains the largest logit (top prediction), loss the negative cross entropy.
+# - *μ and L2.* The dimensions of a word's embedding are combined by their mean (μ) or their length (L2). Methods that erase words have
+#   only one score.
 # - *Baselines.* `uniform` gives every word piece the same score, so that longer words score higher in both languages; `random` scores
-#   are sampled independently. Activation also ignores the prediction, which the paper does not mention.
-# - *Guided backprop.* The paper's row is the plain gradient, since its models have no ReLU module ({doc}`crosslingual_deviations`, E3).
-#   We compare that row; the next one, without a published value, changes the gradient of GELU.
-
-# %%
-page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
+#   are independent. Activation also ignores the prediction, which the paper does not mention.
+# - *Guided backprop, as printed.* The paper's code computes the plain gradient here, because its models have no ReLU
+#   ({doc}`crosslingual_deviations`, E3), so with L2 it is saliency. *GELU changed* is guided backprop for models like these.
 
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
 fig, alt = zaman_belinkov_figures.rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", mark=0.0)
 caption = (
-    "Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction. Dotted: no relation."
+    "Mean rho of thirteen explanations and two baselines, for both outputs, published and ours with 95 % intervals. Higher is better; "
+    "dotted: no relation"
 )
 page.figure(fig, "crosslingual_figure2", alt=alt, caption=caption)
 
+# %%
+in_numbers = page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
+details("Table 1 in numbers", in_numbers)
+
 # %% [markdown]
-# **What is tested.**
-#
-# - Table 1: the thirteen rows rank as in the paper, by Kendall's tau against chance.
-# - c01: input × gradient with L2 has the highest rho.
-# - c02 (and Figure 2): L2 is better than the mean, except for saliency.
-# - c03: the loss is at least as good as the top prediction, except for two rows (a caption of the paper). c16: it is better, except
-#   for these two (the paper's text).
-# - c04: most gradient rows are above the mean of occlusion and Shapley sampling.
+# **What is tested.** The order of the thirteen explanations, by Kendall's tau (1: as printed, 0: unrelated), and the claims below. On the
+# loss the paper makes two: a caption says at least as good as the top prediction, except for two explanations (c03); the text says better,
+# except for these (c16).
 
 # %%
 LEADER = [("input_x_gradient", "l2")]
@@ -236,66 +235,46 @@ Markdown(
 )
 
 # %%
-caption = "Published values and ours for each comparison of five claims. A claim needs them right of the dotted line."
-page.plot(
+page.parts(
     first,
-    "crosslingual_table1_claims",
-    only=["crosslingual_table1", "xl_c02", "xl_c03", "xl_c16", "xl_c04"],
-    caption=caption,
+    "crosslingual_tables_parts",
+    caption="Every comparison of the claims on Table 1: Kendall's tau, or a difference of mean rho. *On its own*: what the rule says of this "
+    "comparison alone",
 )
 
 # %%
-page.parts(first, "crosslingual_tables_parts", caption="Every comparison of the claims on Table 1")
-
-# %% [markdown]
-# **Other choices.** Scores of a word's pieces, and of several links, can be added up or averaged. Words without a link, and
-# words that are copied unchanged, can be left out. The paper's code makes one choice for each. The figures show the two main claims
-# under the others, one line per choice; *main* is the paper's.
-
-# %%
-page.curve(
+of_c01 = page.curve(
     curves["xl_c01"],
     "crosslingual_c01_curve",
-    caption="Does input × gradient with L2 lead? Its smallest lead under each choice.",
+    caption="The smallest lead of input × gradient with L2 under each choice, with 95 % intervals. Above zero: it leads everywhere",
+)
+of_c04 = page.curve(
+    curves["xl_c04"],
+    "crosslingual_c04_curve",
+    caption="Gradients minus erasing: the difference that decides under each choice, with 95 % intervals",
+)
+details(
+    "Claims c01 and c04 under other choices",
+    "Scores of a word's pieces, and of several linked words, can be added up or averaged (*means*). Words without a link, and words that are "
+    "copied unchanged, can be left out (*aligned*, *no copied words*). *main* is what the paper's code does. *six* and *e5* are the two "
+    "models.",
+    of_c01,
+    of_c04,
 )
 
-# %%
-caption = "Are gradients ahead of erasing? The difference that decides, under each choice."
-page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption=caption)
-
 # %% [markdown]
-# ## Table 8: each architecture
+# ## Tables 8 and 11 to 17: each architecture, each language
 #
-# **What the paper shows.** The same for multilingual BERT and XLM-R separately, with the spread over three seeds.
+# **What the paper shows.** Table 8 has the same for multilingual BERT and XLM-R separately. Tables 11 to 17 have each language, also the
+# three that its models read worst: Thai, Swahili and Urdu.
 #
-# **Our run.** Two depths of one multilingual encoder: all twelve layers (`e5`) and the first six (`six`). They are more alike than the
-# paper's two models.
-
-# %%
-in_table8 = table8.drop(columns="language")
-page.table("crosslingual_table8", alone.cell, columns=["model", "output"], printed=in_table8, **BY_ROW)
-
-# %% [markdown]
-# ## Tables 11 to 17: each language
-#
-# **What the paper shows.** Rho of every row in Bulgarian, German, Spanish and French, and in the three languages that
-# its models read worst: Thai, Swahili and Urdu.
-#
-# **Our run.** The same rows in the same language.
+# **Our run.** Two depths of one multilingual encoder instead of two architectures: all twelve layers (`e5`) and the first six (`six`).
+# They are more alike than the paper's two models.
 
 # %%
 tables = pd.concat([printed_table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES])
 tables = for_ours(tables, models)
 by_language = Rows(measured, tables[["model", "language", *KEYS, "value"]], setting="main")
-page.table(
-    "crosslingual_tables11to17",
-    by_language.cell,
-    rows=["language", "method", "aggregation"],
-    columns=["model", "output"],
-    words=WORDS,
-    printed=tables[tables.language.isin(languages)],
-    caption="Rho in each language that the paper and we have (Tables 11 to 17)",
-)
 
 
 # %%
@@ -312,9 +291,6 @@ second = page.test(
     | {f"crosslingual_table{number}": orders_in(language) for number, language in LANGUAGE_TABLES.items()}
 )
 page.verdicts(second)
-
-# %%
-page.parts(second, "crosslingual_taus", caption="Kendall's tau between the printed order of the thirteen rows and ours")
 
 
 # %%
@@ -336,13 +312,34 @@ Markdown(
     + ". So a lower tau of ours can be clear in one language and a higher one undecided in another."
 )
 
+# %%
+in_table8 = table8.drop(columns="language")
+of_architectures = page.table(
+    "crosslingual_table8", alone.cell, columns=["model", "output"], printed=in_table8, **BY_ROW
+)
+of_languages = page.table(
+    "crosslingual_tables11to17",
+    by_language.cell,
+    rows=["language", "method", "aggregation"],
+    columns=["model", "output"],
+    words=WORDS,
+    printed=tables[tables.language.isin(languages)],
+    caption="Rho in each language that the paper and we have (Tables 11 to 17)",
+)
+of_taus = page.parts(
+    second,
+    "crosslingual_taus",
+    caption="Kendall's tau between the printed order of the thirteen explanations and ours, by table, model and output",
+)
+details("Tables 8 and 11 to 17 in numbers, and every tau", of_architectures, of_languages, of_taus)
+
 # %% [markdown]
 # ## The spread over trainings (± of Tables 8 and 11 to 17)
 #
-# **What the paper shows.** Each cell of these tables has a spread over three seeds; the paper does not say which measure of spread.
+# **What the paper shows.** Each cell has a spread over three seeds; the paper does not say which measure of spread.
 #
-# **Our run.** The standard deviation over three training runs, of the mean over the texts that all three have explained. Ours
-# are three adapters on one frozen encoder, on few texts. So this is not a test of the paper's spread. Activation is the same in
+# **Our run.** The standard deviation of mean rho over three training runs, on the texts that all three have explained. Ours
+# are three adapters on one frozen encoder, on few texts, so this is not a test of the paper's spread. Activation is the same in
 # all runs, because no adapter changes the embedding.
 
 # %%
@@ -371,18 +368,6 @@ def spread_of(row):
     return zaman_belinkov_tables.deviation(each, float(row["value"]))
 
 
-NO_SPREAD = Markdown("*One training alone: it has no spread.*")
-page.table(
-    "crosslingual_trainings",
-    spread_of,
-    rows=["language", "method", "aggregation"],
-    columns=["model", "output"],
-    words=WORDS | {MEAN_OF: "mean of bg, de, es, fr"},
-    digits=3,
-    printed=spreads,
-    caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
-) if len(seeds) > 1 else NO_SPREAD
-
 # %%
 cells_of = [(spread_of(row), row["value"]) for row in spreads.to_dict("records")]
 both_known = [(pair.ours.point, there, pair.ours.n) for pair, there in cells_of if pair is not None]
@@ -394,14 +379,33 @@ Markdown(
     else ""
 )
 
+# %%
+NO_SPREAD = Markdown("*One training only: it has no spread.*")
+of_cells = (
+    page.table(
+        "crosslingual_trainings",
+        spread_of,
+        rows=["language", "method", "aggregation"],
+        columns=["model", "output"],
+        words=WORDS | {MEAN_OF: "mean of bg, de, es, fr"},
+        digits=3,
+        printed=spreads,
+        caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
+    )
+    if len(seeds) > 1
+    else NO_SPREAD
+)
+details("The spread in every cell", of_cells)
+
 # %% [markdown]
 # ## Tables 2 and 7: languages, and how well they are read
 #
 # **What the paper shows.** Table 7: accuracy of both models in fifteen languages. Table 2: for seven of them accuracy and the mean of
-# rho over all rows and outputs, which correlate at 0.83.
+# rho over all explanations and outputs, which correlate at .83.
 #
-# **Our run.** Accuracy on a sample of XNLI's test pairs in the fifteen languages; the mean of rho over the same thirteen rows and
-# two outputs in the seven languages. The models were fine-tuned in English only.
+# **Our run.** Accuracy on a sample of XNLI's test pairs in the fifteen languages; the mean of rho over the same thirteen explanations
+# and two outputs in the seven languages. The models were fine-tuned in English only. In Table 2 *n* counts the texts that were
+# explained; accuracy has those of Table 7.
 
 # %%
 order = [*main_languages, *others]
@@ -428,37 +432,18 @@ page.table(
 )
 
 # %%
-page.table(
-    "crosslingual_table7",
-    lambda row: accuracy(row["language"], model=row["model"]),
-    rows=["language"],
-    columns=["model"],
-    words=WORDS,
-    printed=every(language=dict.fromkeys(["en", *order, *read_as]), model=models),
-)
-
-# %%
-unknown = {one: texts.mean(metric="unknown", language=one).ours for one in texts.levels("language")}
-lost = [f"{share.point:.1%} in {one}" for one, share in unknown.items() if share.point]
-Markdown(
-    f"Word pieces that the models' tokenizers do not know, mean share over {min(s.n for s in unknown.values())} texts "
-    f"in each of {len(unknown)} languages: {', '.join(lost) or 'none in any language'}."
-)
-
-# %%
 there2 = printed2.unstack()
 fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, there2)
 page.figure(
-    fig, "crosslingual_table2_plot", alt=alt, caption="Are languages that a model reads better explained more alike?"
+    fig,
+    "crosslingual_table2_plot",
+    alt=alt,
+    caption="Mean rho against accuracy in each language, published and ours, with 95 % intervals",
 )
 
 # %% [markdown]
-# **What is tested.**
-#
-# - c05 (Table 2): rho and accuracy rise together over languages.
-# - c06 (Table 7): accuracy is higher in Bulgarian, German, Spanish and French than in every other language, and lower in Thai, Swahili
-#   and Urdu than in every other one. English, in which the models were trained, is left out. In the paper this holds for the mean of
-#   both models.
+# **What is tested.** Whether rho and accuracy rise together over languages (c05), and whether accuracy is higher in bg, de, es and fr
+# than in every other language and lower in th, sw and ur (c06). English, in which the models were trained, is left out.
 
 # %%
 WORST = ("th", "sw", "ur")
@@ -486,6 +471,25 @@ Markdown(
     else "*The named languages are not all among ours.*"
 )
 
+# %%
+of_models = page.table(
+    "crosslingual_table7",
+    lambda row: accuracy(row["language"], model=row["model"]),
+    rows=["language"],
+    columns=["model"],
+    words=WORDS,
+    printed=every(language=dict.fromkeys(["en", *order, *read_as]), model=models),
+)
+
+unknown = {one: texts.mean(metric="unknown", language=one).ours for one in texts.levels("language")}
+lost = [f"{share.point:.1%} in {one}" for one, share in unknown.items() if share.point]
+details(
+    "Table 7, each model and language, and unknown words",
+    of_models,
+    f"Word pieces that the models' tokenizers do not know, mean share over {min(s.n for s in unknown.values())} texts "
+    f"in each of {len(unknown)} languages: {', '.join(lost) or 'none in any language'}.",
+)
+
 # %% [markdown]
 # ## Figure 7: random alignments
 #
@@ -506,11 +510,13 @@ figure7 = figure7[figure7.output == "loss"].drop(columns="published")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
 fig, alt = zaman_belinkov_figures.by_links(figure7, points)
-caption = "Rho of the loss with the aligner's links and with random links (the paper's Figure 7), 95 % intervals."
+caption = (
+    "Mean rho of the loss with the aligner's links and with random links, with 95 % intervals. Dotted: no relation"
+)
 page.figure(fig, "crosslingual_figure7", alt=alt, caption=caption, data=figure7)
 
 # %% [markdown]
-# **What is tested.** Whether rho of the loss, mean over the thirteen rows, is higher with the aligner's links than with
+# **What is tested.** Whether rho of the loss, mean over the thirteen explanations, is higher with the aligner's links than with
 # either kind of random links.
 
 # %%
@@ -523,7 +529,7 @@ page.verdicts(last)
 # %% [markdown]
 # ## Substitute data
 #
-# The tables and claims above use XNLI only. This table has the messages of a program ({term}`substitute data`). They differ from
+# The tables and claims above use XNLI only. The folded table has the messages of a program ({term}`substitute data`). They differ from
 # XNLI in more than the texts: one text instead of a premise and a hypothesis, five types of message instead of three relations,
 # translations by volunteers. Many words are copied (placeholders, punctuation), which raises the baselines as much as the methods.
 
@@ -553,13 +559,13 @@ def on_substitutes():
     return page.listing(
         frame,
         "crosslingual_tables_stand_ins",
-        caption=f"Table 1 on substitute data, with 95 % intervals; in brackets what the paper prints for XNLI{size}",
+        caption=f"Mean rho of thirteen explanations on messages, with 95 % intervals; in brackets the published value, which is of XNLI{size}",
         empty="*All data sets that were measured are in the tables above.*",
         wide=wide.loc[list(dict.fromkeys(zip(frame.dataset, frame.row, strict=True)))].reset_index(),
     )
 
 
-on_substitutes()
+details("Table 1 on substitute data", on_substitutes())
 
 # %% [markdown]
 # ## What differs from the paper

@@ -20,6 +20,7 @@ from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.show.details import details
 from faithbook.show.figures import OURS
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, spoken
@@ -56,30 +57,31 @@ at = page.quantity("quantity", "metric", "method")
 def in_short():
     """The result of this page in a sentence."""
     return (
-        "Share of images on which a metric prefers an explanation to random scores of the same image, mean over the paper's "
+        "Share of images on which a metric rates an explanation above random scores of the same image, mean over the paper's "
         f"{len(METHODS)} methods: "
         + ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
-        + f" (n = {at('win', 'saco', METHODS).ours.n:,}; one half is chance, except for AUC, which has many ties)."
+        + f" (n = {at('win', 'saco', METHODS).ours.n:,} images; chance is one half, and less for AUC, which has many ties)."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below any useful explanation. They
-# compare means. But SaCo of random scores is zero only on average; on one image, with ten groups, it has a standard
-# deviation of about a third. So the practical question is how many images a metric needs before the difference shows.
+# {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below a useful explanation. They
+# compare means over many images. But on one image SaCo of random scores is seldom zero: with ten groups of pixels it has a standard
+# deviation of about a third. So the practical question is how many images a metric needs before the difference shows. The paper
+# does not ask it.
 #
-# The paper has no counterpart to this page. The images of both data sets are pooled here; on the pages of tables and figures
-# data sets count equally. Next to the paper's ten methods stands an eleventh from its Table 1: the attention of the last layer
-# with its gradient. The metrics are explained on {doc}`saco_figures`.
+# The five metrics are explained on {doc}`saco_figures`. The explanations are the paper's ten and the *last layer with gradients*
+# from its Table 1 ({ref}`what they are <vit-methods>`). Images of CIFAR-10 and CIFAR-100 are pooled here, so means differ a little
+# from those of the other pages, where each data set counts equally.
 
 # %% [markdown]
-# ## How often, and by how much
+# ## How often an explanation wins
 #
-# On each image and model the explanation's score is compared with that of several sets of random scores, all metrics
-# sign-flipped so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
-# difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often.
+# On each image and model the explanation's score is compared with that of several sets of random scores. All metrics are
+# sign-flipped where needed, so that higher is better. A *win* is a strictly higher score; a tie does not count. The share of
+# wins is the metric's {term}`diagnosticity`.
 
 # %%
 rows = []
@@ -89,10 +91,10 @@ for metric, method in product(SIGN, methods):
     rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
 caption = (
-    f"Share of strict wins against random scores of the same image (n = {wins.n.min():,} images). The file also has ties and "
-    "mean gaps"
+    f"Share of images on which an explanation has a strictly higher score than random scores (n = {wins.n.min():,} images), with 95 % "
+    "intervals. The file also has ties and mean differences"
 )
-page.listing(
+in_numbers = page.listing(
     wins,
     "saco_random_wins",
     caption=caption,
@@ -106,29 +108,36 @@ looks = {"wins": (OURS, "o"), "ties": ("#888888", "|")}
 layout = Layout(panel="metric", series="series", columns=len(SIGN), names=names, looks=looks, mark=0.5)
 fig, alt = dot_plot(both, "share of comparisons", row="method", layout=layout)
 by_metric = wins.groupby("metric", sort=False)
-caption = "How often an explanation beats random scores on the same image. Grey ticks: share of ties. Dotted: one half."
+caption = (
+    f"Share of images on which an explanation beats random scores, by metric, with 95 % intervals (n = {wins.n.min():,} images). Grey "
+    "ticks: share of ties. Dotted: one half."
+)
 page.figure(fig, "saco_random_wins_plot", alt=alt, caption=caption)
 
 # %%
 counts = {m: (int((part["gap low"] > 0).sum()), int((part["gap high"] < 0).sum())) for m, part in by_metric}
-counted = "; ".join(f"{label(m)} puts {up} above random scores and {down} below" for m, (up, down) in counts.items())
-Markdown(f"Of the {len(methods)} methods, counting those whose gap has an interval on one side of zero: {counted}.")
+counted = "; ".join(f"{label(m)} {up} above and {down} below" for m, (up, down) in counts.items())
+details(
+    "In numbers",
+    in_numbers,
+    f"How many of the {len(methods)} explanations are clearly above or below random scores, counting those for which the interval of "
+    f"the mean difference of scores does not include zero: {counted}.",
+)
 
 # %% [markdown]
-# A method below random scores does not mean that the metric fails: the method may mark the wrong pixels. And a method above them
-# need not be good. But a metric that needs many images for a difference that another shows with few is less useful.
+# An explanation below random scores does not mean that the metric fails: the explanation may mark the wrong pixels. And one above
+# them need not be good. But a metric that needs many images for a difference that another shows with few is less useful.
 
 # %% [markdown]
 # ## How many images
 #
-# We assume a small and common study: $n$ images, each with one model, one explanation and one random map, and a two-sided
-# paired *t*-test at the level 0.05. Its *power* is the chance that it comes out significant with the method
-# ahead, about $\Phi(\sqrt{n}\,\delta - 1.96)$ with $\delta$ the mean difference over its standard deviation. A power of
-# 0.8 takes $n = ((1.96 + 0.84) / \delta)^2$ images. That number is infinite (∞) where the method is not ahead, and the upper end
-# of its interval where it may not be.
+# We assume a small and common study: each image has one model, one explanation and one random map, and the two scores are compared
+# by a two-sided paired *t*-test at the level .05. The table has the number of images with which that test finds the explanation
+# ahead in 80 % of all studies. It is ∞ for an explanation that is not ahead of random scores on our images, and an interval ends
+# with ∞ if it may not be.
 #
-# SaCo has an advantage: its mean over random scores is zero in theory, and near zero on our models ({doc}`saco_figures`, c05). A study
-# that uses it can test the mean against zero without a random map, which removes that map's noise (last column).
+# SaCo can also be tested without a random map, because its mean over random scores is known: zero. That removes the random map's
+# noise (last column).
 
 # %%
 rows = []
@@ -145,25 +154,29 @@ of_pair = pictures.metric.map(label) + pictures.against.map({"zero": " against z
 by_metric_and_method = in_words(pictures.assign(metric=of_pair), ["method"], "metric", ",.0f").replace(
     {r"inf \[inf, inf\]": "∞", "inf": "∞"}, regex=True
 )
-caption = f"Images needed to separate a method from random scores with power 0.8 (paired t-test), from n = {pictures.n.min():,} " \
-    "images. The file also has effects and the sign test"  # fmt: skip
+caption = (
+    f"Images needed to find an explanation ahead of random scores in 80 % of studies, with 95 % intervals, from n = {pictures.n.min():,} "
+    "images; fewer is better. The file also has the numbers for a sign test"
+)
 page.listing(pictures, "saco_random_needed", caption=caption, wide=by_metric_and_method)
 
 # %%
 median = pictures.groupby(["metric", "against"], sort=False).estimate.median()
 medians = "; ".join(
-    f"{label(metric)} against {against} {'no number' if np.isinf(n) else f'{n:.0f}'}"
+    f"{label(metric)}{' against zero' if against == 'zero' else ''} {'none' if np.isinf(n) else f'{n:,.0f}'}"
     for (metric, against), n in median.items()
 )
-Markdown(f"**Images that a typical method needs** (median over the {len(methods)} methods): {medians}.")
+Markdown(
+    f"**For a typical explanation** (median over the {len(methods)}) that is: {medians} images. In a formula: with $\\delta$ the mean "
+    "difference over its standard deviation, $n = ((1.96 + .84) / \\delta)^2$."
+)
 
 # %% [markdown]
 # ## The noise of random SaCo
 #
-# Where the saliences are equally spaced, SaCo is Spearman's rank correlation between the saliences of $K$ groups and their costs
-# to the model. If the costs come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$ (*theory*). The last
-# column is the number of images that brings the mean to within 0.02 of zero in 95 % of samples, with one random map and one
-# model per image.
+# In theory SaCo of random scores has mean 0 and standard deviation $1 / \sqrt{K - 1}$ with $K$ groups, if the scores of the groups
+# are equally spaced: it is then Spearman's correlation of two unrelated orders. The table compares that with our models. Its last
+# column is the number of images with which a mean SaCo of random scores is within .02 of zero in 95 % of samples.
 
 
 # %%
@@ -179,10 +192,10 @@ rows = []
 for k in sorted(noise.levels("k")):
     mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
-    rows[-1] |= {"images for 0.02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
+    rows[-1] |= {"images needed": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
-caption = "Standard deviation of SaCo of random scores, in theory and with our models, and its mean"
-names = {"k": "groups", "estimate": "ours", "low": "ours low", "high": "ours high"}
+caption = "Standard deviation of SaCo of random scores over n images, in theory and with our models (95 % intervals), and its mean"
+names = {"k": "groups", "estimate": "ours", "low": "ours low", "high": "ours high", "mean": "mean SaCo"}
 page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption)
 
 # %% [markdown]
@@ -190,11 +203,11 @@ page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption
 #
 # Random scores are deliberate noise. An explanation can be noise by accident: if relevance is divided, layer after layer, by
 # sums that nearly cancel, rounding errors grow on the way to the pixels. So we explain each image twice: unchanged, and with
-# noise that is a millionth of the pixels' standard deviation. It is invisible and does not change the prediction, so it should
-# not change the map either.
+# noise of a millionth of the pixels' standard deviation. It is invisible and does not change the prediction, so it should not
+# change the map either.
 #
 # *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
-# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = 0.38$ on average for $K = 10$.
+# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$.
 
 # %%
 kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
@@ -203,7 +216,10 @@ for method in (name for name in METHODS if name in moved.levels("method")):
     rows.append({"method": method, **ends_of(kept("rank_correlation", method), "rank correlation")})
     rows[-1] |= ends_of(shift("moved", method), "moved") | {"n": shift("moved", method).ours.n}
 nudged = pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
-caption = "Maps of an image without and with invisible noise: their rank correlation, and by how much SaCo moves"
+caption = (
+    "Maps of n images without and with invisible noise: the rank correlation of their pixels, and by how much SaCo moves, with 95 % "
+    "intervals"
+)
 page.listing(nudged, "saco_random_nudged", caption=caption)
 
 # %%
@@ -221,8 +237,8 @@ Markdown(
 )
 
 # %% [markdown]
-# If a method is named here, another processor, which rounds differently, finds another map. The mean over many images is what a
-# user can expect of such a method, but it says nothing about the model.
+# Of a method that is named here, another processor, which rounds differently, finds another map. Its single maps say nothing about
+# the model.
 #
 # **Limits.** The number of images holds for this test and these models. And power says how soon a difference is found, not
 # whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
