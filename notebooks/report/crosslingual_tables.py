@@ -317,7 +317,10 @@ in_table8 = table8.drop(columns="language")
 of_architectures = page.table(
     "crosslingual_table8", alone.cell, columns=["model", "output"], printed=in_table8, **BY_ROW
 )
-of_languages = page.table(
+details("Table 8 in numbers", of_architectures)
+
+# %%
+page.table(
     "crosslingual_tables11to17",
     by_language.cell,
     rows=["language", "method", "aggregation"],
@@ -326,12 +329,13 @@ of_languages = page.table(
     printed=tables[tables.language.isin(languages)],
     caption="Rho in each language that the paper and we have (Tables 11 to 17)",
 )
-of_taus = page.parts(
+
+# %%
+page.parts(
     second,
     "crosslingual_taus",
     caption="Kendall's tau between the printed order of the thirteen explanations and ours, by table, model and output",
 )
-details("Tables 8 and 11 to 17 in numbers, and every tau", of_architectures, of_languages, of_taus)
 
 # %% [markdown]
 # ## The spread over trainings (± of Tables 8 and 11 to 17)
@@ -381,7 +385,7 @@ Markdown(
 
 # %%
 NO_SPREAD = Markdown("*One training only: it has no spread.*")
-of_cells = (
+(
     page.table(
         "crosslingual_trainings",
         spread_of,
@@ -395,7 +399,6 @@ of_cells = (
     if len(seeds) > 1
     else NO_SPREAD
 )
-details("The spread in every cell", of_cells)
 
 # %% [markdown]
 # ## Tables 2 and 7: languages, and how well they are read

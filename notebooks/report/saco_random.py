@@ -56,11 +56,21 @@ at = page.quantity("quantity", "metric", "method")
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
+    sizes = {
+        metric: np.median(
+            [
+                needed.needed_row(needed.effect(at("gap", metric, method), at("square", metric, method)))["estimate"]
+                for method in methods
+            ]
+        )
+        for metric in SIGN
+    }
+    images = ", ".join(f"{label(metric)} {'∞' if np.isinf(size) else f'{size:,.0f}'}" for metric, size in sizes.items())
+    wins_of = ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
     return (
-        "Share of images on which a metric rates an explanation above random scores of the same image, mean over the paper's "
-        f"{len(METHODS)} methods: "
-        + ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
-        + f" (n = {at('win', 'saco', METHODS).ours.n:,} images; chance is one half, and less for AUC, which has many ties)."
+        f"Images needed to find a typical explanation (median of {len(methods)}) ahead of random scores in 80 % of studies: {images}. "
+        f"Share of images on which a metric rates an explanation above random scores, mean over the paper's {len(METHODS)} methods: "
+        f"{wins_of} (n = {at('win', 'saco', METHODS).ours.n:,} images; chance is one half, and less for AUC, which has many ties)."
     )
 
 
@@ -161,14 +171,11 @@ caption = (
 page.listing(pictures, "saco_random_needed", caption=caption, wide=by_metric_and_method)
 
 # %%
-median = pictures.groupby(["metric", "against"], sort=False).estimate.median()
-medians = "; ".join(
-    f"{label(metric)}{' against zero' if against == 'zero' else ''} {'none' if np.isinf(n) else f'{n:,.0f}'}"
-    for (metric, against), n in median.items()
-)
+against_zero = pictures[pictures.against == "zero"].estimate.median()
 Markdown(
-    f"**For a typical explanation** (median over the {len(methods)}) that is: {medians} images. In a formula: with $\\delta$ the mean "
-    "difference over its standard deviation, $n = ((1.96 + .84) / \\delta)^2$."
+    f"Against zero SaCo needs {'no finite number of' if np.isinf(against_zero) else f'{against_zero:,.0f}'} images for a typical "
+    "explanation (median). In a formula: with $\\delta$ the mean difference over its standard deviation, "
+    "$n = ((1.96 + .84) / \\delta)^2$."
 )
 
 # %% [markdown]
@@ -233,7 +240,7 @@ each_method = ", ".join(
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
     f"**Methods that are noise themselves**, because their SaCo moves clearly by more than half of what two unrelated maps differ by "
-    f"({APART:.2f}): {each_method or 'none'}. The predicted probability moves by {answer.point:.0e}."
+    f"({APART:.2f}): {each_method or 'none'}. The predicted probability moves by {1e6 * answer.point:.1f} millionths on average."
 )
 
 # %% [markdown]
