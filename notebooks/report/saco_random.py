@@ -65,8 +65,8 @@ def in_short():
         )
         for metric in SIGN
     }
-    images = ", ".join(f"{label(metric)} {'∞' if np.isinf(size) else f'{size:,.0f}'}" for metric, size in sizes.items())
-    wins_of = ", ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
+    images = "; ".join(f"{label(metric)} {'∞' if np.isinf(size) else f'{size:,.0f}'}" for metric, size in sizes.items())
+    wins_of = "; ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
     return (
         f"Images needed to find a typical explanation (median of {len(methods)}) ahead of random scores in 80 % of studies: {images}. "
         f"Share of images on which a metric rates an explanation above random scores, mean over the paper's {len(METHODS)} methods: "
