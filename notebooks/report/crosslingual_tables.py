@@ -404,7 +404,7 @@ NO_SPREAD = Markdown("*One training only: it has no spread.*")
 # ## Tables 2 and 7: languages, and how well they are read
 #
 # **What the paper shows.** Table 7: accuracy of both models in fifteen languages. Table 2: for seven of them accuracy and the mean of
-# rho over all explanations and outputs, which correlate at .83.
+# rho over all explanations and outputs, which correlate at 0.83.
 #
 # **Our run.** Accuracy on a sample of XNLI's test pairs in the fifteen languages; the mean of rho over the same thirteen explanations
 # and two outputs in the seven languages. The models were fine-tuned in English only. In Table 2 *n* counts the texts that were

@@ -133,8 +133,8 @@ details("The maps of all explanations of this image", shown_maps)
 # ## Figure 2: how far the metrics agree on images
 #
 # **What the paper shows.** Each metric ranks the images by how well it rates their explanations. The bars are rank correlations of
-# two such rankings, averaged over data sets, methods and models: of SaCo with each of the four others (.18 to .22; which bar has
-# which value is not said), and the mean over the six pairs of the four (.4764).
+# two such rankings, averaged over data sets, methods and models: of SaCo with each of the four others (0.18 to 0.22; which bar has
+# which value is not said), and the mean over the six pairs of the four (0.4764).
 #
 # **Our run.** The correlation within each combination of data set, model and method (a *cell*), then the mean over cells. *n* is
 # that of the smallest cell, without images whose SaCo is undefined. Two choices are ours, because the paper reports neither:
@@ -203,7 +203,7 @@ details(
 # ## Figure 3: one image in detail
 #
 # **What the paper shows.** A photograph of a linnet under Transformer Attribution, Raw Attention and random scores. Erased
-# cumulatively, all three cost more than .9 of the probability from the third group on, so AOPC is high for all three. Erased one by
+# cumulatively, all three cost more than 0.9 of the probability from the third group on, so AOPC is high for all three. Erased one by
 # one, the groups separate them: SaCo is high for Transformer Attribution, lower for Raw Attention, near zero for random scores.
 #
 # **Our run.** The paper's linnet is not among the fifty sample photographs of ImageNet that we have. The figure has the first bird
@@ -216,7 +216,7 @@ case = wu_figures.Case.of(case_maps, case_groups)
 fig, alt = wu_figures.imagenet_case(case)
 caption = (
     f"Three explanations of a photograph of ImageNet, taken for *{case.predicted}* by our CIFAR-10 transformer with probability "
-    f"{case.p_full:.2f}, and what erasing costs. Random scores have no patches to draw. Dotted: .9, which the paper's "
+    f"{case.p_full:.2f}, and what erasing costs. Random scores have no patches to draw. Dotted: 0.9, which the paper's "
     "cumulative losses exceed from the third group on"
 )
 page.figure(fig, "saco_figure3_imagenet", alt=alt, caption=caption, data=case.groups)
@@ -243,7 +243,7 @@ Markdown(
 
 # %%
 fig, alt = wu_figures.case_study(picture)
-caption = f"Three explanations of {picture.described} with probability {picture.facts.p_full:.2f}, and what erasing costs. Dotted: .9"
+caption = f"Three explanations of {picture.described} with probability {picture.facts.p_full:.2f}, and what erasing costs. Dotted: 0.9"
 details("The same for the image of Figure 1", page.figure(fig, "saco_figure3", alt=alt, caption=caption))
 
 # %% [markdown]
@@ -260,7 +260,7 @@ details("The same for the image of Figure 1", page.figure(fig, "saco_figure3", a
 shown_means = wu.every_mean(mean, datasets)
 fig, alt = wu_figures.radar(shown_means, datasets)
 caption = (
-    "Mean score of each method under five metrics, outward is better. On each axis the worst is at .1 and the best at 1, which makes "
+    "Mean score of each method under five metrics, outward is better. On each axis the worst is at 0.1 and the best at 1, which makes "
     "small differences look large. Red: random scores; green, orange, blue: explanations from gradients, relevance, attention"
 )
 page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
@@ -350,7 +350,7 @@ details(
 # The paper says that SaCo stays the same if all scores are multiplied by one positive number,
 # and leaves the proof to a supplement that we do not have. It is one line: the number multiplies every difference of two groups' scores,
 # in the numerator and in the denominator, so it cancels; and no pair of groups changes its order. We also test it:
-# SaCo of each stored explanation of a few images is computed again with its scores multiplied by .001, 7 and 1,000.
+# SaCo of each stored explanation of a few images is computed again with its scores multiplied by 0.001, 7 and 1,000.
 
 # %%
 alike = wu.scaled_alike(steps, measured.evidence(sorted(steps.dataset.unique())))

@@ -82,7 +82,7 @@ page.in_short(in_short)
 # deviation of about a third. So the practical question is how many images a metric needs before the difference shows. The paper
 # does not ask it.
 #
-# The five metrics are explained on {doc}`saco_figures`. The explanations are the paper's ten and the *last layer with gradients*
+# The five metrics are explained on {doc}`saco_figures`. The explanations are the paper's ten and the *last layer, with gradient*
 # from its Table 1 ({ref}`what they are <vit-methods>`). Images of CIFAR-10 and CIFAR-100 are pooled here, so means differ a little
 # from those of the other pages, where each data set counts equally.
 
@@ -142,7 +142,7 @@ details(
 # ## How many images
 #
 # We assume a small and common study: each image has one model, one explanation and one random map, and the two scores are compared
-# by a two-sided paired *t*-test at the level .05. The table has the number of images with which that test finds the explanation
+# by a two-sided paired *t*-test at the level 0.05. The table has the number of images with which that test finds the explanation
 # ahead in 80 % of all studies. It is ∞ for an explanation that is not ahead of random scores on our images, and an interval ends
 # with ∞ if it may not be.
 #
@@ -175,7 +175,7 @@ against_zero = pictures[pictures.against == "zero"].estimate.median()
 Markdown(
     f"Against zero SaCo needs {'no finite number of' if np.isinf(against_zero) else f'{against_zero:,.0f}'} images for a typical "
     "explanation (median). In a formula: with $\\delta$ the mean difference over its standard deviation, "
-    "$n = ((1.96 + .84) / \\delta)^2$."
+    "$n = ((1.96 + 0.84) / \\delta)^2$."
 )
 
 # %% [markdown]
@@ -183,7 +183,7 @@ Markdown(
 #
 # In theory SaCo of random scores has mean 0 and standard deviation $1 / \sqrt{K - 1}$ with $K$ groups, if the scores of the groups
 # are equally spaced: it is then Spearman's correlation of two unrelated orders. The table compares that with our models. Its last
-# column is the number of images with which a mean SaCo of random scores is within .02 of zero in 95 % of samples.
+# column is the number of images with which a mean SaCo of random scores is within 0.02 of zero in 95 % of samples.
 
 
 # %%
@@ -214,7 +214,7 @@ page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption
 # change the map either.
 #
 # *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
-# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$.
+# For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = 0.38$ on average for $K = 10$.
 
 # %%
 kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
