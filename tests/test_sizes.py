@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from store import Store
-from test_pages_soft import FIVE, SOFT, kept, scores
+from test_pages_soft import FIVE, SOFT, cells_of, kept, scores
 
 from faithbook.engine.studies import entry_of
 from faithbook.engine.study import FULL, LAPTOP, Profile
@@ -66,9 +66,9 @@ def test_claims_rest_on_the_largest_model_that_all_their_data_sets_have(store: S
     """SST alone has the larger one: an average over models would be neither's."""
     for classifier, shares, name in (("", SMALL, "sst"), ("mpnet", LARGE, "sst"), ("", SMALL, "ag")):
         study(store, classifier, shares, n=100, dataset=name)
-    table = store.report("soft_tables").table("soft_table6")
+    table = cells_of(store.judge("soft_tables"), "soft_table6", "metric")
     assert set(table.model) == {SIZES[""]}
-    assert table[table.metric == "nc"].estimate.to_numpy() == pytest.approx(SMALL["nc"], abs=0.01)
+    assert table.estimate["nc"].to_numpy() == pytest.approx(SMALL["nc"], abs=0.01)
 
 
 def replayed(store: Store, classifier: str, shares: dict[str, float]) -> None:

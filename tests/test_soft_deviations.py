@@ -11,20 +11,31 @@ import pytest
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.studies.soft.zhao_aletras_deviations import (
+    beside_papers_choice,
+    cells_of_ours,
     effects,
+    everything_beside_the_best,
+    other_differences,
+    random_preferred,
     readings_of_ties,
     scaled_attention_as_coded,
+    scored,
+    scores_of_choices,
     single_draws,
+    texts_of,
+    wins_of_choices,
     with_equal_amounts,
 )
 from faithbook.studies.soft.zhao_aletras_diagnosticity import (
     AFTER,
     BEFORE,
+    EVERYTHING,
     FLIP,
     LIMIT,
     METHODS,
     ONE_SIDED,
     OUTSIDE,
+    SCORE,
     TIE,
     WIN,
     Power,
@@ -129,3 +140,76 @@ def test_scaled_attention_stands_beside_both_printed_rows() -> None:
     found = row[["attention", "scaled by gradient", "squared, as coded"]]
     assert found.tolist() == pytest.approx([0.25, 0.75, 0.5])
     assert row["n"] == N
+
+
+def units_of(rows: list[tuple[str, str, float, str]], **columns: object) -> pd.DataFrame:
+    """Values of one input: metric, method, value, variant."""
+    frame = pd.DataFrame(rows, columns=["metric", "method", "value", "variant"])
+    return frame.assign(dataset="d", seed=0, id="i", cluster="i", ratio=float("nan"), **columns)
+
+
+def test_what_is_scored_has_an_attribution_of_one_for_every_token() -> None:
+    rows = [("nc", name, value, "") for name, value in (("attention", 0.8), ("random", 0.5))]
+    rows += [("soft_nc", name, value, "") for name, value in (("attention", 0.4), ("random", 0.5))]
+    rows += [("soft_ns", "random", 0.5, ""), ("p_full", "none", 0.9, ""), ("p_empty", "none", 0.1, "")]
+    units = units_of(rows)
+    units.loc[units.metric == "nc", "ratio"] = 0.1
+    won = scored(units).query("shows == 'win'").set_index(["metric", "method"]).value
+    assert won["nc", "attention"] == 1 and won["soft_nc", "attention"] == 0
+    assert won["soft_nc", EVERYTHING] == won["soft_ns", EVERYTHING] == 1
+
+
+def test_choices_are_beside_the_papers_on_wins_and_on_scores() -> None:
+    values = {"paper": (0.6, 0.5), "clip=released": (0.3, 0.5), "normaliser=rank": (0.7, 0.5)}
+    rows = [("soft_nc", method, value, variant) for variant, pair in values.items()
+            for method, value in zip(("attention", "random"), pair, strict=True)]  # fmt: skip
+    units = units_of(rows)
+    both = beside_papers_choice(units)
+    wins, scores = wins_of_choices(units), scores_of_choices(units)
+    assert len(wins) + len(scores) == len(both) and set(scores.shows) == {SCORE} and SCORE not in set(wins.shows)
+    clip = wins[wins.variant == "clip=released"].set_index("shows").value
+    assert (clip[BEFORE], clip[AFTER], clip[FLIP]) == (1, 0, 1)
+    assert scores.set_index("variant").value["clip=released"] == pytest.approx(-0.3)
+
+
+def test_marking_everything_is_set_against_the_best_attribution() -> None:
+    known = {("soft_nc", method): 0.25 for method in METHODS} | {
+        ("soft_nc", "deeplift"): 0.5,
+        ("soft_nc", EVERYTHING): 1,
+    }
+    cells = shares(known, ["metric", "method"])
+
+    def power(metric: str, method: str) -> Comparison:
+        return Comparison(cells.mean(metric=metric, method=method))
+
+    (sentence,) = everything_beside_the_best(power, ["soft_nc"])
+    assert "under Soft-NC on a share of the inputs of 1.000" in sentence
+    assert "the best real attribution, DeepLIFT, on 0.500" in sentence
+
+
+def test_our_cells_are_of_printed_data_sets() -> None:
+    cells = shares({("sst",): 0.5, ("movie",): 0.25}, ["dataset"])
+    index = pd.MultiIndex.from_tuples([("sst", "nc", "attention")], names=["dataset", "metric", "method"])
+
+    def power(metric: str, dataset: str, method: str) -> Comparison:
+        return Comparison(cells.mean(dataset=dataset))
+
+    found = cells_of_ours(power, ["sst", "movie"], ["nc"], pd.Series([0.4], index=index))
+    assert found == {("sst", "nc", method): 0.5 for method in METHODS}
+
+
+def test_other_differences_have_the_settings_and_sizes_of_the_run() -> None:
+    measured = pd.DataFrame({"dataset": ["sst", "sst", "ag", "movie"], "id": ["a", "b", "a", "a"]})
+    texts = texts_of(measured, ["sst", "ag"])
+    assert texts == {"SST": 2, "AG News": 1}
+    settings = {"ig_steps": 16, "draws": 8, "dtype": "float32"}
+    ours = other_differences(settings, pd.Series([3953, 4000]), texts).set_index("what")["here"]
+    assert (ours["training texts of AG News"], ours["draws of the mask for one soft score"]) == ("3,953", "8")
+    assert ours["test texts"] == "SST 2, AG News 1"
+    assert other_differences(settings, pd.Series(dtype=float), texts)["here"][0] == "–"
+
+
+def test_data_sets_on_which_random_scores_are_preferred_are_named_by_metric() -> None:
+    rows = [("sst", "nc", "undecided"), ("sst", "soft_ns", "random preferred"), ("ag", "soft_ns", "random preferred")]
+    readings = pd.DataFrame(rows, columns=["dataset", "metric", "reading"])
+    assert random_preferred(readings, ["nc", "soft_ns"]) == ["Soft-NS on SST, AG News"]

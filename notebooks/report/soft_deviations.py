@@ -12,7 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
@@ -27,60 +26,24 @@ from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.grounds import worded
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
-from faithbook.studies.soft import zhao_aletras_deviations, zhao_aletras_pipeline
+from faithbook.studies.soft import zhao_aletras_deviations as deviations
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.studies.soft.zhao_aletras import of_largest
-from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, METHODS, SCORE, WIN
+from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
+from faithbook.studies.soft.zhao_aletras_deviations import AS_CODED, CHOICES, METRICS, RANKS, SOFT
+from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, METHODS, WIN
 
 page = start_page("soft_deviations", profile, values=values, paper="zhao_aletras_2023")
-METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
-MINMAX, RANKS = "paper", "normaliser=rank"
-NAMES = {
-    "direction=released": "D1 mask direction inverted",
-    "normaliser=released": "D2 released normalisers",
-    "normaliser=sigmoid": "D2 sigmoid for both",
-    "direction=released, normaliser=released": "D1 and D2 together",
-    "baseline=pad": "D3 baseline of padding ids",
-    "ratios=released": "D5 seven lengths",
-    "scaled_attention=released": "D6 attention squared",
-    "deeplift=exact": "D10 DeepLIFT by exact rules",
-    "clip=released": "clipping to [0, 1]",
-    "normaliser=rank": "rank normaliser",
-    "draws=1": "one draw",
-    "dtype=bfloat16": "bfloat16",
-}
-
-
-def scored(units):
-    """Wins and ties of the study's inputs, those of an attribution of 1 for every token, and what one draw flips."""
-    units = of_largest(units)
-    real = diagnosticity.with_lengths(units[units.method != "none"])
-    wins = diagnosticity.counted(pd.concat([real, diagnosticity.everything(units)], ignore_index=True))
-    return pd.concat([wins, diagnosticity.one_draw_flips(wins)], ignore_index=True)
-
-
-def compared(units):
-    """Each variant next to the paper's choice on the same inputs; ranks also with random scores left as they are."""
-    units = of_largest(units)
-    variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
-    bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in units.variant.unique() else None
-    return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
-
-
 over = ["shows", "dataset", "method", "metric"]
-measured = page.measure("soft_metrics", parts=["", "lengths"], over=over, prepare=scored, bounds=(0, 1), firmest=True)
-among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"], "firmest": True}
-tried = page.measure(
-    "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among
+measured = page.measure(
+    "soft_metrics", parts=["", "lengths"], over=over, prepare=deviations.scored, bounds=(0, 1), firmest=True
 )
+among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"], "firmest": True}
+tried = page.measure("soft_variants", prepare=deviations.wins_of_choices, bounds=(0, 1), **among)
 tasks = [name for name in labels() if name in measured.levels("dataset")]
 power = page.quantity("metric", method=METHODS, shows=WIN)
 REFERENCE_PROFILE = "full"  # whose numbers the pages show
-table1 = cards()
-tested_texts = measured.frame[measured.frame.dataset.isin(tasks)].groupby("dataset", observed=True).id.nunique()
-sizes_of_test = {label(name): int(tested_texts[name]) for name in tasks}
 exchanged = tried.quantity("variant", "metric", method=METHODS, shows=AFTER)
-short = " and ".join(label(name) for name in labels() if name in tried.levels("dataset"))
+short_texts = " and ".join(label(name) for name in labels() if name in tried.levels("dataset"))
 
 
 # %% tags=["remove-input"]
@@ -120,14 +83,10 @@ page.in_short(in_short)
 # the random scores are min-max scaled.
 
 # %%
-each_metric = []
-for metric in SOFT:
-    best = max(METHODS, key=lambda name, metric=metric: power(metric, method=name).ours.point)
-    each_metric.append(
-        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=diagnosticity.EVERYTHING), n=True)}, the best real "
-        f"attribution, {label(best)}, on {spoken(power(metric, method=best), n=True)}"
-    )
-Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(each_metric)}.")
+marks_everything = deviations.everything_beside_the_best(power, SOFT)
+Markdown(
+    f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(marks_everything)}."
+)
 
 # %% [markdown]
 # Real attributions also differ in amount, but less. Min-max scaling sends the lowest score of a text to 0 and the
@@ -137,9 +96,11 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 
 # %%
 examples = load("soft_examples", profile)
-kept = listed(kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
+importance = listed(kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
 page.listing(
-    kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
+    importance[
+        ["method", "n", *(ENDS if importance.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]
+    ],  # of so few no interval
     "soft_amount",
     caption="Mean min-max scaled importance, the share of embedding elements that Soft-NS keeps, on the n inputs of this run "
     f"whose token scores are stored ({', '.join(map(label, dict.fromkeys(examples.dataset)))})",
@@ -153,8 +114,8 @@ page.listing(
 # the same on both scales.
 
 # %%
-methods = [name for name in kept.method if name in METHODS]  # from the most peaked attribution to the flattest
-orders = zhao_aletras_deviations.with_equal_amounts(exchanged, RANKS, SOFT, methods)
+methods = [name for name in importance.method if name in METHODS]  # from the most peaked attribution to the flattest
+orders = deviations.with_equal_amounts(exchanged, RANKS, SOFT, methods)
 page.listing(
     orders[["metric", "method", "n", "min-max", "ranks", *ENDS]],
     "soft_amounts_orders",
@@ -163,9 +124,9 @@ page.listing(
 )
 
 # %%
-fig, alt = zhao_aletras_pipeline.with_and_without_amounts(orders, SOFT, methods)
+fig, alt = pipeline.with_and_without_amounts(orders, SOFT, methods)
 caption = (
-    f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
+    f"The same attributions with and without their amounts ({short_texts}; 95 % intervals over inputs). Methods run from "
     "the most peaked to the flattest in the table above. Dotted: one half."
 )
 page.figure(fig, "soft_amounts_orders_plot", alt=alt, caption=caption)
@@ -213,14 +174,11 @@ Markdown(
 
 
 # %%
-moved = page.measure(
-    "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows == SCORE], **among
-)
-
-effects = zhao_aletras_deviations.effects(exchanged, moved, NAMES, METRICS, tried.material.units)
+moved = page.measure("soft_variants", prepare=deviations.scores_of_choices, **among)
+effects = deviations.effects(exchanged, moved, CHOICES, METRICS, tried.material.units)
 
 
-def shown(name, caption, *chosen):
+def effects_of(name, caption, *chosen):
     """The effects of some variants as a table; a sentence where they were not measured."""
     part = effects[effects.variant.isin(chosen)].drop(columns="variant")
     return page.listing(part, name, caption=caption, empty="*Not measured in this profile.*")
@@ -230,9 +188,9 @@ def shown(name, caption, *chosen):
 # ## All effects at a glance
 
 # %%
-fig, alt = zhao_aletras_pipeline.effects(effects, METRICS, {name: NAMES[name] for name in effects.variant.unique()})
+fig, alt = pipeline.effects(effects, METRICS, {name: CHOICES[name] for name in effects.variant.unique()})
 caption = (
-    f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
+    f"What each choice changes, other choice minus the paper's ({short_texts}; 95 % intervals over inputs). Dotted: no "
     "change."
 )
 page.figure(fig, "soft_deviations_effects_plot", alt=alt, caption=caption, data=effects)
@@ -252,7 +210,7 @@ page.figure(fig, "soft_deviations_effects_plot", alt=alt, caption=caption, data=
 # as well, so that not all do, as the column of flips says.
 
 # %%
-shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=released")
+effects_of("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=released")
 
 # %% [markdown]
 # ## D2: normaliser of the scores
@@ -268,7 +226,7 @@ shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=re
 # attribution is, and two attributions differ only a little.
 
 # %%
-shown(
+effects_of(
     "soft_d2",
     "D2, normaliser: effect on the soft metrics, alone and with the inverted direction",
     "normaliser=sigmoid",
@@ -288,7 +246,7 @@ shown(
 #   baselines define, a soft comparison can hardly change sides.
 
 # %%
-shown("soft_d3", "D3, baseline: padding ids instead of zero embeddings", "baseline=pad")
+effects_of("soft_d3", "D3, baseline: padding ids instead of zero embeddings", "baseline=pad")
 
 # %% [markdown]
 # ## D4: a baseline that moves
@@ -307,7 +265,7 @@ shown("soft_d3", "D3, baseline: padding ids instead of zero embeddings", "baseli
 #   adds a constant to a score and nothing to a comparison.
 
 # %%
-shown("soft_d5", "D5, rationale lengths: effect on the hard metrics", "ratios=released")
+effects_of("soft_d5", "D5, rationale lengths: effect on the hard metrics", "ratios=released")
 
 # %% [markdown]
 # ## D6: scaled attention
@@ -318,7 +276,7 @@ shown("soft_d5", "D5, rationale lengths: effect on the hard metrics", "ratios=re
 #   non-negative weight has the order of the weight, so the hard scores become those of plain attention.
 
 # %%
-shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_attention=released")
+effects_of("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_attention=released")
 
 # %% [markdown]
 # **Which of the two was printed.** In the paper's Table 6 the rows of attention and of scaled attention are nearly one row. The table has
@@ -327,26 +285,17 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 
 # %%
 printed6 = published.table("soft_table6").set_index(["dataset", "metric", "method"]).value
-AS_CODED = "scaled_attention=released"
-both_sets = [name for name in tried.levels("dataset") if name in set(published.table("soft_table6").dataset)]
-theirs = {(dataset, metric, method): printed6[dataset, metric, method] for dataset, metric, method in printed6.index}
-ours_of = {
-    (dataset, metric, method): power(metric, dataset=dataset, method=method).ours.point
-    for dataset in tasks
-    for metric in METRICS
-    for method in METHODS
-    if dataset in set(published.table("soft_table6").dataset)
-}
-apart = zhao_aletras_pipeline.rows_apart(theirs, ours_of)
+datasets_of_both = [name for name in tried.levels("dataset") if name in set(published.table("soft_table6").dataset)]
+distances = pipeline.rows_apart(dict(printed6), deviations.cells_of_ours(power, tasks, METRICS, printed6))
 page.listing(
-    apart,
+    distances,
     "soft_d6_rows_apart",
     caption="How far two rows of Table 6 lie apart, mean and largest distance over the cells: as printed (16 cells) and ours (scaled "
     "attention by its gradient)",
 )
 
 # %%
-as_coded = zhao_aletras_deviations.scaled_attention_as_coded(tried, exchanged, AS_CODED, printed6, both_sets, METRICS)
+as_coded = deviations.scaled_attention_as_coded(tried, exchanged, AS_CODED, printed6, datasets_of_both, METRICS)
 page.listing(
     as_coded,
     "soft_d6_as_coded",
@@ -356,7 +305,7 @@ page.listing(
 ) if AS_CODED in set(tried.levels("variant")) else Markdown("*Not measured in this profile.*")
 
 # %%
-nearest = apart.iloc[0]
+nearest = distances.iloc[0]
 Markdown(
     f"The two nearest printed rows are {nearest.one} and {nearest.other}: {nearest['printed, mean']:.3f} apart on average and "
     f"{nearest['printed, most']:.3f} at most. Squared weights have the order of attention and differ from it under hard metrics by the "
@@ -383,7 +332,7 @@ Markdown(
 #   counts a tie as no win, as half a win (with its interval), and as a whole one, as released.
 
 # %%
-strict = zhao_aletras_deviations.readings_of_ties(power, tasks, METRICS)
+strict = deviations.readings_of_ties(power, tasks, METRICS)
 caption = "Diagnosticity with ties as no win, as half a win (95 % interval) and as wins (released), mean over methods"
 page.listing(strict, "soft_d8", caption=caption)
 
@@ -415,7 +364,7 @@ Markdown(
 # DeepLIFT, and of any mean over methods that includes it, depends on the implementation.
 
 # %%
-shown("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alone", "deeplift=exact")
+effects_of("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alone", "deeplift=exact")
 
 # %% [markdown]
 # ## Two further choices: clipping and precision
@@ -426,7 +375,7 @@ shown("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alone", "
 # - Some runs of this book use half precision (bfloat16) to save time; the row compares it with single precision.
 
 # %%
-shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=released", "dtype=bfloat16")
+effects_of("soft_clip", "Clipping and precision: effect on all metrics", "clip=released", "dtype=bfloat16")
 
 # %% [markdown]
 # ## What else is not as in the paper
@@ -434,30 +383,13 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 # Choices of ours, not of the released code. A dash in the last column: what it changes was not measured.
 
 # %%
-here = settings_of("soft_metrics", REFERENCE_PROFILE)
+table1 = cards()
 trained = table1[table1.dataset == "ag"]["train_size"]
-differs = [
-    (
-        "training texts of AG News",
-        "102,000",
-        f"{trained.min():,.0f}" if len(trained) else "–",
-        "F1 beside the printed one: {doc}`soft_tables`",
-    ),
-    ("steps of integrated gradients", "not stated", str(here["ig_steps"]), "–"),
-    ("draws of the mask for one soft score", "one", str(here["draws"]), "the next section"),
-    ("random scores", "not stated", "normal, one drawing per input", "–"),
-    (
-        "models",
-        "BERT, SciBERT, RoBERTa, all weights, five seeds",
-        "sentence encoders with low-rank adapters, up to three seeds",
-        "{doc}`soft_pipeline`: one run with all weights",
-    ),
-    ("precision", "not stated", str(here["dtype"]), "the section before"),
-    ("test texts", "all", ", ".join(f"{name} {n:,}" for name, n in sizes_of_test.items()), "intervals"),
-]
-columns = ["what", "paper", "here", "what it changes"]
+differences = deviations.other_differences(
+    settings_of("soft_metrics", REFERENCE_PROFILE), trained, deviations.texts_of(measured.frame, tasks)
+)
 page.listing(
-    pd.DataFrame(differs, columns=columns),
+    differences,
     "soft_deviations_others",
     caption="Further differences, with the place that measures them",
 )
@@ -471,7 +403,7 @@ page.listing(
 # share their random numbers, which already makes a single draw steadier than independent draws would be.
 
 # %%
-single = zhao_aletras_deviations.single_draws(power, tasks, SOFT)
+single = deviations.single_draws(power, tasks, SOFT)
 caption = "Share of comparisons that flip with one draw, and change of diagnosticity; 95 % intervals over n inputs"
 page.listing(single, "soft_one_draw", caption=caption)
 
@@ -493,11 +425,7 @@ Markdown(
 table3 = published.table("soft_table3")
 overall = table3[table3.dataset == "average"].set_index("metric").value
 under = [f"{label(metric)} {value:.3f}" for metric, value in overall.items() if value < 0.5]
-below_half = [
-    f"{label(metric)} on {', '.join(map(label, low.dataset))}"
-    for metric in METRICS
-    if len(low := strict[(strict.metric == metric) & (strict.reading == "random preferred")])
-]
+below_half = deviations.random_preferred(strict, METRICS)
 Markdown(
     f"Published averages below one half: {', '.join(under) or 'none'}. Ours of the data sets shown on this page "
     f"({', '.join(map(label, tasks))}), ties as half a win and the whole interval below one half: "
@@ -512,4 +440,4 @@ Markdown(
 # score, as the first section of this page shows.
 
 # %%
-page.finish(note=f"the exchanged choices are measured on {short}")
+page.finish(note=f"the exchanged choices are measured on {short_texts}")

@@ -13,44 +13,21 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 from functools import partial
-from itertools import product
 
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
-from faithbook.judge import decide, materials, published
-from faithbook.judge.reference import committed_board
+from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label, short
+from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
-from faithbook.show.tables import in_words
-from faithbook.stats import grounds
+from faithbook.studies.soft import zhao_aletras_by_size as by_size
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
 from faithbook.studies.soft.zhao_aletras import SIZES, of_each, shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import (
-    METHODS,
-    PAIRS,
-    TIE,
-    WIN,
-    Reading,
-    claims,
-    limited,
-    rises,
-    rises_and_falls,
-)
-from faithbook.studies.soft.zhao_aletras_pipeline import (
-    LONG,
-    METRICS,
-    OWN,
-    Replayed,
-    explained,
-    inputs_of_rows,
-    levels,
-    printed,
-    without_signed_zeros,
-)
+from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, PAIRS, WIN, limited
+from faithbook.studies.soft.zhao_aletras_pipeline import METRICS, OWN, Replayed
 
 
 @of_each
@@ -80,404 +57,259 @@ tried = page.measure(
     **READ,
 )
 of_model = sized.quantity("metric", method=METHODS, shows=WIN)
-both = [name for name in OWN if len(shared(sized.frame, [name])) > 1 and name in replayed.measured.levels("dataset")]
+replayed_sets = replayed.measured.levels("dataset")
+datasets = [name for name in OWN if len(shared(sized.frame, [name])) > 1 and name in replayed_sets]
 LARGE = SIZES["mpnet"]
-level = {
-    name: levels(of_model, sized.frame.model[sized.frame.dataset == name].unique(), replayed, name) for name in both
-}
+level = {}
+for name in datasets:
+    models_of_set = sized.frame.model[sized.frame.dataset == name].unique()
+    level[name] = pipeline.levels(of_model, models_of_set, replayed, name)
+changes = pipeline.changes_of(level)
+changed = listed(changes, ["dataset", "metric", "step"])
+shown_texts = pipeline.shown_groups(replayed.groups)
+ONE_SIZE = "*No data set of the paper was explained with models of two sizes.*"
+HARD, SOFT = [*PAIRS], [*PAIRS.values()]
 
 
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    if not both:
+    if not datasets:
         return "no data set of the paper was explained with models of two sizes, so nothing is compared."
-    as_text = "; ".join(
-        f"{label(metric)} on {label(name)} {printed(metric, [name]):.2f}, {spoken(level[name][LARGE, metric], '.2f')}, "
-        f"{spoken(level[name][pipeline.NAMES[-1], metric], '.2f')}"
-        for metric in ("nc", "soft_nc")
-        for name in both
+    opening = (
+        "No step that we could try leads from our numbers to the published ones. "
+        if pipeline.none_closes_the_distance(changed)
+        else ""
     )
-    fewest = min(level[name][pipeline.NAMES[-1], "nc"].ours.n for name in both)
+    rest = changed[changed.step == pipeline.REMAINS]
+    group = next(iter(shown_texts))
+    combinations = replayed.every[replayed.every.texts == group]
     return (
-        "Diagnosticity as published, with the formulas of the text, and with all choices of the released code: "
-        f"{as_text} ({LARGE}; n = {fewest:,} texts or more)."
+        f"{opening}With a model of the paper's size and all eight choices of its released code, our diagnosticity minus the "
+        f"published one is {pipeline.span_of(changed, pipeline.REMAINS, HARD)} for the metrics that erase whole words (NC, NS) "
+        f"and {pipeline.span_of(changed, pipeline.REMAINS, SOFT)} for the soft ones (Soft-NC, Soft-NS; "
+        f"{' and '.join(map(label, datasets))}, n = {rest.n.min():,.0f} texts or more). In {(combinations.low > 0).sum()} of "
+        f"{len(combinations)} combinations of these choices soft erasure is clearly better under both metrics."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# Diagnosticity is the share of texts on which a metric prefers a real explanation to a random one. In the paper's Table 2 hard
-# metrics are well below one half and soft ones above them. With the formulas as the text writes them we find hard metrics above
-# one half and above the soft ones ({doc}`soft_tables`). This page goes from the published numbers to ours in steps: another
-# model, all of its weights trained instead of an adapter, then the choices that the released code makes differently from the
-# text ({ref}`a table of them <soft-pipeline-choices>`).
+# **Diagnosticity** is the share of texts on which a metric scores a real explanation above a random one; 0.5 is chance.
+# NC (comprehensiveness) and NS (sufficiency) erase whole words and are called *hard*; Soft-NC and Soft-NS blur every word in
+# proportion to its importance ({doc}`../foundations/metrics`). On average the paper has the soft metrics above the hard ones. With
+# the formulas of its text we find the opposite ({doc}`soft_tables`). This page tries what may explain that: the model, how it is
+# trained, and eight choices that the released code makes differently from the text.
 
 # %% [markdown]
-# ## From theirs to ours
+# ## From the published numbers to ours
 #
-# The first row is what the paper prints for the data set. Below it are our models with the text's choices, then the larger
-# model with one choice of the released code after the other; each row keeps what the rows above have changed. The larger
-# model has the size of the paper's. It was also pretrained differently and is more accurate, so "another model" means all
-# three. The model with all weights trained, and all rows from "as written" on, are one training run.
+# The figure reads from top to bottom. First the published values; then our two models, the smaller one first, and the larger one
+# with all weights trained instead of a small adapter. From *as written* on it is the larger model, and each row adds one choice of
+# the code to those above it ({ref}`the eight choices <soft-pipeline-choices>`).
 
 # %%
-path = listed(
-    {(name, *key): one for name, of in level.items() for key, one in of.items()}, ["dataset", "step", "metric"]
+path = pipeline.path_of(level)
+order = list(dict.fromkeys([SIZES[""], LARGE, *path.step]))
+published_values = {(name, metric): pipeline.printed(metric, [name]) for name in datasets for metric in METRICS}
+caption = (
+    "Diagnosticity as published and with our models, step by step: mean over five methods, 95 % intervals over texts. Dotted: "
+    "chance. From *as written* on: one training run"
 )
-shown = ONE_SIZE = Markdown("*No data set of the paper was explained with models of two sizes.*")
-if both:
-    order = list(dict.fromkeys([SIZES[""], LARGE, *path.step]))
-    fig, alt = pipeline.from_theirs(
-        path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
-    )
-    caption = "From the published numbers to ours, step by step; mean over five methods, 95 % intervals"
-    shown = page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path)
-shown
+if datasets:
+    fig, alt = pipeline.from_theirs(path, published_values, order)
+page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path) if datasets else Markdown(ONE_SIZE)
 
-# %% [markdown]
-# **What explains how much.** Diagnosticity as published and of both models; then changes, with a sign. *Another model* is the
-# larger model minus the smaller one, *what remains* the larger model with all of the released choices minus the published
-# value. The columns from *all weights trained* on are of one training run and fewer inputs than the others, so the columns do
-# not add up exactly; *n* has the fewest and the most of a row.
-
-# %%
-theirs = {metric: {name: printed(metric, [name]) for name in both} for metric in METRICS}
-changes = {}
-for name in both:
-    of = {(metric, one): level[name][one, metric] for metric in METRICS for one in SIZES.values()}
-    of |= explained(level[name], {metric: theirs[metric][name] for metric in METRICS})
-    changes |= {(name, *key): one for key, one in of.items()}
-long = listed(changes, ["dataset", "metric", "step"])
-if both:
-    wide = in_words(long, ["dataset", "metric"], "step", "+.2f")
-    wide[[*SIZES.values()]] = wide[[*SIZES.values()]].replace({r"\+": ""}, regex=True)
-    wide.insert(
-        2,
-        "published",
-        [f"{theirs[metric][name]:.2f}" for name, metric in dict.fromkeys(zip(long.dataset, long.metric, strict=True))],
+# %% tags=["remove-input"]
+steps = {step: pipeline.span_of(changed, step, METRICS) for step in ("another model", "all weights trained")}
+RELEASED_CHOICES = "the released code's choices"
+sentences = []
+if datasets:
+    sentences.append(f"The larger model instead of the smaller one changes diagnosticity by {steps['another model']}.")
+    if steps["all weights trained"]:
+        sentences.append(f"Training all weights changes it by {steps['all weights trained']}.")
+    sentences.append(
+        f"All choices of the code together change the hard metrics by {pipeline.span_of(changed, RELEASED_CHOICES, HARD)} and the "
+        f"soft ones by {pipeline.span_of(changed, RELEASED_CHOICES, SOFT)}."
     )
-    wide["n"] = inputs_of_rows(long, ["dataset", "metric"])
-    wide = without_signed_zeros(wide)
-    caption = "What each step changes of diagnosticity, and what remains"
-    shown = page.listing(long, "soft_pipeline_explained", caption=caption, wide=wide)
-    page.quote(
-        "soft_explained",
-        {f"{label(name)}, {label(metric)}, {step}": one for (name, metric, step), one in changes.items()},
+    dataset, metric, distance = pipeline.farthest_repeat(level)
+    sentences.append(
+        f"Steps of less than about {distance:.2f} may be chance: with the same formulas, one training run (*as written*) and all "
+        f"runs differ by up to that much ({label(metric)} on {label(dataset)})."
     )
-shown
+Markdown(f"**How much each step changes.** {' '.join(sentences)}" if sentences else ONE_SIZE)
 
 # %%
-apart = {
-    (name, metric): level[name][pipeline.NAMES[0], metric].ours.point - level[name][LARGE, metric].ours.point
-    for name, metric in product(both, METRICS)
-}
-farthest = max(apart, key=lambda cell: abs(apart[cell]), default=None)
-one_training = ""
-if farthest:
-    name, metric = farthest
-    one_training = (
-        f'Two rows of the figure, "as written" and "{LARGE}", have the same formulas and differ by up to {abs(apart[farthest]):.3f} '
-        f"({label(metric)} on {label(name)}), because training runs and inputs differ. A step of this size or smaller may be "
-        "different with another training run."
-    )
-Markdown(one_training)
+page.listing(
+    changed,
+    "soft_pipeline_explained",
+    caption="Diagnosticity as published and with the larger model, then what each step changes of it (with a sign), and what remains: "
+    "the larger model with all choices of the code minus the published value. The steps are of one training run and fewer texts, so "
+    "that rows do not add up exactly; n: the fewest and the most texts of a row",
+    empty=ONE_SIZE,
+    wide=pipeline.changes_in_words(changed) if datasets else None,
+)
+
+# %%
+page.quote(
+    "soft_explained",
+    {f"{label(name)}, {label(metric)}, {step}": change for (name, metric, step), change in changes.items()},
+)
 
 # %% [markdown]
-# **What may explain the rest.** Four of the ten points on the {doc}`page of deviations <soft_deviations>` are not replayed,
-# because they need the code's own batches or model: a baseline that is lowered a little with every call (D4), gradients
-# summed over equal wordpieces and over a batch (D7), RoBERTa's positions (D9), DeepLIFT on a network without mask, positions
-# and layer normalisation (D10). Then the models: ours are sentence encoders, the paper's are BERT, SciBERT and RoBERTa.
+# **What may explain the rest.** Four differences between code and text could not be tried, because they need the code's own
+# batches or model: a baseline that is lowered a little with every call, gradients summed over a batch, positions of RoBERTa, and
+# DeepLIFT on a simplified network ({doc}`soft_deviations`, D4, D7, D9 and D10). The models also differ: ours are sentence encoders,
+# the paper's are BERT, SciBERT and RoBERTa.
 
 # %% [markdown]
 # (soft-pipeline-choices)=
-# ## What is replayed
-#
-# Eight choices of the released code differ from the text, or from this book's choice if the text is silent
-# ({doc}`soft_deviations` varies each one separately). Here they are combined until everything is the code's. Substitute data
-# sets were replayed with the small model.
+# ## The eight choices
 #
 # | choice | as the text has it, or this book where the text is silent | as the released code has it |
 # | --- | --- | --- |
-# | empty text | all embeddings zero | padding ids, attention mask kept; hard erasure the same |
-# | lengths | 1, 5, 10, 20, 50 % | also 2 and 100 % |
+# | empty text | all embeddings zero | padding tokens; hard erasure the same |
+# | lengths of rationales | 1, 5, 10, 20, 50 % | also 2 and 100 % |
 # | limits | none | scores cut to 0 … 1 |
 # | scaled attention | attention times its gradient | attention times attention |
-# | draws | the mean of several | one |
-# | normaliser | min-max | sigmoid for Soft-NS, another scale for Soft-NC |
-# | mask | as Eq. 3 has it | inverted |
-# | ties | do not count | count as wins |
+# | draws of the random mask | the mean of several | one |
+# | normaliser (maps importance to 0 … 1) | min-max | sigmoid for Soft-NS, another scale for Soft-NC |
+# | mask | Soft-NS keeps important words, Soft-NC erases them | inverted |
+# | ties with the random explanation | do not count | count as wins |
 #
-# We do not know whether the printed tables were made with exactly the released code. A score is defined if the text has a
-# higher probability than the empty one, so the step "empty text" also changes which inputs are counted.
+# We do not know whether the printed tables were made with exactly this code. A score is defined if the text has a higher
+# probability than the empty one, so the choice of the empty text also changes n.
 
-
-# %%
-def named(frame):
-    """The groups of texts by the names of their data sets."""
-    return frame.assign(texts=frame.texts.map(NAMED))
-
-
-caption = (
-    "Diagnosticity as the released code's choices are made one after the other, mean over five methods. n: inputs of the "
-    "smaller data set on which the score is defined"
-)
-NAMED = {
-    group: f"{' and '.join(map(short, names))}{'' if set(names) <= set(OWN) else ' (substitute)'}"
-    for group, names in replayed.groups.items()
-}
-by_step = in_words(named(replayed.path), ["texts", "step"], "metric", ".2f").rename(columns=label)
-by_step["n"] = inputs_of_rows(replayed.path, ["texts", "step"])
-page.listing(replayed.path, "soft_pipeline_path", caption=caption, wide=by_step)
-
-# %% [markdown]
-# ## Each choice alone, and all but one
-#
-# What a step seems to change depends on the order of the steps. So each choice is also made on its own, with all others as
-# written (in the table), and undone on its own, with all others as released (in the table's file).
-
-# %%
+# %% tags=["remove-input"]
 effects = replayed.effects()
-caption = "What each choice alone changes of diagnosticity, mean over five methods"
-moving = effects[(effects.estimate != 0) | (effects["at the end"] != 0)]
-nothing = "*No choice changes any of the four metrics.*"
-by_choice = None
-if not moving.empty:
-    by_choice = without_signed_zeros(
-        in_words(named(moving), ["texts", "choice"], "metric", "+.2f").rename(columns=label)
-    )
-    by_choice["n"] = inputs_of_rows(moving, ["texts", "choice"])
-page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing, wide=by_choice)
+group, name_of_group = next(iter(shown_texts.items()))
+alone = {
+    metric: f"{label(metric)}: {row.choice}, {spoken(row, '+.2f')}"
+    for metric, row in pipeline.largest_alone(effects, group, METRICS).items()
+}
+Markdown(
+    f"**Each choice alone.** The one that changes diagnosticity most on {name_of_group}, with all others as in the text: "
+    f"{'; '.join(alone.values())}. A choice can do something else when others are made as well: compare the mask in the table and in "
+    "the figure, where it follows the code's normaliser."
+)
+
+# %%
+moving = pipeline.moving(effects)
+page.listing(
+    moving,
+    "soft_pipeline_effects",
+    caption="What each choice alone changes of diagnosticity (code minus text), mean over five methods and over data sets "
+    f"({name_of_group}), 95 % intervals; a dash: does not concern the metric. n: texts of the smaller data set. The file has "
+    "substitute data, and each choice undone alone after all others",
+    empty="*No choice changes any of the four metrics.*",
+    wide=pipeline.by_metric(moving, "choice", shown_texts, "+.2f"),
+)
 
 # %% [markdown]
 # ## Every combination
 #
-# Lengths, draws and scaled attention are combined as "protocol", which leaves 64 combinations. For each we take soft − hard, the
-# smaller of the two differences Soft-NC − NC and Soft-NS − NS. The table shows the five largest of each group of texts and the
-# text's own choices ("none" as the released code has it); its file has all. The largest of 64 is selected, so it is larger
-# than it would be on new inputs.
+# To keep to 64 combinations, lengths, draws and scaled attention are exchanged together, as *protocol*. For each combination we take the smaller of the two differences Soft-NC − NC and Soft-NS − NS: above zero soft erasure is better under both metrics.
+# The largest of 64 is selected, so it is larger than it would be on new texts.
 
 # %% tags=["remove-input"]
-sentences = []
-for texts, combinations in replayed.every.groupby("texts", sort=False):
-    better = combinations[combinations.low > 0]
-    line = (
-        f"- **{NAMED[texts]}**: soft erasure is clearly better under both metrics in {len(better)} of {len(combinations)} "
-        f"combinations; the estimate is positive in {(combinations.estimate > 0).sum()}."
-    )
-    if len(better):
-        best = better.loc[better.estimate.idxmax()]
-        line += f" The largest is {spoken(best, '.3f')} (n = {best.n:,.0f}), with *{best.released}* as in the code."
-    sentences.append(line)
-Markdown("\n".join(sentences))
+Markdown(pipeline.better_under_both(replayed.every, pipeline.names_of_groups(replayed.groups)))
 
 # %%
-SHOWN = 5
-every = replayed.every.sort_values(["texts", "estimate"], ascending=[True, False])
-place = every.groupby("texts").cumcount()
-largest = every[(place < SHOWN) | (every.released == "none")]
-shown_of_every = pd.DataFrame(
-    {
-        "texts": largest.texts.map(NAMED),
-        "as the released code has it": largest.released,
-        "place of 64": [f"{one + 1}" for one in place[largest.index]],
-        "the smaller difference": largest.part,
-        "soft − hard": [spoken(row, ".2f") for row in largest.itertuples()],
-        "n": [f"{n:,.0f}" for n in largest.n],
-        **{label(metric): [f"{value:.2f}" for value in largest[metric]] for metric in METRICS},
-    }
-)
+combinations = pipeline.ordered_combinations(replayed.every)
 page.listing(
-    every,
+    combinations,
     "soft_pipeline_every",
-    caption="Soft − hard in combinations of the released code's choices: the five largest of 64, and the text's own choices; then the four diagnosticities",
-    wide=without_signed_zeros(shown_of_every),
+    caption=f"The {pipeline.SHOWN} combinations with the largest soft − hard on {name_of_group}, and the text's own choices (*none* as "
+    "in the code): the smaller difference with its 95 % interval, and the diagnosticity of each metric. n: texts of the smaller data "
+    "set. The file has all 64, and substitute data",
+    wide=pipeline.largest_combinations(combinations, shown_texts),
+)
+
+# %% [markdown]
+# The path of the figure as a mean over data sets, and on substitute data:
+
+# %%
+page.listing(
+    replayed.path,
+    "soft_pipeline_path",
+    caption="Diagnosticity as the released code's choices are added one after the other, mean over five methods, 95 % intervals. n: texts "
+    "of the smaller data set on which the score is defined",
+    wide=pipeline.by_metric(replayed.path, "step", pipeline.names_of_groups(replayed.groups), ".2f"),
 )
 
 # %% [markdown]
 # ## Why is attention below chance under soft metrics?
 #
-# With the larger model, attention and x∇x lose most comparisons with random scores. There are three suspects: the *order* of
-# the scores, *saturation* (a very confident model does not react), and the *amounts*, that is the mean importance. Min-max
-# scaling turns a few large values into one importance near 1 and the others near 0, while random scores average one half; a
-# soft metric compares orders and amounts at once ({doc}`soft_deviations`). Ranks give every attribution the same amounts in
-# its own order: if the order were at fault, ranks would not help. Inputs are also split at the median confidence, and ties are
-# counted.
-
+# With the larger model, attention and x∇x score below random explanations on most texts. A soft metric uses two things of an
+# explanation: the *order* of its scores and their *amounts*. Min-max scaling leaves attention with a few high scores and many near 0,
+# while random scores average 0.5: the random explanation simply erases more ({doc}`soft_deviations`). Ranks give every explanation
+# the same amounts in its own order. If the order were at fault, ranks would not help. A very confident model that does not react
+# could be another reason, so we also split the texts at the median probability of the predicted class.
 
 # %%
-@of_each
-def confidence(units):
-    """The probability of the predicted class on the whole input."""
-    return units[units.metric == "p_full"]
-
-
-sure = page.measure("soft_metrics", over=["model", "dataset"], prepare=confidence, **READ).frame
-ONE_INPUT = ["model", "dataset", "seed", "id"]
-
-
-def by_confidence(wins):
-    """Wins and ties under soft metrics with the book's own choices, of the less and the more confident half of the
-    inputs on which choices were varied."""
-    kept = wins[(wins["variant"] == "paper") & wins["metric"].isin(PAIRS.values())]
-    known = kept[ONE_INPUT].drop_duplicates().merge(sure[[*ONE_INPUT, "value"]], on=ONE_INPUT)
-    middle = known.groupby(["model", "dataset"], observed=True)["value"].transform("median")
-    known["confident"] = (known["value"] > middle).map({False: "less", True: "more"})
-    return kept.merge(known[[*ONE_INPUT, "confident"]], on=ONE_INPUT)
-
-
+sure = page.measure("soft_metrics", over=["model", "dataset"], prepare=of_each(pipeline.confidence), **READ).frame
 halves = page.measure(
     "soft_variants",
     parts=["variants"],
     over=[*CELL, "confident"],
     prepare=of_each(lambda units: diagnosticity.counted(units, by=["variant"])),
-    rows=by_confidence,
+    rows=lambda wins: pipeline.by_confidence(wins, sure),
     **READ,
 )
-cells = {}
-for name, method, metric in product(both, ("attention", "input_x_gradient"), ("soft_nc", "soft_ns")):
-    of = {"dataset": name, "method": method, "metric": metric, "model": LARGE, "shows": WIN}
-    ranks, plain = (tried.mean(**of, variant=variant) for variant in ("normaliser=rank", "paper"))
-    steps = {"min-max": plain, "ranks": ranks, "ranks − min-max": ranks - plain}
-    steps |= {f"min-max, {how} confident half": halves.mean(**of, confident=how) for how in ("less", "more")}
-    steps["ties"] = tried.mean(**{**of, "shows": TIE}, variant="paper")
-    cells |= {(name, method, metric, step): one for step, one in steps.items()}
-amounts, shown = listed(cells, ["dataset", "method", "metric", "what"]), ONE_SIZE
-if both:
-    wide = in_words(amounts, ["dataset", "method", "metric"], "what", ".2f")
-    whole = amounts[~amounts.what.str.contains("half")]
-    wide["n"] = inputs_of_rows(whole, ["dataset", "method", "metric"])
-    caption = (
-        f"Diagnosticity under soft metrics with min-max amounts and with equal amounts (ranks), {LARGE}, one training run; "
-        "each *half* has half of the n inputs"
-    )
-    shown = page.listing(amounts, "soft_pipeline_amounts", caption=caption, wide=wide)
-    page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): one for (name, *rest), one in cells.items()})
-shown
+cells = pipeline.amounts_and_confidence(tried, halves, datasets)
+amounts = listed(cells, ["dataset", "method", "metric", "what"])
+page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): value for (name, *rest), value in cells.items()})
+Markdown(pipeline.what_amounts_explain(amounts) if pipeline.amounts_explain(amounts) else "")
 
 # %%
-gains = amounts[amounts.what == "ranks − min-max"]
-low, high = (amounts.groupby("what").estimate.agg(end) for end in ("min", "max"))
-least = {what: f"{low[what]:.2f} to {high[what]:.2f}" for what in low.index}
-in_halves = amounts.pivot(index=["dataset", "method", "metric"], columns="what", values="estimate") if both else amounts
-conclusion = ""
-if both and (gains.low > 0).all() and high["min-max, less confident half"] < 0.5:
-    less, more = (in_halves[f"min-max, {how} confident half"] for how in ("less", "more"))
-    by_metric = [
-        f"{label(metric)} {ends.iloc[0]:.2f} to {ends.iloc[1]:.2f} against {ends.iloc[2]:.2f} to {ends.iloc[3]:.2f}"
-        for metric in PAIRS.values()
-        for ends in [pd.concat([side.xs(metric, level="metric").agg(["min", "max"]) for side in (more, less)])]
-    ]
-    conclusion = (
-        "**The amounts explain why they are below chance.** With equal mean importance every value rises, from between "
-        f"{least['min-max'].replace(' to ', ' and ')} to between {least['ranks'].replace(' to ', ' and ')}; each change has an "
-        "interval above zero. Equal amounts remove the deficit. They do not show that every order is informative: where an "
-        "interval under ranks includes 0.50, the order is still not better than chance. Ties "
-        f"are at most {100 * high['ties']:.0f} % of the comparisons. Saturation may add to the deficit: the more confident half has the "
-        f"lower value in {(more < less).sum()} of {len(in_halves)} rows ({'; '.join(by_metric)}). It does not explain all of it: "
-        f"the less confident half is also below chance, at most {high['min-max, less confident half']:.2f}."
-    )
-Markdown(conclusion)
+page.listing(
+    amounts,
+    "soft_pipeline_amounts",
+    caption="Diagnosticity under soft metrics with min-max amounts, with equal amounts (ranks), and the difference; with min-max on "
+    f"either half of the texts by confidence (n / 2 each); and the share of ties. {LARGE}, one training run, 95 % intervals",
+    empty=ONE_SIZE,
+    wide=pipeline.amounts_in_words(amounts) if datasets else None,
+)
 
 # %% [markdown]
 # ## Does a verdict depend on the size of the model?
-#
-# The claims of study 1, judged with each of our models. All rules were written or changed after values had been seen,
-# some after those of the larger model, and frozen on 28 November 2026 ({doc}`../methods`).
 
 # %%
-rows = []
+models = [*SIZES.values()] if datasets else []
 ratios = settings_of("soft_metrics", profile)["ratios"]
-power_of = {model: partial(of_model, model=model) for model in (SIZES.values() if both else ())}
-parts_of = {
-    model: claims(partial(power, dataset=both), both)
-    | {"soft_c10": rises(power, both, ratios), "soft_c13": rises_and_falls(power, both, ratios)}
-    for model, power in power_of.items()
-}
-stands = materials.stands_for("zhao_aletras_2023")
-long_tasks = [name for name in sized.levels("dataset") if stands.get(name) in LONG]
+parts = {model: by_size.parts_of_claims(partial(of_model, model=model), datasets, ratios) for model in models}
+on_long = {model: by_size.on_long_texts(of_model, sized.frame, model) for model in models}
 
 
-def on_long_texts(model):
-    """Soft minus hard on each of the substitutes for the long tasks that this model was measured on."""
-    measured_on = [name for name in long_tasks if model in shared(sized.frame, [name])]
-    return {
-        f"{part}, {label(name)}": gain
-        for name in measured_on
-        for part, gain in Reading().gains(of_model, PAIRS, dataset=name, model=model).items()
-    }
+def decision(claim, model):
+    """The decision on a claim with a model, or why there is none."""
+    return by_size.decision_on(claim, parts[model], on_long[model], have=page.have, worded=page.worded)
 
 
-def on_substitutes(model):
-    """The decision on the claim about long texts (soft_c11) with this model, with its evidence."""
-    gains_on_long = on_long_texts(model)
-    if not gains_on_long:
-        return "not tested: no long text was explained with this model"
-    decided = decide.judge("soft_c11", gains_on_long, have=page.have)
-    return page.worded(f"{decided.word} ({decided.evidence}, n = {decided.n}): {{doc}}`soft_figures`")
-
-
-def of_the_board(claim):
-    """The committed decision on a claim that another page judges on models of its own, with its evidence."""
-    try:
-        row = committed_board().set_index("id").loc[claim]
-    except FileNotFoundError:  # before there is a reference
-        return page.worded("on other models: {doc}`naopc_bounds`")
-    word = grounds.worded(row["decision"], row["evidence"])
-    where = row["page"].rpartition("/")[2]
-    return page.worded(f"{word} (other models; {row['evidence']}, n = {row['n']}): {{doc}}`{where}`")
-
-
-ELSEWHERE = {
-    "soft_c12": "on models whose reasons are known: {doc}`soft_shift`",
-    "soft_c14": "with one model: {doc}`soft_appendix`",
-}
-for row in published.claims("claim").itertuples() if both else ():
-    words = {}
-    for model, parts in parts_of.items():
-        if row.id in ELSEWHERE:
-            words[model] = ELSEWHERE[row.id]
-        elif row.id == "soft_c11" and row.id not in parts:
-            words[model] = on_substitutes(model)
-        elif row.id == "naopc_c06":
-            words[model] = of_the_board(row.id)
-        elif row.id.startswith("soft_") and row.id not in (*parts, "soft_c09"):
-            words[model] = "not tested: it names data sets or models that we lack"
-        elif row.id.startswith("soft_"):
-            words[model] = page.worded(decide.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word)
-        else:
-            words[model] = "authors' outputs: no model of ours"
-    if row.id.startswith(("soft_", "naopc_")):
-        rows.append({"claim": f"{row.claim} ({row.id})", **words})
-by_size = pd.DataFrame(rows)
-on_both = by_size
-if both:
-    words_of = by_size[[*power_of]]
-    compared = ~words_of.apply(
-        lambda column: column.str.startswith(("not tested: it names", "authors", "on models", "with one"))
-    )
-    on_both = by_size[compared.all(axis=1) & by_size.claim.str.contains("(soft_", regex=False)].reset_index(drop=True)
-caption = "The decision on each claim of study 1 that could be judged here, with each of our models"
-page.listing(
-    by_size,
-    "soft_pipeline_by_size",
-    caption=caption,
-    empty="*There is one size of model in this build.*",
-    wide=on_both if len(on_both) else None,
+decisions = by_size.decisions(decision, models)
+judged = by_size.judged_here(decisions)
+same, of = by_size.same_decisions(judged) if len(judged) else (0, 0)
+Markdown(
+    f"On SST and AG News the two models have the same decision in {same} of {of} claims. The claim on long texts was tested with the "
+    f"smaller model only. The other {len(decisions) - len(judged)} claims need data or models that we lack, or are judged on other "
+    "pages; the file has all."
+    if len(judged)
+    else ""
 )
 
 # %%
-said = ""
-if both and len(on_both):
-    judged_on_both = on_both[~on_both.claim.str.contains("soft_c11")]
-    same = int((judged_on_both[[*power_of]].nunique(axis=1) == 1).sum())
-    said = (
-        f"On SST and AG News the two models have the same decision in {same} of {len(judged_on_both)} claims. The claim on long "
-        f"texts was tested with the smaller model only. The other {len(by_size) - len(on_both)} claims of studies 1 and 4 need data "
-        "or models that we lack, or are judged on other pages; the file has all."
-    )
-Markdown(said)
+page.listing(
+    decisions,
+    "soft_pipeline_by_size",
+    caption="The decision on each claim of study 1 that could be judged here, with each of our models",
+    empty="*There is one size of model in this build.*",
+    wide=judged if len(judged) else None,
+)
+
+# %% [markdown]
+# All rules were written or changed after values had been seen, some after those of the larger model, and frozen on 28 November 2026
+# ({doc}`../methods`).
 
 # %%
 page.finish()

@@ -14,13 +14,17 @@ import numpy as np
 import pandas as pd
 
 from faithbook.judge.scores import Scores
-from faithbook.show.numbers import ends_of, row_of
+from faithbook.show.labels import label
+from faithbook.show.numbers import ends_of, row_of, spoken
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
+from faithbook.studies.soft.zhao_aletras import of_largest
 from faithbook.studies.soft.zhao_aletras_diagnosticity import (
     AFTER,
     BEFORE,
+    EVERYTHING,
     FLIP,
     METHODS,
+    SCORE,
     TIE,
     WIN,
     Power,
@@ -28,6 +32,125 @@ from faithbook.studies.soft.zhao_aletras_diagnosticity import (
 )
 
 Row = dict[str, object]
+METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
+RANKS, AS_CODED = "normaliser=rank", "scaled_attention=released"
+CHOICES = {
+    "direction=released": "D1 mask direction inverted",
+    "normaliser=released": "D2 released normalisers",
+    "normaliser=sigmoid": "D2 sigmoid for both",
+    "direction=released, normaliser=released": "D1 and D2 together",
+    "baseline=pad": "D3 baseline of padding ids",
+    "ratios=released": "D5 seven lengths",
+    AS_CODED: "D6 attention squared",
+    "deeplift=exact": "D10 DeepLIFT by exact rules",
+    "clip=released": "clipping to [0, 1]",
+    RANKS: "rank normaliser",
+    "draws=1": "one draw",
+    "dtype=bfloat16": "bfloat16",
+}
+"""By variant of `soft_variants`, how the page calls it."""
+
+
+# ---------------------------------------------------------------------------------------------- values of single inputs
+def scored(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties of the study's inputs, those of an attribution of 1 for every token, and what one draw flips."""
+    units = of_largest(units)
+    real = diagnosticity.with_lengths(units[units["method"] != "none"])
+    wins = diagnosticity.counted(pd.concat([real, diagnosticity.everything(units)], ignore_index=True))
+    return pd.concat([wins, diagnosticity.one_draw_flips(wins)], ignore_index=True)
+
+
+def beside_papers_choice(units: pd.DataFrame) -> pd.DataFrame:
+    """Each variant next to the paper's choice on the same inputs; ranks also with random scores left as they are."""
+    units = of_largest(units)
+    variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
+    bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in units["variant"].unique() else None
+    return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
+
+
+def wins_of_choices(units: pd.DataFrame) -> pd.DataFrame:
+    """`beside_papers_choice` without the scores: shares of inputs."""
+    rows = beside_papers_choice(units)
+    return rows[rows["shows"] != SCORE]
+
+
+def scores_of_choices(units: pd.DataFrame) -> pd.DataFrame:
+    """How far the scores move in `beside_papers_choice`."""
+    rows = beside_papers_choice(units)
+    return rows[rows["shows"] == SCORE]
+
+
+# ----------------------------------------------------------------------------------------------------- tables and words
+def everything_beside_the_best(power: Power, metrics: Sequence[str]) -> list[str]:
+    """By metric, in words: on which share of the inputs an attribution of 1 for every token beats random scores, and on
+    which the best real attribution does."""
+    sentences = []
+    for metric in metrics:
+        shares = {method: power(metric, method=method) for method in METHODS}
+        best = max(shares, key=lambda method: shares[method].ours.point)
+        sentences.append(
+            f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=EVERYTHING), n=True)}, "
+            f"the best real attribution, {label(best)}, on {spoken(shares[best], n=True)}"
+        )
+    return sentences
+
+
+def cells_of_ours(
+    power: Power, datasets: Sequence[str], metrics: Sequence[str], printed: pd.Series
+) -> dict[tuple[str, str, str], float]:
+    """Our diagnosticity by data set, metric and method, of the data sets that are printed too."""
+    in_print = set(printed.index.get_level_values("dataset"))
+    return {
+        (dataset, metric, method): power(metric, dataset=dataset, method=method).ours.point
+        for dataset in datasets
+        if dataset in in_print
+        for metric in metrics
+        for method in METHODS
+    }
+
+
+def texts_of(measured: pd.DataFrame, datasets: Sequence[str]) -> dict[str, int]:
+    """How many texts of each data set were measured, by its name for people."""
+    texts = measured[measured["dataset"].isin(datasets)].groupby("dataset", observed=True)["id"].nunique()
+    return {label(name): int(texts[name]) for name in datasets}
+
+
+def other_differences(settings: Mapping[str, object], trained: pd.Series, texts: Mapping[str, int]) -> pd.DataFrame:
+    """Choices of ours that are not of the released code: what differs, theirs, ours, and where its effect is measured.
+
+    `settings`: of the full run; `trained`: on how many texts of AG News each classifier was trained; `texts`: how many
+    of each data set were tested.
+    """
+    rows = [
+        (
+            "training texts of AG News",
+            "102,000",
+            f"{trained.min():,.0f}" if len(trained) else "–",
+            "F1 beside the printed one: {doc}`soft_tables`",
+        ),
+        ("steps of integrated gradients", "not stated", str(settings["ig_steps"]), "–"),
+        ("draws of the mask for one soft score", "one", str(settings["draws"]), "the next section"),
+        ("random scores", "not stated", "normal, one drawing per input", "–"),
+        (
+            "models",
+            "BERT, SciBERT, RoBERTa, all weights, five seeds",
+            "sentence encoders with low-rank adapters, up to three seeds",
+            "{doc}`soft_pipeline`: one run with all weights",
+        ),
+        ("precision", "not stated", str(settings["dtype"]), "the section before"),
+        ("test texts", "all", ", ".join(f"{name} {n:,}" for name, n in texts.items()), "intervals"),
+    ]
+    return pd.DataFrame(rows, columns=["what", "paper", "here", "what it changes"])
+
+
+def random_preferred(readings: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
+    """By metric, in words, the data sets on which it prefers random scores (`readings_of_ties`)."""
+    preferred = readings[readings["reading"] == "random preferred"]
+    return [
+        f"{label(metric)} on {', '.join(map(label, datasets))}"
+        for metric in metrics
+        if len(datasets := preferred.loc[preferred["metric"] == metric, "dataset"])
+    ]
 
 
 def with_equal_amounts(exchanged: Power, ranks: str, metrics: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:

@@ -20,9 +20,10 @@ from faithbook.judge import materials
 from faithbook.judge.published import table
 from faithbook.judge.scores import Scores
 from faithbook.show.figures import OURS, PUBLISHED
-from faithbook.show.labels import label, labels
-from faithbook.show.numbers import ends_of, listed, row_of
+from faithbook.show.labels import label, labels, short
+from faithbook.show.numbers import ends_of, listed, row_of, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
+from faithbook.show.tables import in_words
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
@@ -31,6 +32,8 @@ from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, PAIRS, TI
 
 Cells = Mapping[tuple[str, str, str], float]
 """Values by data set, metric and method."""
+Levels = Mapping[str, Mapping[tuple[str, str], Comparison]]
+"""Diagnosticity by data set, then by step and metric (`levels`)."""
 METRICS = ("nc", "ns", "soft_nc", "soft_ns")
 OWN = ("sst", "ag", "evinf", "multirc")
 LONG = ("evinf", "multirc", "section", "pair")
@@ -128,6 +131,8 @@ CHANGES = {
     "the released code's choices": (NAMES[-1], NAMES[0]),
 }
 """What may explain a number, by name: the level after it and the level before it (`levels`)."""
+REMAINS = "what remains"
+"""The level after all of them minus the published value."""
 
 
 def levels(
@@ -155,8 +160,59 @@ def explained(
         for step, (after, before) in CHANGES.items():
             if {(after, metric), (before, metric)} <= set(level):
                 changes[metric, step] = level[after, metric] - level[before, metric]
-        changes[metric, "what remains"] = level[NAMES[-1], metric] - theirs[metric]
+        changes[metric, REMAINS] = level[NAMES[-1], metric] - theirs[metric]
     return changes
+
+
+def path_of(level: Levels) -> pd.DataFrame:
+    """Every level as data: data set, step, metric, diagnosticity with the ends of its interval, n."""
+    cells = {
+        (dataset, step, metric): value
+        for dataset, by_step in level.items()
+        for (step, metric), value in by_step.items()
+    }
+    return listed(cells, ["dataset", "step", "metric"])
+
+
+def changes_of(level: Levels) -> dict[tuple[str, str, str], Comparison]:
+    """By data set, metric and step: diagnosticity with either model, then what each step changes of it, and what
+    remains to the published value."""
+    changes: dict[tuple[str, str, str], Comparison] = {}
+    for dataset, by_step in level.items():
+        published = {metric: printed(metric, [dataset]) for metric in METRICS}
+        of_dataset = {(metric, model): by_step[model, metric] for metric in METRICS for model in SIZES.values()}
+        of_dataset |= explained(by_step, published)
+        changes |= {(dataset, *key): change for key, change in of_dataset.items()}
+    return changes
+
+
+def span_of(changes: pd.DataFrame, step: str, metrics: Collection[str]) -> str:
+    """The lowest and the highest change of a step over data sets and these metrics, with signs; "" of a step that was
+    not measured (`changes_of` as data)."""
+    estimates = changes.loc[(changes["step"] == step) & changes["metric"].isin(metrics), "estimate"]
+    if estimates.empty:
+        return ""
+    return f"{written(estimates.min(), '+.2f')} to {written(estimates.max(), '+.2f')}"
+
+
+def none_closes_the_distance(changes: pd.DataFrame) -> bool:
+    """Whether what remains is clearly different from zero for every data set and metric (`changes_of` as data)."""
+    rest = changes[changes["step"] == REMAINS]
+    return bool(((rest["low"] > 0) | (rest["high"] < 0)).all())
+
+
+def farthest_repeat(level: Levels) -> tuple[str, str, float] | None:
+    """The data set and metric in which the same model and formulas, measured twice, differ most, and by how much: once
+    on all inputs with all training runs, once on the replayed inputs with one."""
+    distances = {
+        (dataset, metric): abs(by_step[NAMES[0], metric].ours.point - by_step[SIZES["mpnet"], metric].ours.point)
+        for dataset, by_step in level.items()
+        for metric in METRICS
+    }
+    if not distances:
+        return None
+    dataset, metric = max(distances, key=lambda cell: distances[cell])
+    return dataset, metric, distances[dataset, metric]
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -174,7 +230,191 @@ def inputs_of_rows(long: pd.DataFrame, rows: Sequence[str]) -> list[str]:
 
 def without_signed_zeros(wide: pd.DataFrame) -> pd.DataFrame:
     """A table of text in which a rounded zero has no sign."""
-    return wide.replace({r"[-+](0\.0+)(?!\d)": r"\1"}, regex=True)
+    return wide.replace({r"[-−+](0\.0+)(?!\d)": r"\1"}, regex=True)
+
+
+def changes_in_words(changes: pd.DataFrame) -> pd.DataFrame:
+    """`changes_of` as a table of text, one row per data set and metric: the published value, that of the larger model,
+    the changes with a sign, n."""
+    large = SIZES["mpnet"]
+    shown = changes[~changes["step"].isin([SIZES[""], "another model"])]
+    wide = in_words(shown, ["dataset", "metric"], "step", "+.2f")
+    wide[large] = wide[large].str.replace("+", "", regex=False)
+    cells = dict.fromkeys(zip(shown["dataset"], shown["metric"], strict=True))
+    wide.insert(2, "published", [f"{printed(metric, [dataset]):.2f}" for dataset, metric in cells])
+    wide["n"] = inputs_of_rows(shown, ["dataset", "metric"])
+    return without_signed_zeros(wide)
+
+
+def shown_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The groups of texts that a page shows (`Replayed.groups`), with the names of their data sets: the paper's own, or
+    the substitutes where there is none.
+
+    >>> shown_groups({"own": ["ag", "sst"], "other": ["movie"]})
+    {'own': 'AG News and SST'}
+    >>> shown_groups({"other": ["movie"]})
+    {'other': 'movie (substitute)'}
+    """
+    names = names_of_groups(groups)
+    own = {group: names[group] for group, datasets in groups.items() if set(datasets) <= set(OWN)}
+    return own or names
+
+
+def names_of_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Every group of texts with the names of its data sets."""
+    return {
+        group: " and ".join(map(short, datasets)) + ("" if set(datasets) <= set(OWN) else " (substitute)")
+        for group, datasets in groups.items()
+    }
+
+
+def by_metric(long: pd.DataFrame, row: str, names: Mapping[str, str], form: str) -> pd.DataFrame:
+    """Quantities of groups of texts (of those with `names`) as a table of text, one column per metric, with n."""
+    shown = long[long["texts"].isin(names)]
+    if shown.empty:
+        return pd.DataFrame()
+    named = shown.assign(texts=shown["texts"].map(names))
+    wide = in_words(named, ["texts", row], "metric", form).rename(columns=label)
+    wide["n"] = inputs_of_rows(named, ["texts", row])
+    return without_signed_zeros(_without_the_only_group(wide, names))
+
+
+def _without_the_only_group(wide: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """A table without the column of texts where that says the same in every row."""
+    return wide.drop(columns="texts") if len(names) == 1 else wide
+
+
+def moving(effects: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `Replayed.effects` in which a choice changes something, alone or at the end."""
+    return effects[(effects["estimate"] != 0) | (effects["at the end"] != 0)]
+
+
+def largest_alone(effects: pd.DataFrame, group: str, metrics: Sequence[str]) -> dict[str, pd.Series]:
+    """By metric the choice that alone changes it most in a group of texts: its row of `Replayed.effects`."""
+    rows = effects[effects["texts"] == group]
+    found = {}
+    for metric in metrics:
+        of_metric = rows[rows["metric"] == metric]
+        found[metric] = of_metric.iloc[int(of_metric["estimate"].abs().argmax())]
+    return found
+
+
+SHOWN = 5
+"""So many combinations of each group are in the table of the page."""
+
+
+def ordered_combinations(every: pd.DataFrame) -> pd.DataFrame:
+    """`Replayed.every` in the order of its estimates, the largest of each group first."""
+    return every.sort_values(["texts", "estimate"], ascending=[True, False])
+
+
+def largest_combinations(ordered: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """The largest of `ordered_combinations` in each of the groups with `names`, and the text's own choices, as text."""
+    place = ordered.groupby("texts").cumcount()
+    chosen = ((place < SHOWN) | (ordered["released"] == "none")) & ordered["texts"].isin(names)
+    rows = ordered[chosen]
+    columns = {
+        "texts": rows["texts"].map(names),
+        "choices as in the code": rows["released"],
+        "place of 64": [f"{number + 1}" for number in place[chosen]],
+        "smaller difference": [f"{part} − {part.removeprefix('Soft-')}" for part in rows["part"]],
+        "soft − hard": [spoken(row, ".2f") for row in rows.itertuples()],
+        "n": [f"{n:,.0f}" for n in rows["n"]],
+    }
+    levels_of_metrics = {label(metric): [f"{value:.2f}" for value in rows[metric]] for metric in METRICS}
+    return without_signed_zeros(_without_the_only_group(pd.DataFrame(columns | levels_of_metrics), names))
+
+
+def better_under_both(every: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Sentences on in how many combinations soft erasure is better under both metrics, one line per group of texts."""
+    lines = []
+    for texts, combinations_of_group in every.groupby("texts", sort=False):
+        better = combinations_of_group[combinations_of_group["low"] > 0]
+        ns = combinations_of_group["n"]
+        line = (
+            f"- **{names[str(texts)]}** (n = {ns.min():,.0f} to {ns.max():,.0f}): clearly better in {len(better)} of "
+            f"{len(combinations_of_group)} combinations, with a positive estimate in "
+            f"{(combinations_of_group['estimate'] > 0).sum()}."
+        )
+        if len(better):
+            best = better.iloc[int(better["estimate"].argmax())]
+            largest = f"{spoken(best, '.3f')} (n = {best['n']:,.0f})"
+            line += f" The largest is {largest}, with *{best['released']}* as in the code."
+        lines.append(line)
+    return "\n".join(lines)
+
+
+# ----------------------------------------------------------------------------------------------- attention below chance
+BELOW = ("attention", "input_x_gradient")
+"""The methods that soft metrics put below random scores with the larger model."""
+MINMAX, RANKS, GAIN, TIED = "min-max", "ranks", "ranks − min-max", "ties"
+HALVES = {how: f"{MINMAX}, {how} confident half" for how in ("less", "more")}
+ONE_INPUT = ["model", "dataset", "seed", "id"]
+
+
+def confidence(units: pd.DataFrame) -> pd.DataFrame:
+    """The probability of the predicted class on the whole input."""
+    return units[units["metric"] == "p_full"]
+
+
+def by_confidence(wins: pd.DataFrame, sure: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties under soft metrics with the book's own choices, of the less and the more confident half of the
+    inputs on which choices were varied (`sure`: the probability of each input's class, `confidence`)."""
+    own_choices = wins[(wins["variant"] == "paper") & wins["metric"].isin(PAIRS.values())]
+    inputs = own_choices[ONE_INPUT].drop_duplicates().merge(sure[[*ONE_INPUT, "value"]], on=ONE_INPUT)
+    middle = inputs.groupby(["model", "dataset"], observed=True)["value"].transform("median")
+    inputs["confident"] = (inputs["value"] > middle).map({False: "less", True: "more"})
+    return own_choices.merge(inputs[[*ONE_INPUT, "confident"]], on=ONE_INPUT)
+
+
+def amounts_and_confidence(
+    tried: Scores, halves: Scores, datasets: Sequence[str]
+) -> dict[tuple[str, str, str, str], Comparison]:
+    """Diagnosticity of the methods that are below chance, by data set, method, metric and what is changed: amounts as
+    min-max scaling makes them, equal ones, the difference, either half of the inputs by confidence, and ties."""
+    cells: dict[tuple[str, str, str, str], Comparison] = {}
+    for dataset, method, metric in product(datasets, BELOW, ("soft_nc", "soft_ns")):
+        cell = {"dataset": dataset, "method": method, "metric": metric, "model": SIZES["mpnet"]}
+        ranks = tried.mean(**cell, shows=WIN, variant="normaliser=rank")
+        plain = tried.mean(**cell, shows=WIN, variant="paper")
+        steps = {MINMAX: plain, RANKS: ranks, GAIN: ranks - plain}
+        for how, name in HALVES.items():
+            steps[name] = halves.mean(**cell, shows=WIN, confident=how)
+        steps[TIED] = tried.mean(**cell, shows=TIE, variant="paper")
+        cells |= {(dataset, method, metric, name): value for name, value in steps.items()}
+    return cells
+
+
+def amounts_in_words(amounts: pd.DataFrame) -> pd.DataFrame:
+    """`amounts_and_confidence` as a table of text, one row per data set, method and metric, with n."""
+    keys = ["dataset", "method", "metric"]
+    wide = in_words(amounts, keys, "what", ".2f")
+    wide["n"] = inputs_of_rows(amounts[~amounts["what"].isin(HALVES.values())], keys)
+    return wide
+
+
+def amounts_explain(amounts: pd.DataFrame) -> bool:
+    """Whether equal amounts raise every value clearly, and the less confident half is below chance as well."""
+    gains = amounts[amounts["what"] == GAIN]
+    less = amounts.loc[amounts["what"] == HALVES["less"], "estimate"]
+    return bool(len(gains) and (gains["low"] > 0).all() and less.max() < 0.5)
+
+
+def what_amounts_explain(amounts: pd.DataFrame) -> str:
+    """What follows from `amounts_and_confidence`, in sentences."""
+    values = amounts.groupby("what")["estimate"].agg(["min", "max"])
+    before, after = (f"between {values['min'][name]:.2f} and {values['max'][name]:.2f}" for name in (MINMAX, RANKS))
+    by_half = amounts.pivot(index=["dataset", "method", "metric"], columns="what", values="estimate")
+    lower = int((by_half[HALVES["more"]] < by_half[HALVES["less"]]).sum())
+    highest = values["max"]
+    return (
+        f"**The amounts explain it.** With equal amounts every value rises, from {before} to {after}; each change has "
+        "an interval above zero. Equal amounts do not show that every order is informative: where an interval under "
+        "ranks includes 0.50, the order is not better than chance. Ties are at most "
+        f"{100 * highest[TIED]:.0f} % of the comparisons. Confidence may add to it: the more confident half has the "
+        f"lower value in {lower} of {len(by_half)} rows, but the less confident half is below chance as well (at most "
+        f"{highest[HALVES['less']]:.2f})."
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------- figures

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,11 @@ from faithbook.judge.materials import stands_for
 from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
+from faithbook.show.labels import label
+from faithbook.stats.comparison import Comparison
 from faithbook.stats.inference import wilson
 from faithbook.studies.soft.zhao_aletras import SIZES
+from faithbook.studies.soft.zhao_aletras_diagnosticity import PAIRS
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
@@ -158,3 +163,63 @@ def precision_of(run: Run, measured: Scores) -> str:
     of_notebook = [one for one in manifests if one["notebook"] == measured.notebook]
     of_these = [one for one in of_notebook if one["parameters"].get("dataset") in measured.material.datasets]
     return " and ".join(sorted({str(one.get("settings", {}).get("dtype", "not noted")) for one in of_these}))
+
+
+# ------------------------------------------------------------------------------------------------------ how tables read
+@dataclass(frozen=True)
+class Ahead:
+    """In how many of n comparisons the first of two is clearly ahead (a 95 % interval above zero) or behind."""
+
+    ahead: int
+    behind: int
+    n: int
+
+
+def ahead(differences: Iterable[Comparison]) -> Ahead:
+    """Count differences whose interval excludes zero."""
+    intervals = [difference.ours.interval() for difference in differences]
+    above = sum(interval.low > 0 for interval in intervals)
+    below = sum(interval.high < 0 for interval in intervals)
+    return Ahead(above, below, len(intervals))
+
+
+def soft_ahead(power: Callable[..., Comparison], by: str, groups: Iterable[str]) -> Ahead:
+    """In how many groups (methods or data sets, by the name of their label) the soft metrics are ahead of the hard
+    ones, of both pairs: `power(metric, method=...)`."""
+    pairs = product(groups, PAIRS.items())
+    return ahead(power(soft, **{by: group}) - power(hard, **{by: group}) for group, (hard, soft) in pairs)
+
+
+def first_words(models: Iterable[str]) -> dict[str, str]:
+    """The names of models without their sizes, for narrow columns.
+
+    >>> first_words(["MPNet, 12 layers, 109 M"])
+    {'MPNet, 12 layers, 109 M': 'MPNet'}
+    """
+    return {model: model.partition(",")[0] for model in models}
+
+
+def ours_first(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with the columns of published values after ours, before n.
+
+    >>> list(ours_first(pd.DataFrame(columns=["metric", "published, 4 tasks", "ours", "n"])))
+    ['metric', 'ours', 'published, 4 tasks', 'n']
+    """
+    published = [name for name in table.columns if name.startswith("published")]
+    return table[[*(name for name in table.columns if name not in (*published, "n")), *reversed(published), "n"]]
+
+
+def main_columns(table1: pd.DataFrame) -> pd.DataFrame:
+    """Table 1 (`data_and_classifiers`) without limits, majority and training runs, models by their first word."""
+    narrow = table1.drop(columns=["cut at", "majority F1", "models"])
+    return narrow.assign(model=narrow["model"].replace(first_words(narrow["model"])))
+
+
+def settings_wide(settings: pd.DataFrame) -> pd.DataFrame:
+    """Training settings with a row for each data set: ours with the published one in brackets."""
+    cells = settings.assign(cell=settings["ours"] + " (" + settings["published"] + ")")
+    wide = cells.pivot(index=["data set", "model"], columns="setting", values="cell").reset_index()
+    order = list(dict.fromkeys(settings["data set"]))
+    wide = wide.set_index("data set").loc[order].reset_index().rename_axis(columns=None)
+    named = wide.assign(**{"data set": wide["data set"].map(label)})
+    return named.rename(columns={"learning rate linear": "learning rate of the last layer"})
