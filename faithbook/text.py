@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 MINUS = "−"
 """The sign before negative numbers, everywhere in the book; data to download have a hyphen."""
@@ -36,3 +36,13 @@ def with_minus_signs(text: str) -> str:
     pieces = _APART.split(text)
     pieces[::2] = [_HYPHEN.sub(MINUS, piece) for piece in pieces[::2]]
     return "".join(pieces)
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> joined(["a"]), joined(["a", "b", "c"]), joined([])
+    ('a', 'a, b and c', 'none')
+    """
+    *first, last = [*words] or ["none"]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_safe import BOLD, CHEAP, PRICES, STEADY, invented
 
@@ -74,3 +75,97 @@ def test_readings_may_choose_otherwise(rank: Means) -> None:
     assert table["its rank correlation there"].tolist() == pytest.approx([0.95, 0.99], abs=0.01)
     assert table[f"{label('bold')} there"].tolist() == pytest.approx([0.95, 0.95], abs=0.01)
     assert len(table) == 2
+
+
+def choices() -> pd.DataFrame:
+    """Three cases of a choice, as `choice.choices` has them."""
+    prices = design.plan()["choice"]["prices"]
+    case = {"erasure": choice.UNKNOWN, "reasons": choice.ANY, "answer": choice.HOLDS, "runner-up": "cheap"}
+    case |= {"is safe": True, "reported": 0.7, "low": 0.65, "high": 0.75, "worst": "light", "design": ""}
+    rows = [case | {"price": price, "metric": "bold"} for price in (prices[0], max(prices))]
+    rows.append(case | {"price": max(prices), "metric": "steady", "erasure": choice.KNOWN, "is safe": False})
+    return pd.DataFrame(rows)
+
+
+def test_a_case_without_a_price_is_the_one_at_any_price() -> None:
+    prices = design.plan()["choice"]["prices"]
+    assert choice.of_case(choices(), choice.UNKNOWN, choice.ANY).price == max(prices)
+    assert choice.of_case(choices(), choice.UNKNOWN, choice.ANY, price=prices[0]).price == prices[0] < max(prices)
+    assert choice.of_case(choices(), choice.KNOWN, choice.ANY).metric == "steady"
+
+
+def test_every_case_of_the_choice_stands_in_words() -> None:
+    table = map_tables.choices_in_words(choices())
+    assert table["use"].tolist() == [label("bold"), label("bold"), label("steady")]
+    assert table["safe"].tolist() == ["yes", "yes", "no"]
+    assert set(table["lowest rank correlation"]) == {"0.70 [0.65, 0.75]"}
+    assert set(table["against the next"]) == {f"holds ({label('cheap')})"}
+    assert table["model calls"].tolist()[1:] == ["any", "any"]
+
+
+def test_a_papers_metric_is_best_where_it_is_nearest_to_the_best_of_all(rank: Means) -> None:
+    wide = show.map_rows(choice.by_kind(rank.half(REPORT), design.kinds_of_error()), rank.metrics)
+    wide.loc["cheap", "heavy"] = wide["heavy"].max() + 0.1
+    wide.loc["cheap", "third"] = 0.05
+    table = map_tables.of_papers(wide, {"A": ["bold", "cheap"], "B": ["cheap"]})
+    assert table["used by"].tolist() == ["A", "A", "B"]
+    assert table["metric"].tolist() == [label("bold"), label("cheap"), label("cheap")]
+    assert table.loc[1, "where"] == show.error_in_words("third")
+    assert table.loc[1, "best where"] == show.error_in_words("heavy")
+    assert table.loc[0, "lowest"] == f"{wide.loc['bold', show.LOWEST]:.2f}"
+
+
+def test_the_last_block_stands_beside_all_truths_and_the_lowest(rank: Means) -> None:
+    report = rank.half(REPORT)
+    by_kind = choice.by_kind(report, design.kinds_of_error())
+    wide = show.map_rows(by_kind, rank.metrics).loc[["bold", "cheap"]]
+    table = map_tables.in_last_block(report, wide, by_kind).set_index("metric")
+    rows = (report.conditions.block == report.conditions.block.max()) & (report.conditions.error == design.NEVER)
+    place = report.metrics.index("bold")
+    assert rows.sum() == 1
+    assert table.loc["bold", "never errs"] == pytest.approx(np.nanmean(report.values[rows.to_numpy()][:, :, place]))
+    third = by_kind[(by_kind.metric == "bold") & (by_kind.error == "third")].estimate.item()
+    assert table.loc["bold", "the same error, all truths"] == third
+    assert table.loc["cheap", "lowest of all errors"] == wide.loc["cheap", show.LOWEST]
+    assert sum(name.startswith("errs beyond a third: ") for name in table.columns) == len(design.plan()["whither"])
+
+
+def test_what_other_pages_quote_has_every_cell_of_the_map_and_every_case(rank: Means) -> None:
+    chosen, report = choices(), rank.half(REPORT)
+    table = choice.by_kind(report, design.kinds_of_error())
+    after = choice.safety(report, choice.ADVERSARIAL, choice.ANY, replicates=99)
+    quotes = map_tables.quotable(table, after, PRICES, chosen, conditions=7).set_index("part")
+    assert len(quotes) == len(table) + 2 * len(METRICS) + 2 + len(chosen)
+    assert quotes.loc["metrics", "ours"] == len(METRICS)
+    assert set(quotes["n"]) == {7}
+    assert quotes.loc[f"{label('bold')}: calls", "ours"] == PRICES["bold"]
+    lowest = map_tables.lowest_of(after).set_index("metric")
+    found = quotes.loc[f"{label('bold')}: lowest", ["ours", "low", "high"]].astype(float)
+    assert found.tolist() == lowest.loc["bold", ["estimate", "low", "high"]].tolist()
+
+
+def test_what_a_choice_wins_by_design_is_named_as_the_map_names_errors() -> None:
+    named = "ahead; its order cannot change: light, heavy"
+    light, heavy = (show.error_in_words(kind) for kind in ("light", "heavy"))
+    assert show.design_in_words(named) == f"ahead; its order cannot change: *{light}* and *{heavy}*"
+    assert show.design_in_words("ahead") == "ahead"
+
+
+def test_outcomes_stand_with_their_ends_and_prices() -> None:
+    summary = pd.DataFrame({"metric": ["bold"], "loss": [0.5], "loss low": [0.4], "loss high": [0.6]})
+    table = map_tables.with_prices(summary, PRICES)
+    assert table.to_dict("records") == [
+        {"metric": label("bold"), "model calls": f"{PRICES['bold']:.0f}", "loss": "0.50 [0.40, 0.60]"}
+    ]
+
+
+def test_what_is_left_out_stands_in_words() -> None:
+    ends = {"estimate": 0.5, "low": 0.4, "high": 0.6, "below": 0.1, "below low": 0.0, "below high": 0.2}
+    without = pd.DataFrame([{"left out": "feature", "metric": "bold", "best there": "cheap", **ends}])
+    assert map_tables.left_out_in_words(without).iloc[0].tolist() == [
+        show.error_in_words("feature"),
+        label("bold"),
+        "0.50 [0.40, 0.60]",
+        label("cheap"),
+        "0.10 [0.00, 0.20]",
+    ]

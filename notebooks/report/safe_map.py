@@ -12,8 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-import numpy as np
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.judge import published
@@ -21,8 +19,9 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, map_tables, show
-from faithbook.studies.safe.advice import case_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
+from faithbook.studies.safe.show import with_ends
+from faithbook.text import joined
 
 RANK, WRONG, UNTOUCHED = "rank correlation", "wrong orders", "untouched"
 page = start_page("safe_map", profile, values=values, paper=published.OUR_OWN)
@@ -40,34 +39,13 @@ table = choice.by_kind(report, design.kinds_of_error())
 wide = show.map_rows(table, rank.metrics)
 wide = wide.loc[wide[show.LOWEST].sort_values(ascending=False).index]
 gone = choice.not_survived(report)
-REPORTED = ("reported", "low", "high")
-
-
-def case(erasure, reasons, price=None):
-    """The row of the choice for what one knows, at any price unless one is given."""
-    rows = chosen[(chosen.erasure == erasure) & (chosen.reasons == reasons)]
-    return rows.iloc[-1] if price is None else rows[rows.price == price].iloc[0]
-
-
-def with_ends(row, *names):
-    """A number of a table with its interval."""
-    estimate, low, high = names or ("estimate", "low", "high")
-    return f"{rounded(row[estimate], 2)} [{rounded(row[low], 2)}, {rounded(row[high], 2)}]"
-
-
-def joined(words):
-    """Words as a list in a sentence."""
-    words = list(words)
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "none"
-
-
-main, free = case(ADVERSARIAL, ANY), case(UNKNOWN, ANY)
+main, free = choice.of_case(chosen, ADVERSARIAL, ANY), choice.of_case(chosen, UNKNOWN, ANY)
 before, after = (
     choice.safety(rank.half(CHOOSE), ADVERSARIAL, ANY, replicates=0),
     choice.safety(report, ADVERSARIAL, ANY),
 )
-low, high = choice.interval(after.replicates)
-against_all = [label(name) for name, end in zip(after.metrics, low, strict=True) if end >= SAFE]
+lowest = map_tables.lowest_of(after)
+against_all = [label(metric) for metric in lowest.metric[lowest.low >= SAFE]]
 worst_of_free = table[table.metric == free.metric].sort_values("estimate").iloc[0]
 first = (
     f"Safe against every error that we tried: {joined(against_all)}." if against_all
@@ -80,9 +58,9 @@ def in_short():
     return (
         f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is "
         f"{'safe' if free['is safe'] else 'the least bad'}: its lowest rank correlation with the truth over the kinds of error that "
-        f"may then happen is {with_ends(free, *REPORTED)}. Its weak point is *{show.error_in_words(worst_of_free.error)}*, "
+        f"may then happen is {with_ends(free, 'reported')}. Its weak point is *{show.error_in_words(worst_of_free.error)}*, "
         f"{with_ends(worst_of_free)}. Where a model may have been made to mislead, the declared rule chooses "
-        f"**{label(main.metric)}** ({with_ends(main, *REPORTED)}; {'safe' if main['is safe'] else 'not safe'}; that no other metric "
+        f"**{label(main.metric)}** ({with_ends(main, 'reported')}; {'safe' if main['is safe'] else 'not safe'}; that no other metric "
         f"is better: {main.answer}). {len(rank.conditions)} conditions; the {len(report.seeds)} model seeds behind these numbers had "
         "no part in the choice."
     )
@@ -112,40 +90,27 @@ page.figure(fig, "safe_map", alt=alt, caption=caption, data=table)
 # ## What to use, for a price and what you know
 
 # %%
-advice = pd.DataFrame(
-    {
-        "does it read erased inputs rightly?": [show.CASES[one] for one in chosen.erasure],
-        "reasons": [show.REASONS[one] for one in chosen.reasons],
-        "model calls": [show.price_in_words(one) for one in chosen.price],
-        "use": [label(one) for one in chosen.metric],
-        "lowest rank correlation": [with_ends(row, *REPORTED) for row in chosen.to_dict("records")],
-        "safe": np.where(chosen["is safe"], "yes", "no"),
-        "against the next": [
-            f"{answer} ({label(other)})" for answer, other in zip(chosen.answer, chosen["runner-up"], strict=True)
-        ],
-        "worst where it errs": [show.error_in_words(one) for one in chosen.worst],
-    }
-)
 caption = (
     "The metric chosen on one half of the model seeds, and how it does on the other half: its lowest mean rank correlation over "
     f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {rounded(SAFE, 2)}; against the next: "
     f"holds where it is clearly not more than {rounded(LEVEL, 2)} below the best other metric at that price"
 )
-page.listing(chosen, "safe_choice", caption=caption, wide=advice)
+page.listing(chosen, "safe_choice", caption=caption, wide=map_tables.choices_in_words(chosen))
 
 # %%
-cheap, known = case(UNKNOWN, ANY, plan["choice"]["prices"][0]), case(KNOWN, ANY)
-single = case(ADVERSARIAL, SINGLE)
+limit = plan["choice"]["prices"][0]
+cheap, known = choice.of_case(chosen, UNKNOWN, ANY, price=limit), choice.of_case(chosen, KNOWN, ANY)
+single = choice.of_case(chosen, ADVERSARIAL, SINGLE)
 words = {True: "safe", False: "not safe"}
 Markdown(
     "**Advice.** "
     f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label(known.metric)}: "
-    f"{with_ends(known, *REPORTED)}. "
-    f"(2) If you did not, use {label(free.metric)} ({with_ends(free, *REPORTED)}, {words[bool(free['is safe'])]}); for at most "
-    f"{plan['choice']['prices'][0]} model calls {label(cheap.metric)} ({with_ends(cheap, *REPORTED)}, "
+    f"{with_ends(known, 'reported')}. "
+    f"(2) If you did not, use {label(free.metric)} ({with_ends(free, 'reported')}, {words[bool(free['is safe'])]}); for at most "
+    f"{limit} model calls {label(cheap.metric)} ({with_ends(cheap, 'reported')}, "
     f"{words[bool(cheap['is safe'])]}). "
-    f"(3) If someone may have trained the model to mislead you, the rule chooses {label(main.metric)} ({with_ends(main, *REPORTED)}, "
-    f"{words[bool(main['is safe'])]}; if reasons are single words {label(single.metric)}, {with_ends(single, *REPORTED)}), and erased "
+    f"(3) If someone may have trained the model to mislead you, the rule chooses {label(main.metric)} ({with_ends(main, 'reported')}, "
+    f"{words[bool(main['is safe'])]}; if reasons are single words {label(single.metric)}, {with_ends(single, 'reported')}), and erased "
     "copies should be looked at before any metric is believed. "
     "**Limits.** Models in closed form with at most forty features; reasons of at most six; errors of the declared kinds; an "
     "order of ten explanations of one input, not a difference between methods over a data set."
@@ -160,28 +125,20 @@ alone = joined(
     f"{show.error_in_words(kind)} (best: {label(best.metric[kind])}, {with_ends(best.loc[kind])})"
     for kind in design.kinds_of_error()
 )
-place = int(after.estimate.argmax())
-highest = {"estimate": after.estimate[place], "low": low[place], "high": high[place]}
+highest = lowest.loc[lowest.estimate.idxmax()]
 lost = joined(show.error_in_words(kind) for kind in gone)
 Markdown(
     f"Kinds of error that no metric survives (the rule: no interval reaches {rounded(SAFE, 2)}): **{lost}**. Taken one by one: {alone}. "
-    f"Taken together: the metric with the highest lowest value is {label(after.metrics[place])}, {with_ends(highest)}; metrics "
+    f"Taken together: the metric with the highest lowest value is {label(highest.metric)}, {with_ends(highest)}; metrics "
     f"whose interval lies above {rounded(SAFE, 2)} on all eight: **{joined(against_all)}**."
 )
 
 
 # %%
-def by_design(text):
-    """What the rule names of a chosen metric, with the kinds of error as the table calls them."""
-    parts = [part.partition(": ") for part in text.split("; ")]
-    kinds = [joined(f"*{show.error_in_words(kind)}*" for kind in named.split(", ") if kind) for *_, named in parts]
-    return "; ".join(f"{head}: {of}" if of != "none" else head for (head, *_), of in zip(parts, kinds, strict=True))
-
-
 named = chosen[chosen.design != ""].drop_duplicates(["metric", "design"])
 lines = [
     f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}; model calls "
-    f"{show.price_in_words(row['price'])}): {by_design(row['design'])}."
+    f"{show.price_in_words(row['price'])}): {show.design_in_words(row['design'])}."
     for row in named.to_dict("records")
 ]
 Markdown(
@@ -211,23 +168,12 @@ PAPERS = {
     "{cite:t}`zaman_belinkov_2022`": ["comprehensiveness_eraser", "sufficiency_eraser"],
     "{cite:t}`edin_2025`": ["aopc_morf", "aopc_lerf"],
 }
-rows = [
-    {
-        "used by": paper,
-        "metric": label(name),
-        "never errs": rounded(wide.loc[name, "never"], 2),
-        "lowest": rounded(wide.loc[name, show.LOWEST], 2),
-        "where": show.error_in_words(wide.loc[name, list(show.ERRORS)].idxmin()),
-        "best where": show.error_in_words((wide.loc[name] - wide.max()).drop([show.LOWEST, "never"]).idxmax()),
-    }
-    for paper, names in PAPERS.items()
-    for name in names
-]
+of_papers = map_tables.of_papers(wide, PAPERS)
 caption = (
     "The metrics of the four papers: mean rank correlation where the model never errs, the lowest over kinds of error and where it is, "
     "and the kind of error on which a metric is nearest to the best of all"
 )
-page.listing(pd.DataFrame(rows), "safe_papers", caption=caption, wide=pd.DataFrame(rows))
+page.listing(of_papers, "safe_papers", caption=caption, wide=of_papers)
 
 # %% [markdown]
 # ## Chosen and reported halves, and one kind of error left out
@@ -242,19 +188,10 @@ page.listing(halves, "safe_halves", digits=2, caption=caption)
 
 # %%
 without = choice.left_out(rank, prices)
-shown = pd.DataFrame(
-    {
-        "left out when choosing": [show.error_in_words(one) for one in without["left out"]],
-        "chosen": [label(one) for one in without.metric],
-        "rank correlation there": [with_ends(row) for row in without.to_dict("records")],
-        "best there": [label(one) for one in without["best there"]],
-        "below the best": [with_ends(row, "below", "below low", "below high") for row in without.to_dict("records")],
-    }
-)
 caption = (
     "The choice (any price, any truth) without one kind of error, and how it does on that kind, on the reporting seeds"
 )
-page.listing(without, "safe_left_out", caption=caption, wide=shown)
+page.listing(without, "safe_left_out", caption=caption, wide=map_tables.left_out_in_words(without))
 
 # %%
 worst = without.sort_values("below", ascending=False).iloc[0]
@@ -280,19 +217,11 @@ summary = map_tables.over_errors(
     wide.index,
     replicates=plan["intervals"]["replicates"],
 )
-shown = pd.DataFrame(
-    {
-        "metric": [label(one) for one in summary.metric],
-        "model calls": [f"{prices[one]:.0f}" for one in summary.metric],
-        "wrong orders": [with_ends(row, "wrong orders", "wrong orders low", "wrong orders high") for row in summary.to_dict("records")],
-        "loss": [with_ends(row, "loss", "loss low", "loss high") for row in summary.to_dict("records")],
-    }
-)  # fmt: skip
 caption = (
     f"Mean over the seven kinds of error: share of clear pairs (quality apart by {rounded(plan['outcomes']['clear_pair'], 2)} or more) "
     "that a metric orders wrongly, ties half; and by how much its rank correlation is lower than on the model that never errs"
 )
-page.listing(summary, "safe_summary", caption=caption, wide=shown)
+page.listing(summary, "safe_summary", caption=caption, wide=map_tables.with_prices(summary, prices))
 
 # %% [markdown]
 # ## Today's condition is one row of the grid
@@ -301,20 +230,7 @@ page.listing(summary, "safe_summary", caption=caption, wide=shown)
 # this is a block of its own: twelve words, clean erasure.
 
 # %%
-last = rank.conditions.block == rank.conditions.block.max()
-today = report.only(last.to_numpy())
-condition = today.conditions.error.where(today.conditions.error == "never", today.conditions.whither)
-by_row = pd.DataFrame(np.nanmean(today.values, axis=1), index=list(condition), columns=today.metrics)
-other = table[table.error == "third"].set_index("metric").estimate
-one_row = pd.DataFrame(
-    {
-        "metric": wide.index,
-        "never errs": by_row.loc["never", wide.index].to_numpy(),
-        **{f"errs beyond a third: {way}": by_row.loc[way, wide.index].to_numpy() for way in plan["whither"]},
-        "the same error, all truths": other[wide.index].to_numpy(),
-        "lowest of all errors": wide[show.LOWEST].to_numpy(),
-    }
-)
+one_row = map_tables.in_last_block(report, wide, table)
 caption = (
     "Rank correlation in the condition of study together, beside the mean over all truths and the lowest of all errors"
 )
@@ -349,22 +265,8 @@ caption = "The choice where a model may be made to mislead, under each declared 
 page.listing(by_reading, "safe_readings", digits=2, caption=caption)
 
 # %%
-quotes = [
-    {"part": f"{label(row['metric'])}: {kind}", "ours": row["estimate"], "low": row["low"], "high": row["high"]}
-    for row in table.to_dict("records")
-    for kind in [row["error"]]
-]
-for i, name in enumerate(after.metrics):
-    quotes.append({"part": f"{label(name)}: lowest", "ours": after.estimate[i], "low": low[i], "high": high[i]})
-    quotes.append({"part": f"{label(name)}: calls", "ours": prices[name]})
-quotes.append({"part": "conditions", "ours": len(rank.conditions)})
-quotes.append({"part": "metrics", "ours": len(rank.metrics)})
-for row in chosen.to_dict("records"):
-    part = f"{case_in_words(row['erasure'], row['reasons'], row['price'])}: {label(row['metric'])}"
-    quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
-frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=len(rank.conditions))
-page.run.save(frame[["claim", "part", "published", "ours", "low", "high", "n"]], "quotable")
+quotable = map_tables.quotable(table, after, prices, chosen, conditions=len(rank.conditions))
+page.run.save(quotable, "quotable")
 page.run.save(chosen, "safe_chosen")
-lowest = pd.DataFrame({"metric": after.metrics, "estimate": after.estimate, "low": low, "high": high})
 page.run.save(lowest.assign(rows=lowest.metric.map(prices)), "safe_lowest")
 page.finish(note=f"{len(rank.conditions)} conditions, {len(rank.seeds)} model seeds")

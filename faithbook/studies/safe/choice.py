@@ -213,6 +213,13 @@ def choices(rank: Means, untouched: Means, prices: Mapping[str, float]) -> pd.Da
     return pd.DataFrame(rows)
 
 
+def of_case(chosen: pd.DataFrame, erasure: str, reasons: str, *, price: float | None = None) -> pd.Series:
+    """The row of `choices` for what one knows, at any price unless one is given."""
+    rows = chosen[(chosen.erasure == erasure) & (chosen.reasons == reasons)]
+    # Prices ascend, and the last one limits nothing.
+    return rows.iloc[-1] if price is None else rows[rows.price == price].iloc[0]
+
+
 def _answer(low: float, high: float, level: float) -> str:
     if low > -level:
         return HOLDS

@@ -6,11 +6,119 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from faithbook.show.labels import label
+from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, show
+from faithbook.studies.safe.advice import case_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, REPORT, Means, Safety
+
+
+def choices_in_words(chosen: pd.DataFrame) -> pd.DataFrame:
+    """The choice by case (`choice.choices`) in the words that people read."""
+    against = zip(chosen.answer, chosen["runner-up"], strict=True)
+    return pd.DataFrame(
+        {
+            "does it read erased inputs rightly?": [show.CASES[erasure] for erasure in chosen.erasure],
+            "reasons": [show.REASONS[reasons] for reasons in chosen.reasons],
+            "model calls": [show.price_in_words(price) for price in chosen.price],
+            "use": [label(metric) for metric in chosen.metric],
+            "lowest rank correlation": [show.with_ends(row, "reported") for row in chosen.to_dict("records")],
+            "safe": np.where(chosen["is safe"], "yes", "no"),
+            "against the next": [f"{answer} ({label(other)})" for answer, other in against],
+            "worst where it errs": [show.error_in_words(kind) for kind in chosen.worst],
+        }
+    )
+
+
+def of_papers(wide: pd.DataFrame, papers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """The metrics that papers use: where the model never errs, the lowest over kinds of error and where it is, and the
+    kind of error on which the metric is nearest to the best of all."""
+    gaps = (wide - wide.max()).drop(columns=[show.LOWEST, design.NEVER])
+    used = pd.DataFrame([(paper, metric) for paper, metrics in papers.items() for metric in metrics])
+    rows = wide.loc[used[1]]
+    return pd.DataFrame(
+        {
+            "used by": used[0],
+            "metric": [label(metric) for metric in rows.index],
+            "never errs": [rounded(value, 2) for value in rows[design.NEVER]],
+            "lowest": [rounded(value, 2) for value in rows[show.LOWEST]],
+            "where": [show.error_in_words(kind) for kind in rows[list(show.ERRORS)].idxmin(axis=1)],
+            "best where": [show.error_in_words(kind) for kind in gaps.loc[rows.index].idxmax(axis=1)],
+        }
+    )
+
+
+def left_out_in_words(without: pd.DataFrame) -> pd.DataFrame:
+    """The choice without one kind of error (`choice.left_out`) in the words that people read."""
+    rows = without.to_dict("records")
+    return pd.DataFrame(
+        {
+            "left out when choosing": [show.error_in_words(kind) for kind in without["left out"]],
+            "chosen": [label(metric) for metric in without.metric],
+            "rank correlation there": [show.with_ends(row) for row in rows],
+            "best there": [label(metric) for metric in without["best there"]],
+            "below the best": [show.with_ends(row, "below", "below low", "below high") for row in rows],
+        }
+    )
+
+
+def with_prices(summary: pd.DataFrame, prices: Mapping[str, float]) -> pd.DataFrame:
+    """What `over_errors` found, each outcome with its interval in one column, and what each metric costs."""
+    table: dict[str, Any] = {
+        "metric": [label(metric) for metric in summary.metric],
+        "model calls": [f"{prices[metric]:.0f}" for metric in summary.metric],
+    }
+    rows = summary.to_dict("records")
+    for outcome in [name for name in summary.columns if f"{name} low" in summary]:
+        table[outcome] = [show.with_ends(row, outcome, f"{outcome} low", f"{outcome} high") for row in rows]
+    return pd.DataFrame(table)
+
+
+def in_last_block(report: Means, wide: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Rank correlation in the condition of study *together*, the last block of the grid, by what the model answers
+    instead; beside the mean of the same error over all truths (`table`: `choice.by_kind`) and the lowest of all."""
+    last = report.conditions.block == report.conditions.block.max()
+    part = report.only(last.to_numpy())
+    errs = part.conditions.error != design.NEVER
+    condition = part.conditions.whither.where(errs, design.NEVER)
+    means = pd.DataFrame(np.nanmean(part.values, axis=1), index=list(condition), columns=part.metrics)[list(wide.index)]
+    third = table[table.error == "third"].set_index("metric").estimate
+    columns: dict[str, Any] = {"metric": wide.index, "never errs": means.loc[design.NEVER].to_numpy()}
+    for way in design.plan()["whither"]:
+        columns[f"errs beyond a third: {way}"] = means.loc[way].to_numpy()
+    columns["the same error, all truths"] = third[wide.index].to_numpy()
+    columns["lowest of all errors"] = wide[show.LOWEST].to_numpy()
+    return pd.DataFrame(columns)
+
+
+def lowest_of(after: Safety) -> pd.DataFrame:
+    """The lowest mean of each metric over the kinds of error, with its interval."""
+    low, high = choice.interval(after.replicates)
+    return pd.DataFrame({"metric": after.metrics, "estimate": after.estimate, "low": low, "high": high})
+
+
+def quotable(
+    table: pd.DataFrame, after: Safety, prices: Mapping[str, float], chosen: pd.DataFrame, *, conditions: int
+) -> pd.DataFrame:
+    """The numbers of the map that other pages quote, by the name of each (`part`)."""
+    quotes: list[dict[str, Any]] = []
+    for row in table.to_dict("records"):
+        part = f"{label(row['metric'])}: {row['error']}"
+        quotes.append({"part": part, "ours": row["estimate"], "low": row["low"], "high": row["high"]})
+    for row in lowest_of(after).to_dict("records"):
+        part = f"{label(row['metric'])}: lowest"
+        quotes.append({"part": part, "ours": row["estimate"], "low": row["low"], "high": row["high"]})
+        quotes.append({"part": f"{label(row['metric'])}: calls", "ours": prices[row["metric"]]})
+    quotes.append({"part": "conditions", "ours": conditions})
+    quotes.append({"part": "metrics", "ours": len(after.metrics)})
+    for row in chosen.to_dict("records"):
+        part = f"{case_in_words(row['erasure'], row['reasons'], row['price'])}: {label(row['metric'])}"
+        quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
+    frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=conditions)
+    return frame[["claim", "part", "published", "ours", "low", "high", "n"]]
 
 
 def by_group(wide: pd.DataFrame, untouched: Means, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:

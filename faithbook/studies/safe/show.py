@@ -12,6 +12,7 @@ from faithbook.show import figures, hover
 from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design
+from faithbook.text import joined
 
 ERRORS = {
     "never": "never",
@@ -45,6 +46,27 @@ def error_in_words(kind: str) -> str:
 def price_in_words(most: float) -> str:
     """A limit of the price, in model calls."""
     return f"up to {most:,.0f}" if most < max(design.plan()["choice"]["prices"]) else "any"
+
+
+def with_ends(
+    row: Mapping[Any, Any] | pd.Series, estimate: str = "estimate", low: str = "low", high: str = "high"
+) -> str:
+    """A number of a table with the ends of its interval, by the names of its columns.
+
+    >>> with_ends({"estimate": 0.712, "low": 0.7, "high": 0.73})
+    '0.71 [0.70, 0.73]'
+    """
+    return f"{rounded(row[estimate], 2)} [{rounded(row[low], 2)}, {rounded(row[high], 2)}]"
+
+
+def design_in_words(named: str) -> str:
+    """What `choice.by_design` names of a chosen metric, with the kinds of error as the map calls them."""
+    parts = []
+    for part in named.split("; "):
+        head, _, kinds = part.partition(": ")
+        words = joined(f"*{error_in_words(kind)}*" for kind in kinds.split(", ") if kind)
+        parts.append(head if words == "none" else f"{head}: {words}")
+    return "; ".join(parts)
 
 
 def map_rows(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
