@@ -15,7 +15,7 @@ from refusals import refused
 
 from faithbook.judge import published
 from faithbook.sources.files import data_folder
-from faithbook.studies.naopc import edin, edin_released, edin_tables
+from faithbook.studies.naopc import edin, edin_outputs, edin_released, edin_tables
 from faithbook.studies.naopc.edin_released import MODELS, SHORT, TABLES, packed_folder, read_packed
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError, UnknownNameError
@@ -312,3 +312,69 @@ def files():
 def test_every_released_value_is_packed_and_no_other(files):
     pack = runpy.run_path(str(packed_folder() / "pack.py"))
     assert pack["verify"](files, packed_folder())["answers"] == 709_014
+
+
+# ---------------------------------------------------------------------------------------- what the page shows of them
+SHORT_TEXTS = pd.DataFrame(
+    [("sst2", "m", 0, 1, 0.6), ("sst2", "m", 1, 2, 0.4), ("sst2", "m", 2, 3, 0.9), ("yelp", "m", 0, 4, 0.7)],
+    columns=["dataset", "model", "id", "words", "p_full"],
+).assign(lower=-0.5, upper=0.5)
+
+
+def test_the_material_counts_texts_words_answers_and_positives() -> None:
+    found = edin_outputs.material(SHORT_TEXTS)
+    assert found.to_dict("list") == {
+        "dataset": ["sst2", "yelp"],
+        "model": ["m", "m"],
+        "n (texts)": [3, 1],
+        "words, mean": [2.0, 4.0],
+        "longest": [3, 4],
+        "answers": [2.0 + 4 + 8, 16.0],
+        "p > 0.5": [2, 1],
+    }
+
+
+def test_texts_of_one_word_and_texts_counted_differently_have_no_naopc() -> None:
+    scores = pd.DataFrame({"dataset": "sst2", "model": "m", "id": [0, 1, 1, 2], "value": [0.1, np.nan, np.nan, 0.2]})
+    found = edin_outputs.texts_left_out(SHORT_TEXTS, scores).set_index("dataset")
+    assert found.loc["sst2", ["texts", "of one word", "counted differently"]].tolist() == [3, 1, 1]
+    assert found["n (texts with a NAOPC)"].tolist() == [1, 1]
+
+
+def test_the_exact_search_is_the_last_row_of_costs_and_asks_about_every_set() -> None:
+    beams = SHORT_TEXTS.drop(columns=["words", "p_full"]).assign(search="merged", width=2, rows=10, upper=0.4)
+    twice = pd.concat([beams, beams.assign(search="deduplicated")])
+    found = edin_outputs.search_costs(twice, SHORT_TEXTS)
+    assert found["search"].tolist() == ["merged", "exact"]
+    assert found.loc[0, ["upper_error", "lower_error", "rows"]].tolist() == pytest.approx([0.1, 0.0, 10])
+    assert found.loc[1, ["upper_error", "lower_error", "rows"]].tolist() == [0, 0, (2 + 4 + 8 + 16) / 4]
+
+
+def test_a_compared_table_is_listed_whole_and_shown_where_it_differs() -> None:
+    table = pd.DataFrame(
+        {
+            "model": ["a", "b", "c"],
+            "value": [0.5, 0.25, 0.1],
+            "tolerance": 0.005,
+            "ours": [0.5, 0.3, np.nan],
+            "n": [3, 3, 0],
+            "match": pd.Series([True, False, None], dtype=object),
+            "cause": ["", "rounded", "not asked"],
+            "own": [True, False, True],
+        }
+    )
+    listed = edin_outputs.listed(table, ["model"])
+    assert listed["match"].tolist()[:2] == ["yes", "no"] and pd.isna(listed["match"].iloc[2])
+    assert listed["rests_on"].tolist() == [edin_outputs.OWN[own] for own in (True, False, True)]
+    shown = edin_outputs.without_match(table, ["model"], digits=2)
+    assert shown.to_dict("records") == [{"model": "b", "files": "0.25", "ours": "0.30", "n": 3, "cause": "rounded"}]
+    alike = table.iloc[:2].assign(match=[True, False])
+    words = edin_outputs.agreement_in_words(alike)
+    assert words.startswith("1 of 2 numbers are those of the files; 1 of them are means of released values on both")
+    assert "rounded" in words
+    assert edin_outputs.agreement_in_words(alike, within=0.1).startswith("2 of 2")
+
+
+def test_a_limit_that_is_too_high_may_be_right_by_beam() -> None:
+    high = pd.DataFrame({"upper_beam": [0.5, 0.5, 0.50001], "upper_ours": [0.5, 0.4, 0.5]})
+    assert edin_outputs.right_by_beam(high) == 2

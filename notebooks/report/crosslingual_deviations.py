@@ -12,8 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from functools import partial
-
 import pandas as pd
 from IPython.display import Markdown
 
@@ -22,93 +20,30 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
-from faithbook.show.labels import label, row_label
-from faithbook.show.numbers import row_of, spoken
+from faithbook.show.labels import label
+from faithbook.show.numbers import spoken
 from faithbook.show.tables import every
-from faithbook.studies.crosslingual import zaman_belinkov_figures
-from faithbook.studies.crosslingual.more_languages import over_languages
-from faithbook.studies.crosslingual.zaman_belinkov import (
-    LANGUAGE_TABLES,
-    MODIFIED,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    PLAIN,
-    THIRTEEN,
-    firmest_marks,
-)
+from faithbook.studies.crosslingual import deviations, zaman_belinkov_figures
+from faithbook.studies.crosslingual.deviations import EXPLAINED, UNIFORM, Table
+from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PLAIN, firmest_marks
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches
 from faithbook.studies.crosslingual.zaman_belinkov_spread import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
-from faithbook.studies.crosslingual.zaman_belinkov_tables import (
-    KEYS,
-    WITH_MODIFIED,
-    WITHOUT_EITHER,
-    Rows,
-    defined,
-    for_ours,
-    means_of,
-    printed_table,
-    together,
-)
+from faithbook.studies.crosslingual.zaman_belinkov_tables import KEYS, Rows, defined, means_of
 
 page = start_page("crosslingual_deviations", profile, values=values, paper="zaman_belinkov_2022")
 NOT_HERE = "There are no values of it here."
-
-
-def prepared(units):
-    """Rho in the paper's languages by `way`: a setting of the main run, or what was done otherwise for the top
-    prediction."""
-    units = units[units.language.isin(PAPER_LANGUAGES) & units.choice.ne("main")]
-    output = units.output.where(units.choice.isna(), "top_prediction")
-    return defined(units.assign(way=units.choice.fillna(units.setting), output=output), cells)
-
-
-cells = ["way", "model", "language", *KEYS]
 measured = page.measure(
-    "crosslingual_metrics", parts=["", "choices"], over=cells, prepare=prepared, bounds=(-1, 1), firmest=True
+    "crosslingual_metrics",
+    parts=["", "choices"],
+    over=deviations.CELLS,
+    prepare=deviations.by_way,
+    bounds=(-1, 1),
+    firmest=True,
 )
-
-
-rho = {way: Rows(measured, way=way) for way in measured.levels("way")}
-TP = "top_prediction"
-PREDICTED = "logit of the predicted class"
-
-
-def of_choice(way, base="main"):
-    """Of every row that was looked at: ours (or what stands in its place), and with the choice made otherwise."""
-    frame = measured.frame[measured.frame.way == way]
-    rows = dict.fromkeys(zip(frame.method, frame.aggregation, strict=True))
-    return {row_label(*row): (rho[base](row, TP), rho[way](row, TP)) for row in rows}
-
-
-def of_all(way):
-    """The mean over the thirteen rows and both outputs: ours, and in another setting."""
-    both = tuple(rho[setting].mean(THIRTEEN, [*OUTPUT_NAMES]) for setting in ("main", way))
-    return {f"all rows, {LINKED if way == 'other links' else way}": both}
-
-
-LINKED = f"links by {'mutual argmax' if page.run.settings['links'] == 'softmax' else 'softmax'}"
-SUMS = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
-SUMS += ["means, aligned, no copied words", "other links"]
-POINTS = {
-    "E2 embedded twice": of_choice("embedded twice"),
-    "E3 guided backprop, GELU changed": {
-        row_label(PLAIN, how): (rho["main"]((PLAIN, how), TP), rho["main"]((MODIFIED, how), TP))
-        for how in ("l2", "mean")
-    },
-    # Both of the class that is predicted for the whole text: beside ours the class would change, too, which is E9.
-    "E4 probability": of_choice("probability", PREDICTED),
-    "E5 sums and zeros": {name: both for way in SUMS for name, both in of_all(way).items()},
-    "E9 the predicted class's logit": of_choice(PREDICTED),
-    "E10 single pieces": of_choice("single pieces"),
-    "E14 a lasso for LIME": of_choice("lasso"),
-}
-effects = pd.DataFrame(
-    [
-        {"point": point, "row": name, "ours": ours.ours.point, **row_of(otherwise - ours)}
-        for point, rows in POINTS.items()
-        for name, (ours, otherwise) in rows.items()
-    ]
-)
+rho = Rows(measured, way=deviations.MAIN)
+other_links = "mutual argmax" if page.run.settings["links"] == "softmax" else "softmax"
+points = deviations.points(measured, other_links=other_links)
+effects = deviations.effects(points)
 most = effects.loc[effects.estimate.abs().idxmax()]
 unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 
@@ -117,7 +52,7 @@ unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"Of {len(POINTS)} choices of the released code that can be made otherwise, *{most.point}* changes rho most: by "
+        f"Of {len(points)} choices of the released code that can be made otherwise, *{most.point}* changes rho most: by "
         f"{spoken(most, '+.3f')} for {most['row']} (n = {most.n} texts, our value {most.ours:.2f}). In {unmoved} of {len(effects)} rows the "
         "interval of the change includes zero."
     )
@@ -141,7 +76,7 @@ page.in_short(in_short)
 # Unless stated otherwise the output is the top prediction.
 
 # %%
-fig, alt = zaman_belinkov_figures.changes(effects, list(POINTS))
+fig, alt = zaman_belinkov_figures.changes(effects, list(points))
 page.figure(
     fig, "crosslingual_deviations_plot", alt=alt, caption="What each choice changes in rho, 95 % intervals over texts."
 )
@@ -159,9 +94,7 @@ page.listing(
 # %%
 def point_in_words(point):
     """The effects of one point in words."""
-    rows = effects[effects.point.str.startswith(f"{point} ")]
-    parts = "; ".join(f"{r.row} {spoken(r, '+.3f')}" for r in rows.itertuples())
-    return Markdown(f"Change of rho (n = {rows.n.min()} texts): {parts}.")
+    return Markdown(deviations.in_words(effects, point))
 
 
 # %% [markdown]
@@ -211,11 +144,13 @@ point_in_words("E2")
 
 # %%
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
-apart = [abs(printed["guided_backprop", "l2", output] - printed["saliency", "l2", output]) for output in OUTPUT_NAMES]
-same = rho["main"].mean([(PLAIN, "l2")], [*OUTPUT_NAMES]) - rho["main"].mean([("saliency", "l2")], [*OUTPUT_NAMES])
+differences = [
+    abs(printed["guided_backprop", "l2", output] - printed["saliency", "l2", output]) for output in OUTPUT_NAMES
+]
+same = rho.mean([(PLAIN, "l2")], [*OUTPUT_NAMES]) - rho.mean([("saliency", "l2")], [*OUTPUT_NAMES])
 Markdown(
-    f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, plain gradient minus "
-    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {point_in_words('E3').data}"
+    f"Printed, L2: guided backprop and saliency differ by {max(differences):.4f} at most. Ours, plain gradient minus "
+    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {deviations.in_words(effects, 'E3')}"
 )
 
 # %% [markdown]
@@ -226,20 +161,14 @@ Markdown(
 
 # %%
 models = sorted(measured.levels("model"))
-THREE_WAYS = {
-    "as printed": (printed_table, THIRTEEN),
-    "GELU changed": (published.table, WITH_MODIFIED),
-    "neither": (printed_table, WITHOUT_EITHER),
-}
 
 
 def main_rows(units):
     """Rho in the main setting where it is defined."""
-    return defined(units[units.setting == "main"], in_main)
+    return defined(units[units.setting == deviations.MAIN], deviations.OF_RHO)
 
 
-in_main = ["setting", "model", "language", *KEYS]
-main_rho = page.measure("crosslingual_metrics", over=in_main, prepare=main_rows, bounds=(-1, 1), firmest=True)
+main_rho = page.measure("crosslingual_metrics", over=deviations.OF_RHO, prepare=main_rows, bounds=(-1, 1), firmest=True)
 with_marks = ["dataset", "metric", *KEYS]
 
 
@@ -250,60 +179,19 @@ def precisions(units):
 
 plausible = page.measure("crosslingual_plausibility", over=with_marks, prepare=precisions, bounds=(0, 1))
 MARKS = firmest_marks(plausible.levels("dataset"))
-shown_languages = main_rho.levels("language")
-of_paper = [language for language in PAPER_LANGUAGES if language in shown_languages]
-CELLS_OF = {1: [{"language": of_paper}], 8: [{"model": model, "language": of_paper} for model in models]}
-CELLS_OF |= {
-    number: [{"model": model, "language": language} for model in models]
-    for number, language in LANGUAGE_TABLES.items()
-    if language in shown_languages
-}
-
-
-def in_three_ways(number, source, cells_of_table, by=(), **fixed):
-    """The orders of a table, by the way that the row in question is treated."""
-    found = {}
-    for way, (read, rows_of_way) in THREE_WAYS.items():
-        theirs = read(f"crosslingual_table{number}")
-        theirs = for_ours(theirs, models) if "model" in by else theirs
-        rows = Rows(source, theirs[[*by, *KEYS, "value"]], **fixed)
-        found[way] = together(
-            [rows.order(output, rows=rows_of_way, **labels) for labels in cells_of_table for output in OUTPUT_NAMES]
-        )
-    return found
-
-
 of_tables = {
-    f"Table {number}": in_three_ways(
-        number,
-        main_rho,
-        labels,
-        by={1: (), 8: ("model",)}.get(number, ("model", "language")),
-        setting="main",
-    )
-    for number, labels in CELLS_OF.items()
+    f"Table {table.number}": deviations.in_three_ways(table, main_rho, models, setting=deviations.MAIN)
+    for table in deviations.tables_of_rho(models, main_rho.levels("language"))
 }
-of_tables[f"Table 4 ({label(MARKS)})"] = in_three_ways(4, plausible, [{}], dataset=MARKS, metric="average_precision")
-long = pd.DataFrame(
-    [{"table": name, "row": way, **numbers} for name, ways in of_tables.items() for way, numbers in ways.items()]
-)
-wide = pd.DataFrame(
-    [
-        {"table": name}
-        | {
-            f"{way}: tau, p": f"{numbers['tau']:.2f} [{numbers['low']:.2f}, {numbers['high']:.2f}], {numbers['p']:.3f}"
-            for way, numbers in ways.items()
-        }
-        | {"n": ways["as printed"]["n"]}
-        for name, ways in of_tables.items()
-    ]
+of_tables[f"Table 4 ({label(MARKS)})"] = deviations.in_three_ways(
+    Table(4, (), [{}]), plausible, models, dataset=MARKS, metric="average_precision"
 )
 page.listing(
-    long.rename(columns={"tau": "estimate"}),
+    deviations.orders_in_long(of_tables),
     "crosslingual_deviations_guided",
     caption="The order of the rows with the printed one: mean tau with its 95 % interval over texts, and p, in three "
     "ways to treat guided backprop; n texts in the smallest set",
-    wide=wide,
+    wide=deviations.orders_in_words(of_tables),
 )
 
 # %% [markdown]
@@ -346,10 +234,7 @@ point_in_words("E5")
 # %%
 TOP = 5
 accuracies = published.table("crosslingual_table7").query("language != 'en'")
-first = {
-    model: set(part.nlargest(TOP, "value", keep="all").language)
-    for model, part in accuracies.groupby("model", sort=False)
-}
+first = deviations.best_read(accuracies, TOP)
 Markdown(
     f"The {TOP} best languages other than English in Table 7 (all that tie for the last place): "
     + "; ".join(f"{label(model)}: {', '.join(sorted(names))}" for model, names in first.items())
@@ -370,75 +255,11 @@ Markdown(
 # *Uniform*, which gives every piece the same score, does not ask the model. If its rho rises with accuracy as well, a
 # part of the trend comes from how a language is written and linked with English.
 
+
 # %%
-EXPLAINED, UNIFORM = "thirteen explanations", "baseline: uniform"
-OF_RHO, OF_READING = ["setting", "model", "language", *KEYS], ["model", "language"]
-
-
-def of_first_training(units, texts=None, models=None):
-    """Values of the first training in the main setting, where they are defined; `texts`, `models`: only of these."""
-    kept = units[(units.seed == 0) & (units.setting == "main")]
-    kept = kept if texts is None else kept[kept["id"].isin(texts) & kept.model.isin(models)]
-    return defined(kept, OF_RHO)
-
-
-def read_by(models):
-    """What is prepared of predictions: those of these models, first training."""
-    return lambda units: units[(units.seed == 0) & units.model.isin(models)]
-
-
-def in_every_model(units):
-    """Values of the texts that every model has been asked about."""
-    asked = units.groupby("id").model.transform("nunique")
-    return of_first_training(units[asked == asked.max()])
-
-
-def languages_told():
-    """Accuracy and rho by language; how they go together over the paper's languages, the further ones and all; and the
-    models. All on the texts that are measured in every language."""
-    more = page.measure("crosslingual_languages", over=OF_RHO, prepare=in_every_model, bounds=(-1, 1))
-    texts, asked = more.levels("id"), more.levels("model")
-    same = partial(of_first_training, texts=texts, models=asked)
-    in_paper = page.measure("crosslingual_metrics", over=OF_RHO, prepare=same, bounds=(-1, 1), firmest=True)
-    reading = page.measure(
-        "crosslingual_metrics",
-        parts=["predictions"],
-        over=OF_READING,
-        prepare=read_by(asked),
-        bounds=(0, 1),
-        firmest=True,
-        n_resamples=1999,
-    )
-    groups = {"of Table 2": in_paper.levels("language"), "further": more.levels("language")}
-    rows = {one: Rows(source) for source, found in zip((in_paper, more), groups.values(), strict=True) for one in found}
-    by_language = sorted(rows, key=lambda one: -reading.mean(language=one).ours.point)
-    columns = {
-        "accuracy": {one: reading.mean(language=one) for one in by_language},
-        EXPLAINED: {one: rows[one].mean(THIRTEEN, [*OUTPUT_NAMES], language=one) for one in by_language},
-        UNIFORM: {one: rows[one](("uniform", "none"), "loss", language=one) for one in by_language},
-    }
-    points = {what: {one: float(pair.ours.point) for one, pair in of.items()} for what, of in columns.items()}
-    printed2 = published.table("crosslingual_table2").pivot(index="language", columns="metric", values="value")
-    told = over_languages(
-        points.pop("accuracy"),
-        points,
-        groups | {"all": by_language},
-        printed_r=float(printed2["rho"].corr(printed2["accuracy"])),
-    )
-    return columns, told, asked
-
-
-def r_in_words(told, languages, what):
-    """A correlation with its interval and p."""
-    [row] = told[(told.languages == languages) & (told["rho of"] == what)].to_dict("records")
-    return (
-        f"r = {row['estimate']:.2f} [{row['low']:.2f}, {row['high']:.2f}], p = {row['p']:.3f}, n = {row['n']} languages"
-    )
-
-
 def fourteen():
     """The tables of both groups of languages, and their result in words."""
-    columns, told, asked = languages_told()
+    columns, trends, asked = deviations.more_languages(page)
     shown = page.table(
         "crosslingual_deviations_languages",
         lambda row: columns[row["what"]][row["language"]],
@@ -448,17 +269,17 @@ def fourteen():
         caption="Accuracy and mean rho by language, best read first, first training; n texts of rho",
     )
     together = page.listing(
-        told,
+        trends,
         "crosslingual_deviations_trend",
         caption="Pearson's r of accuracy and rho over n languages (estimate) with its 95 % interval over languages, the one-sided p "
         "of permuted languages, and what the rule of c05 says",
     )
-    decided = told[(told.languages == "all") & (told["rho of"] == EXPLAINED)].decision.item()
+    decided = trends[(trends.languages == "all") & (trends["rho of"] == EXPLAINED)].decision.item()
     pairs = min(pair.ours.n for pair in columns[EXPLAINED].values())
     words = (
-        f"Over all languages accuracy and rho go together with {r_in_words(told, 'all', EXPLAINED)} ({pairs} pairs in each; models: "
+        f"Over all languages accuracy and rho go together with {deviations.trend_in_words(trends, 'all', EXPLAINED)} ({pairs} pairs in each; models: "
         f"{', '.join(asked)}, two depths of one encoder): the rule of c05 says *{decided}*. Over the further ones alone "
-        f"{r_in_words(told, 'further', EXPLAINED)}. With the rho of *uniform* accuracy has {r_in_words(told, 'all', UNIFORM)}."
+        f"{deviations.trend_in_words(trends, 'further', EXPLAINED)}. With the rho of *uniform* accuracy has {deviations.trend_in_words(trends, 'all', UNIFORM)}."
     )
     return Markdown(f"{words}\n\n{shown.data}\n\n{together.data}")
 
@@ -600,63 +421,25 @@ point_in_words("E14")
 # integrated gradients, LIME and Shapley sampling alone, three of the methods that lose to the other gradient methods (c04). So these
 # rows were measured once more with the paper's numbers, on the first of the same texts, in the paper's languages (E15 to E17).
 
+
 # %%
-LOSERS = [
-    ("lime", "none"),
-    ("shapley_sampling", "none"),
-    ("integrated_gradients", "l2"),
-    ("integrated_gradients", "mean"),
-]
-LEADERS = [("input_x_gradient", "l2"), ("saliency", "l2")]
-
-
 def measured_twice():
     """Rho with either set of numbers; None where it was not measured (with the paper's own sizes there is one set)."""
     if not page.has("crosslingual_samples"):
         return None
-    cells = ["dataset", "model", "method", "aggregation", "numbers"]
-    return page.measure("crosslingual_samples", over=cells, bounds=(-1, 1))
-
-
-def compared(sampled):
-    """Each row with our numbers of steps, samples and permutations and with the paper's."""
-    rows = []
-    for name, network, method, how in pairs_of(sampled, ["dataset", "model", "method", "aggregation"]):
-        of_row = {"dataset": name, "model": network, "method": method, "aggregation": how}
-        ours, more = (sampled.mean(**of_row, numbers=numbers) for numbers in ("ours", "paper"))
-        rows.append({**of_row, "ours": ours.ours.point, "paper's numbers": more.ours.point, **row_of(more - ours)})
-    return pd.DataFrame(rows)
-
-
-def pairs_of(sampled, columns):
-    """The combinations of some columns, in the order in which they come first."""
-    return list(sampled.frame[columns].drop_duplicates().itertuples(index=False, name=None))
-
-
-def change_in_words(sampled):
-    """What the paper's numbers change in the four rows together, beside what these rows lose by."""
-    lead = rho["main"].mean(LEADERS, [*OUTPUT_NAMES]) - rho["main"].mean(LOSERS, [*OUTPUT_NAMES])
-    changes = []
-    for name, network in pairs_of(sampled, ["dataset", "model"]):
-        ours, more = (sampled.mean(dataset=name, model=network, numbers=numbers) for numbers in ("ours", "paper"))
-        n = sampled.frame.query("dataset == @name and model == @network")["id"].nunique()
-        changes.append(f"{label(name)}, {label(network)} {spoken(more - ours, '+.3f')} (n = {n})")
-    return (
-        f"Over all our texts, input × gradient and saliency (L2) lead these four rows by {spoken(lead, '.3f')} "
-        f"(n = {lead.ours.n}). The paper's numbers change the mean of the four by: {'; '.join(changes)}."
-    )
+    return page.measure("crosslingual_samples", over=deviations.OF_SAMPLES, bounds=(-1, 1))
 
 
 sampled = measured_twice()
 page.listing(
-    compared(sampled),
+    deviations.with_paper_numbers(sampled),
     "crosslingual_deviations_samples",
     caption="Rho with our numbers of steps, samples and permutations and with the paper's, on the same texts, mean over languages and "
     "outputs; their difference (estimate) with its 95 % interval over n texts",
 ) if sampled is not None else Markdown(NOT_HERE)
 
 # %%
-Markdown("" if sampled is None else change_in_words(sampled))
+Markdown("" if sampled is None else deviations.paper_numbers_in_words(sampled, rho))
 
 # %%
 full = settings_of("crosslingual_metrics", "full")

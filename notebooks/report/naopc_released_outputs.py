@@ -28,7 +28,7 @@ from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import pipe_table
 from faithbook.stats.agreement import tau_b
 from faithbook.stats.estimate import ALPHA
-from faithbook.studies.naopc import edin_claims, edin_figures, edin_tables
+from faithbook.studies.naopc import edin_claims, edin_figures, edin_outputs, edin_tables
 from faithbook.studies.naopc.edin_figures import NAMES, SETS
 from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT, read_packed
 
@@ -98,22 +98,9 @@ page.in_short(in_short)
 # %%
 def compared(table, name, *names, caption, digits=4):
     """The rows that differ, with the cause; the file has all of them."""
-    every = table[[*names, "value", "ours", "n", "match", "cause", "own"]].rename(columns={"value": "files"})
-    off = every[every.match == False].drop(columns=["match", "own"]).fillna("–")  # noqa: E712 (some are neither)
-    wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
-    full_caption = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
-    rests = every.pop("own").map({True: "our limits or scores", False: "released values on both sides"})
-    file = every.assign(match=every.match.map({True: "yes", False: "no"}), rests_on=rests)
-    return page.listing(file, name, caption=full_caption, wide=wide)
-
-
-def against_printed(table, within=None):
-    """How many numbers of a compared table are those of the files, and why the others differ."""
-    off, known = edin_tables.differences(table, within=within), table[table.ours.notna()]
-    alike = len(known) - off.numbers.sum()
-    both = int((~known.own).sum())
-    text = f"{alike} of {len(known)} numbers are those of the files; {both} of them are means of released values on both sides."
-    return text if off.empty else f"{text} The others, by cause:\n\n{pipe_table(off)}"
+    differing = edin_outputs.without_match(table, names, digits=digits)
+    full_caption = f"{caption}: the {len(differing)} of {len(table):,} without a match; the file has all"
+    return page.listing(edin_outputs.listed(table, names), name, caption=full_caption, wide=differing)
 
 
 # %% [markdown]
@@ -126,16 +113,8 @@ def against_printed(table, within=None):
 # and their scores, including those of long texts.
 
 # %%
-answered = exact.assign(answers=2.0**exact.words, positive=exact.p_full > 0.5)
-material = answered.groupby(["dataset", "model"], sort=False).agg(
-    n=("id", "nunique"),
-    words=("words", "mean"),
-    longest=("words", "max"),
-    answers=("answers", "sum"),
-    positive=("positive", "sum"),
-)
 page.listing(
-    material.reset_index().rename(columns={"n": "n (texts)", "words": "words, mean", "positive": "p > 0.5"}),
+    edin_outputs.material(exact),
     "naopc_released_material",
     caption="Short texts: how many, words to remove, outputs for subsets, texts that the model calls positive",
 )
@@ -170,7 +149,7 @@ caption = (
 page.listing(high, "naopc_released_too_high", digits=4, caption=caption, empty="*No released upper limit is too high.*")
 
 # %%
-right = int((high.upper_beam - high.upper_ours).abs().lt(1e-4).sum())
+right = edin_outputs.right_by_beam(high)
 worst = "no upper limit is too high here" if high.empty else f"by up to {high.excess.max():.3f}"
 Markdown(
     f"Of {len(exact):,} upper limits {len(high)} are too high, {worst}; of {right} of those the *beam search* in the same "
@@ -257,7 +236,7 @@ clear = sum(gap.ours.p_above(edin_claims.APART) <= ALPHA for gap in gaps.values(
 furthest = max(gap.ours.point for gap in gaps.values())
 Markdown(
     f"Taken two by two, {clear} of {len(gaps)} pairs of models have mean upper bounds that are clearly more than "
-    f"{edin_claims.APART:g} apart, the furthest by {furthest:.2f}.\n\n{against_printed(bounds)}"
+    f"{edin_claims.APART:g} apart, the furthest by {furthest:.2f}.\n\n{edin_outputs.agreement_in_words(bounds)}"
 )
 
 # %% [markdown]
@@ -271,15 +250,8 @@ Markdown(
 # attributions and outputs count the words of a text differently, we keep the released AOPC.
 
 # %%
-without_match = scores[scores.value.isna()].groupby(["dataset", "model"]).id.nunique()
-by_text = exact.assign(one_word=exact.words == 1).groupby(["dataset", "model"], sort=False)
-without_score = by_text.agg(texts=("id", "nunique"), one_word=("one_word", "sum")).astype(int)
-without_score["counted differently"] = without_match.reindex(without_score.index, fill_value=0)
-without_score["n (texts with a NAOPC)"] = (
-    without_score.texts - without_score.one_word - without_score["counted differently"]
-)
 page.listing(
-    without_score.reset_index().rename(columns={"one_word": "of one word"}),
+    edin_outputs.texts_left_out(exact, scores),
     "naopc_texts_left_out",
     caption="Short texts without a NAOPC of ours: those of one word, and those whose words the attributions and the outputs count "
     "differently",
@@ -361,7 +333,9 @@ second = page.test(claims)
 page.verdicts(second)
 
 # %%
-Markdown(f"`naopc_c04` is judged to the letter: one value outside refutes it.\n\n{against_printed(means)}")
+Markdown(
+    f"`naopc_c04` is judged to the letter: one value outside refutes it.\n\n{edin_outputs.agreement_in_words(means)}"
+)
 
 # %%
 page.plot(second, "naopc_released_claims_scores", only=["naopc_c05"], caption="What a claim says is zero.")
@@ -394,10 +368,7 @@ compared(
 )
 
 # %%
-errors = edin_tables.searched_errors(beams[beams.search != "deduplicated"], exact)
-cost = errors.groupby(["search", "width"])[["upper_error", "lower_error", "rows"]].mean().reset_index()
-every = {"search": "exact", "width": 0, "upper_error": 0.0, "lower_error": 0.0, "rows": (2.0**exact.words).mean()}
-cost = pd.concat([cost, pd.DataFrame([every])], ignore_index=True)
+cost = edin_outputs.search_costs(beams, exact)
 n = len(exact)
 fig, alt = edin_figures.search_costs(cost)
 caption = f"Error against cost on {n:,} pairs of a model and a short text."
@@ -541,8 +512,8 @@ page.verdicts(page.test(claims))
 # %%
 allowed = rule("naopc_figure_ranking_long").margin
 Markdown(
-    f"Of Kendall's $\\tau$: {against_printed(taus)}\n\n"
-    f"The panels of long texts are judged with a tolerance of {allowed:g}: {against_printed(few, allowed)}"
+    f"Of Kendall's $\\tau$: {edin_outputs.agreement_in_words(taus)}\n\n"
+    f"The panels of long texts are judged with a tolerance of {allowed:g}: {edin_outputs.agreement_in_words(few, within=allowed)}"
 )
 
 # %%
