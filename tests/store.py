@@ -150,20 +150,21 @@ class Store:
         plt.close("all")
         return Shown(folder, shown, names)
 
-    def judge(self, notebook: str) -> Shown:
-        """The verdicts that a report draws from what the store holds, without its tables and figures.
+    def judge(self, notebook: str, *exhibits: str) -> Shown:
+        """The verdicts that a report draws from what the store holds, of its tables and figures only those named.
 
-        Of the page run the statements that its claims rest on, as for the confirmatory values
+        Of the page run the statements that its claims and these rest on, as for the confirmatory values
         (`faithbook.judge.freeze.measured_in`). For a second world, after the page itself has run in a first one.
         """
         folder = self.begin(notebook)
         parameters = {"profile": self.profile, "values": "reference"}
         names: dict[str, Any] = {"__name__": "__main__", **parameters}
-        for statement in freeze.measured_in(notebook):
+        for statement in freeze.measured_in(notebook, exhibits):
             if not names_of(statement) & set(parameters):
                 place = f"{notebook}, line {statement.lineno}"
                 exec(compile(ast.Module([statement], []), place, "exec"), names)
         names["page"].finish()
+        plt.close("all")
         return Shown(folder, [], names)
 
 

@@ -250,7 +250,7 @@ def test_tables_the_other_way_round_do_not(store: Store) -> None:
 def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(store: Store) -> None:
     rho, read = worlds()  # the scores, or what came over the links, are equal on every text
     add_runs(store, dict.fromkeys(rho, math.nan), read, at_random=math.nan)
-    found = store.report("crosslingual_tables")
+    found = store.judge("crosslingual_tables", "crosslingual_table1", "crosslingual_table8")
     on_accuracy = dict.fromkeys(("xl_c06", "crosslingual_table7"), "reproduced")
     found.decides(ON_TABLES, "not tested", crosslingual_table15="nothing to test", **on_accuracy)
     for number in (1, 8):
@@ -409,7 +409,7 @@ def test_highlights_the_other_way_round_do_not(store: Store, many_parts: None) -
 def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store: Store) -> None:
     add_highlights(store, dict.fromkeys(marked_as_printed(), 0.4))  # marks of sentences, which say nothing
     add_marks(store, marked_as_printed(), dataset="reviews")
-    found = store.report("crosslingual_highlights")
+    found = store.judge("crosslingual_highlights", "crosslingual_marks")
     # The paper's own table refutes its twelfth claim.
     found.decides(["crosslingual_table4"], "reproduced", xl_c12="not reproduced")
     assert found.verdicts.contradicted["xl_c12"] == 1

@@ -246,7 +246,7 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
             asked[point["dataset"]].append(point["classifier"])
     store = Store(tmp_path, monkeypatch, profile="paper")
     models(store, aopc=0.1, naopc=-0.1, asked=asked)
-    found = store.report("naopc_bounds")
+    found = store.judge("naopc_bounds", "naopc_bounds_plot", "naopc_robustness")
     everyone = {(dataset, model) for dataset, own in asked.items() for model in own}
     assert len(everyone) == 16
     for name in ("naopc_bounds_plot", "naopc_robustness"):

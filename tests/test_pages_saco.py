@@ -158,7 +158,7 @@ def photographs(store: Store, parts: dict[str, pd.DataFrame]) -> None:
 def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_after_them(store: Store) -> None:
     photographs(store, saco_units(as_printed(), n=24, seed=3))
     runs(store, turned())
-    found = store.report("saco_tables")
+    found = store.judge("saco_tables", "saco_table2_datasets")
     found.decides(CLAIMS, "reproduced")
     judged = found.verdicts.loc[CLAIMS]
     assert (set(judged.evidence), set(judged.n)) == ({"paper's data, our models"}, {24})
@@ -203,7 +203,7 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
             rows.append(frame.assign(metric=metric, method=method))
     units = pd.concat(rows).assign(cluster=lambda one: one.id, seed=0, dataset="imagenet", model="lite0", draw=0)
     store.add("saco_imagenet", {"": units}, declared=("local:photo/imagenet-lite0",), dataset="imagenet-few")
-    found = store.report("saco_stand_ins")
+    found = store.judge("saco_stand_ins", "saco_stand_ins_network_claims", "saco_stand_ins_network")
     said = published.column("claim")
     judged = found.table("saco_stand_ins_network_claims", "claim")
     assert set(judged.index) == {said[name] for name in ("saco_c01", "saco_c02", "saco_c05")}

@@ -181,14 +181,18 @@ def measure_of(text: str) -> set[str]:
     return _reached(Source.of(text)).dumps
 
 
-def measured_in(page: str) -> list[ast.stmt]:
-    """The statements of a page that its claims rest on, in their order, with all that it imports."""
+def measured_in(page: str, exhibits: Iterable[str] = ()) -> list[ast.stmt]:
+    """The statements of a page that its claims rest on, in their order, with all that it imports; `exhibits`: also
+    those that make tables and figures with these names."""
     source = Source.of(_cells(find_notebook(page)))
-    reached = _reached(source).statements
+    reached, names = _reached(source), {*exhibits}
+    for statement in source.statements:
+        if any(isinstance(node, ast.Constant) and node.value in names for node in ast.walk(statement)):
+            reached.follow(source, statement)
     return [
         statement
         for statement in source.statements
-        if id(statement) in reached or isinstance(statement, ast.Import | ast.ImportFrom)
+        if id(statement) in reached.statements or isinstance(statement, ast.Import | ast.ImportFrom)
     ]
 
 
