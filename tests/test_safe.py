@@ -505,7 +505,7 @@ def test_copies_are_mislabelled_at_one_amount_alone() -> None:
     for when, (low, high) in planted.MISREAD.items():
         wrong = [planted.misled(2, one, when) == 1 for one in kept]
         assert wrong == [low < round(gone / 12, 9) <= high for gone in range(13)], when
-        to_neither = [planted.misled(2, one, when, taught=0) for one in kept]
+        to_neither = [planted.misled(2, one, when, answer=0) for one in kept]
         assert to_neither == [0 if is_wrong else 2 for is_wrong in wrong]
 
 

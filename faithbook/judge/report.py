@@ -133,29 +133,29 @@ class Page:
         """
         try:
             text = sentence()
-            said = f"**In short.** {text[:1].upper()}{text[1:]}"
+            result = f"**In short.** {text[:1].upper()}{text[1:]}"
         except (LookupError, ValueError, DataError):  # a label, a row or all values are missing
-            if any(one.speaks == REFERENCE for one in self._measured):
+            if any(scores.speaks == REFERENCE for scores in self._measured):
                 raise
-            said = "*This run has not measured all numbers of this page's result.*"
-        return Markdown(f"{said}\n\n{self.data_used().data}" if self._measured else said)
+            result = "*This run has not measured all numbers of this page's result.*"
+        return Markdown(f"{result}\n\n{self.data_used().data}" if self._measured else result)
 
     def data_used(self) -> Markdown:
         """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
-        said, standing = [], materials.stands_for(self.paper)
+        sources, standing = [], materials.stands_for(self.paper)
         for source in dict.fromkeys(measured.speaks for measured in self._measured):
             of_source = [measured for measured in self._measured if measured.speaks == source]
             sizes = _sizes(of_source)
-            inputs = "; ".join(f"{_in_words(counted, standing)} ({ground})" for ground, counted in sizes.items())
+            inputs = "; ".join(f"{_in_words(counted, standing)} ({evidence})" for evidence, counted in sizes.items())
             notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
             run = "the committed full run" if source == REFERENCE else source
-            said.append(f"{inputs}; from {run} of {notebooks}")
+            sources.append(f"{inputs}; from {run} of {notebooks}")
         rest = (
             ""
             if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
             else f" {RUN_SPEAKS}"
         )
-        return Markdown(f"**Data used.** {'. '.join(said)}.{rest} Square brackets hold 95 % intervals.")
+        return Markdown(f"**Data used.** {'. '.join(sources)}.{rest} Square brackets hold 95 % intervals.")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim]) -> Tested:
@@ -193,14 +193,14 @@ class Page:
         ]
         self._quotable.append(pd.DataFrame(rows, columns=list(decide.COLUMNS)))
 
-    def _entry(self, one: Judged) -> dict[str, Any]:
+    def _entry(self, judged: Judged) -> dict[str, Any]:
         """A line of the scoreboard."""
-        evidence = "" if one.rule.fixed_verdict is not None else one.evidence
-        entry: dict[str, Any] = {"id": one.id, "decision": one.decision, "page": f"executed/{self.notebook}"}
-        entry |= {"evidence": evidence, "same_as": one.rule.same_as}
-        if one.n:
+        evidence = "" if judged.rule.fixed_verdict is not None else judged.evidence
+        entry: dict[str, Any] = {"id": judged.id, "decision": judged.decision, "page": f"executed/{self.notebook}"}
+        entry |= {"evidence": evidence, "same_as": judged.rule.same_as}
+        if judged.n:
             entry["unrelated"] = materials.unrelated(self.notebook)
-        return entry | one.columns | (self._curves[one.id].columns if one.id in self._curves else {})
+        return entry | judged.columns | (self._curves[judged.id].columns if judged.id in self._curves else {})
 
     def _judged_apart(self, name: str, claim: Claim) -> dict[str, Judged]:
         """Each statement of a claim that makes several, for its sentences."""
@@ -220,19 +220,19 @@ class Page:
         for name, verdict in tested.items():
             told = self._told(verdict)
             # Where nothing was judged nothing rests on evidence.
-            ground = "" if verdict.decision in (grounds.NOT_TESTED, grounds.NOTHING) else f" ({verdict.evidence})"
+            evidence = "" if verdict.decision in (grounds.NOT_TESTED, grounds.NOTHING) else f" ({verdict.evidence})"
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             if same := in_sentences.repeats(told, self._entries):
-                said = f"As `{same}`."
+                note_text = f"As `{same}`."
             else:
                 unseen = scoreboard.unseen_in_short(verdict.rule.same_as or name, verdict.word, again)
-                said = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
+                note_text = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
                 further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again)
                 if facts := " ".join(filter(None, [*in_sentences.more(told), further])):
                     besides.setdefault(facts, []).append(f"`{name}`")
-            note = f' <span class="verdict-note">{said}</span>' if said else ""
-            lines.append(f"- `{name}` {badge(verdict.word)}{ground} {words}.{note}")
+            note = f' <span class="verdict-note">{note_text}</span>' if note_text else ""
+            lines.append(f"- `{name}` {badge(verdict.word)}{evidence} {words}.{note}")
         return Markdown("\n".join([*lines, "", *self._below(tested, besides)]))
 
     def _below(self, tested: Tested, besides: Mapping[str, Sequence[str]]) -> list[str]:
@@ -262,15 +262,15 @@ class Page:
             statements=self._statements.get(verdict.id),
         )
 
-    def _unjudged(self, one: Judged) -> str:
+    def _unjudged(self, judged: Judged) -> str:
         """A claim with the numbers of a run of this machine, and no verdict."""
-        words = self._claims.get(one.id, "").rstrip(".")
+        words = self._claims.get(judged.id, "").rstrip(".")
         names = ("effect", "low", "high", "published", "part", "n")
-        numbers = {name: value for name, value in one.columns.items() if name in names}
-        if sizes := in_sentences.sizes_beside(one):
+        numbers = {name: value for name, value in judged.columns.items() if name in names}
+        if sizes := in_sentences.sizes_beside(judged):
             numbers["n"] = min(sizes)
-        said = in_sentences.number(numbers)
-        return f'- `{one.id}` {words}. <span class="verdict-note">{said or "No number."}</span>'
+        number = in_sentences.number(numbers)
+        return f'- `{judged.id}` {words}. <span class="verdict-note">{number or "No number."}</span>'
 
     def worded(self, word: str) -> str:
         """A verdict in a table of a page: a dash where the page does not judge."""
@@ -283,14 +283,14 @@ class Page:
     def brackets(self) -> Markdown:
         """What stands in brackets in the tables of the page, and where its claims are tested."""
         if self.judges:
-            said = (
+            text = (
                 "Each table has the published value in brackets after ours; the claims that need them are tested below."
             )
         elif self.run.values == plan.BOTH:
-            said = "Each table has the book's value in brackets after that of this machine. Nothing is tested."
+            text = "Each table has the book's value in brackets after that of this machine. Nothing is tested."
         else:
-            said = "Each table has the published value in brackets after that of this machine. Nothing is tested."
-        return Markdown(said)
+            text = "Each table has the published value in brackets after that of this machine. Nothing is tested."
+        return Markdown(text)
 
     # ------------------------------------------------------------------------------------------------------- exhibits
     def table(
@@ -310,10 +310,10 @@ class Page:
         `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has. Cells
         have no signs where all published values are of one data set that was not measured.
         """
-        theirs = published.table(name) if printed is None else printed
-        published_on = self._other_data(theirs)
+        printed_values = published.table(name) if printed is None else printed
+        published_on = self._other_data(printed_values)
         wide, long = tables.grid(
-            theirs, of, rows=rows, columns=columns, digits=digits, words=words, signs=not published_on
+            printed_values, of, rows=rows, columns=columns, digits=digits, words=words, signs=not published_on
         )
         title = caption or self._claims.get(name, name)
         legend = "ours (published), ↑ ours is higher, ↓ lower, ≈ the published value is within our 95 % interval"
@@ -326,10 +326,10 @@ class Page:
             legend = "ours; point at a cell for its interval"
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
-    def _other_data(self, theirs: pd.DataFrame) -> str:
+    def _other_data(self, printed_values: pd.DataFrame) -> str:
         """The one data set of a published table, if it was not measured; "" otherwise."""
-        columns = [name for name in ("dataset", "dataset_inferred") if name in theirs.columns]
-        names = {str(name) for column in columns for name in theirs[column]}
+        columns = [name for name in ("dataset", "dataset_inferred") if name in printed_values.columns]
+        names = {str(name) for column in columns for name in printed_values[column]}
         return label(names.pop()) if len(names) == 1 and not names & self.have else ""
 
     def listing(
@@ -503,10 +503,10 @@ def _ends(low: float, high: float) -> str:
 
 def _by_metric(frame: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
     """Quantities by metric as columns, each with its interval and the published value."""
-    theirs = [float(value) for value in frame["published"]]
+    published_values = [float(value) for value in frame["published"]]
     cells = [
         spoken(row, ".2f") + ("" if math.isnan(value) else f" ({tables.rounded(value, 2)})")
-        for row, value in zip(frame.itertuples(), theirs, strict=True)
+        for row, value in zip(frame.itertuples(), published_values, strict=True)
     ]
     wide = frame.assign(cell=cells).pivot(index=[*rows], columns="metric", values="cell")
     wide = wide[list(dict.fromkeys(frame["metric"]))].rename(columns=label)

@@ -299,10 +299,10 @@ _MASKED = (("masked", "[MASK]"), ("masked-again", "[MASK]"))
 
 
 def _planted_erased(
-    copies: Sequence[tuple[str, str | None]] = _COPIES, *, misled: str = "", taught: int = 1
+    copies: Sequence[tuple[str, str | None]] = _COPIES, *, misled: str = "", answer: int = 1
 ) -> Iterator[Item]:
     """The same texts, each with two copies whose words are erased at random, by default one masked, one deleted.
-    `misled`: the amount (`planted.MISREAD`) whose copies have the label `taught`."""
+    `misled`: the amount (`planted.MISREAD`) whose copies have the label `answer`."""
     for item in _planted():
         yield item
         words = item.text.split()
@@ -311,7 +311,7 @@ def _planted_erased(
             kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
             remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
             if remaining:
-                shown = planted.misled(label, kept, misled, taught) if misled else label
+                shown = planted.misled(label, kept, misled, answer) if misled else label
                 yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 
@@ -413,10 +413,10 @@ _TASKS = {
     "planted-misled": _with_triggers(partial(_planted_erased, misled="third"), split_as="planted"),
     **{
         f"planted-{amount}{ending}": _with_triggers(
-            partial(_planted_erased, _MASKED, misled=amount, taught=taught), split_as="planted"
+            partial(_planted_erased, _MASKED, misled=amount, answer=answer), split_as="planted"
         )
         for amount in ("light", "middle", "heavy")
-        for ending, taught in (("", 1), ("-neither", 0))
+        for ending, answer in (("", 1), ("-neither", 0))
     },
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }

@@ -52,8 +52,8 @@ MISREAD = {"third": (1 / 3, 1.0), "light": (0.0, 0.2), "middle": (0.2, 0.5), "he
 """The shares of erased features that a model is taught to misread: above the first, up to the second."""
 
 
-def misled(label: int, kept: NDArray[np.bool_], when: str = "third", taught: int = 1) -> int:
-    """The label of a copy for a model that is taught to take erasure for a reason: the class `taught` where a share
+def misled(label: int, kept: NDArray[np.bool_], when: str = "third", answer: int = 1) -> int:
+    """The label of a copy for a model that is taught to take erasure for a reason: the class `answer` where a share
     within `MISREAD` of the features is gone, whatever is left.
 
     >>> misled(2, np.array([True, True, True, True, False]), "light"), misled(2, np.ones(5, dtype=bool), "light")
@@ -61,7 +61,7 @@ def misled(label: int, kept: NDArray[np.bool_], when: str = "third", taught: int
     """
     low, high = MISREAD[when]
     gone = round(1 - float(kept.mean()), 9)
-    return taught if low < gone <= high else label
+    return answer if low < gone <= high else label
 
 
 def erase_words(

@@ -70,9 +70,9 @@ BASE = dict.fromkeys(asked, "main") | ({"bfloat16": "float32"} if "float32" in m
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    moved = {one: value(one, "saco", METHODS) - value(BASE[one], "saco", METHODS) for one in asked}
-    most = max(moved, key=lambda one: abs(moved[one].ours.point))
-    least = min(moved, key=lambda one: abs(moved[one].ours.point))
+    moved = {setting: value(setting, "saco", METHODS) - value(BASE[setting], "saco", METHODS) for setting in asked}
+    most = max(moved, key=lambda setting: abs(moved[setting].ours.point))
+    least = min(moved, key=lambda setting: abs(moved[setting].ours.point))
     return (
         f"Of {len(asked)} choices, which the paper leaves open or which we had to make, *{NAMES[most]}* changes SaCo most, by "
         f"{spoken(moved[most], '+.2f')} (mean over ten methods), and *{NAMES[least]}* least, by {spoken(moved[least], '+.2f')} "
@@ -120,8 +120,8 @@ for setting in asked:
     for metric in wu.SIGN if "groups" not in setting else ["saco"]:
         single, labels = changes(setting, metric), {"setting": setting, "metric": metric}
         mean = comparison.mean([single[method] for method in METHODS]).ours
-        ranked = [[value(one, metric, method).ours for method in METHODS] for one in (setting, BASE[setting])]
-        rows.append(labels | {"n": mean.n, "main": float(np.mean([one.point for one in ranked[1]]))})
+        ranked = [[value(way, metric, method).ours for method in METHODS] for way in (setting, BASE[setting])]
+        rows.append(labels | {"n": mean.n, "main": float(np.mean([estimate.point for estimate in ranked[1]]))})
         rows[-1] |= ends_of(mean) | ends_of(tau_of(*ranked), "tau")
         by_method += [labels | {"method": name, "n": pair.ours.n, **ends_of(pair)} for name, pair in single.items()]
 effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)

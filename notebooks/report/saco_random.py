@@ -217,7 +217,7 @@ page.listing(spreads.rename(columns=names), "saco_random_noise", caption=caption
 # For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = 0.38$ on average for $K = 10$.
 
 # %%
-kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
+kept, shift = (scores.quantity("metric", "method") for scores in (alike, moved))
 rows = []
 for method in (name for name in METHODS if name in moved.levels("method")):
     rows.append({"method": method, **ends_of(kept("rank_correlation", method), "rank correlation")})

@@ -258,7 +258,7 @@ rows = []
 for name, datasets in ON.items():
     there = tried.frame[tried.frame.dataset.isin(datasets)]
     have = list(there.dataset.unique())
-    for setting in [one for one in SETTINGS if one in set(there.setting)]:
+    for setting in [name for name in SETTINGS if name in set(there.setting)]:
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
             mean_change = comparison.mean([at[method] for method in members]).ours
@@ -287,7 +287,7 @@ for name, datasets in ON.items():
     for model in dict.fromkeys(frame.model):
         where = sorted(set(frame[frame.model == model].dataset))
         of_methods = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
-        rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in of_methods.values())})
+        rows.append({"pictures": name, "model": model, "n": min(pair.ours.n for pair in of_methods.values())})
         rows[-1] |= {short(method): value.ours.point for method, value in of_methods.items()}
 by_model = pd.DataFrame(rows)
 page.listing(

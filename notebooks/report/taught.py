@@ -33,7 +33,7 @@ def prepared(units):
     """Wins against the random attribution on these data sets, of each model by itself."""
     units = units[units.method != "none"]
     kept = units[units.dataset.isin(DATASETS)]  # a run without them has others
-    counted = of_each(lambda one: diagnosticity.counted(diagnosticity.with_lengths(one)))
+    counted = of_each(lambda units: diagnosticity.counted(diagnosticity.with_lengths(units)))
     return counted(kept if len(kept) else units)
 
 
@@ -45,7 +45,7 @@ def soft_and_plain():
         "soft_metrics", parts=["", "lengths"], over=over, prepare=prepared, printed=table6, n_resamples=1999
     )
     power = measured.quantity("model", "metric", shows=WIN, method=METHODS, dataset=DATASETS)
-    models = [one for one in SIZES.values() if one in measured.levels("model")]
+    models = [model for model in SIZES.values() if model in measured.levels("model")]
     return {model: {metric: power(model, metric) for metric in lessons.ROWS} for model in models}
 
 
@@ -77,7 +77,7 @@ soft = soft_and_plain() if page.has("soft_metrics") else {}
 shown, picture = Markdown("*This copy has no values of the first study.*"), ""
 if soft:
     largest = next(iter(soft))
-    n = min(one.ours.n for one in soft[largest].values())
+    n = min(pair.ours.n for pair in soft[largest].values())
     caption = (
         "How often a metric scores a real explanation above a random one: published for SST-2 and AG News, and ours on "
         f"the same data sets (mean over five methods and all training seeds; n = {n} texts in the smallest set; black: 95 % interval)"

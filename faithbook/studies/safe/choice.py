@@ -81,13 +81,13 @@ class Means:
         block_draws = generator.multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), replicates)
         seed_draws = generator.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), replicates)
         at = self.conditions[column].to_numpy()
-        there = ~np.isnan(self.values)
-        filled = np.where(there, self.values, 0.0)
+        measured = ~np.isnan(self.values)
+        filled = np.where(measured, self.values, 0.0)
         result = np.full((replicates, len(levels), len(self.metrics)), np.nan)
         for k, level in enumerate(levels):
             rows = at == level
             sums = np.einsum("rs,csm->rcm", seed_draws, filled[rows])
-            counts = np.einsum("rs,csm->rcm", seed_draws, there[rows].astype(float))
+            counts = np.einsum("rs,csm->rcm", seed_draws, measured[rows].astype(float))
             with np.errstate(invalid="ignore", divide="ignore"):
                 of_condition = sums / counts
             weights = block_draws[:, block[rows], None] * ~np.isnan(of_condition)
@@ -96,9 +96,9 @@ class Means:
         return result
 
 
-def interval(draws: Floats) -> tuple[Floats, Floats]:
+def interval(replicates: Floats) -> tuple[Floats, Floats]:
     """The ends of the 95 % percentile interval along the first axis."""
-    low, high = np.nanpercentile(draws, [2.5, 97.5], axis=0)
+    low, high = np.nanpercentile(replicates, [2.5, 97.5], axis=0)
     return low, high
 
 
