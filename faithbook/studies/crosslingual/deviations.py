@@ -157,14 +157,14 @@ def tables_of_rho(models: Sequence[str], languages: Collection[str]) -> list[Tab
     return tables
 
 
-def in_three_ways(table: Table, source: Scores, models: Sequence[str], **fixed: object) -> dict[str, dict[str, Any]]:
+def in_three_ways(table: Table, source: Scores, models: Sequence[str], **fixed: str) -> dict[str, dict[str, Any]]:
     """The order of a table with the printed one, by the way that guided backprop is treated: tau, low, high, p, n."""
     found = {}
     for way, (read, rows_of_way) in THREE_WAYS.items():
         printed = read(f"crosslingual_table{table.number}")
         if "model" in table.by:
             printed = for_ours(printed, models)
-        rows = Rows(source, printed[[*table.by, *KEYS, "value"]], **fixed)
+        rows = Rows(source, printed[[*table.by, *KEYS, "value"]], own=None, better=1, **fixed)
         orders = [rows.order(output, rows=rows_of_way, **labels) for labels in table.cells for output in OUTPUT_NAMES]
         found[way] = together(orders)
     return found

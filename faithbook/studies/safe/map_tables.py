@@ -45,8 +45,8 @@ def of_papers(wide: pd.DataFrame, papers: Mapping[str, Sequence[str]]) -> pd.Dat
             "metric": [label(metric) for metric in rows.index],
             "never errs": [rounded(value, 2) for value in rows[design.NEVER]],
             "lowest": [rounded(value, 2) for value in rows[show.LOWEST]],
-            "where": [show.error_in_words(kind) for kind in rows[list(show.ERRORS)].idxmin(axis=1)],
-            "best where": [show.error_in_words(kind) for kind in gaps.loc[rows.index].idxmax(axis=1)],
+            "where": [show.error_in_words(str(kind)) for kind in rows[list(show.ERRORS)].idxmin(axis=1)],
+            "best where": [show.error_in_words(str(kind)) for kind in gaps.loc[rows.index].idxmax(axis=1)],
         }
     )
 
