@@ -88,7 +88,7 @@ class Picture:
 def maps(picture: Picture) -> Drawn:
     """The image and the map of every method."""
     fig, (panel, *panels) = figures.panels(len(picture.maps) + 1, 5, height=1.75)
-    picture.draw(panel, picture.pixels, f"the image: {picture.facts.label}")
+    picture.draw(panel, picture.pixels, f"the picture: {picture.facts.label}")
     for ax, method in zip(panels, picture.methods, strict=True):
         picture.draw_map(ax, method)
     signed = sum(one.score.min() < 0 for one in picture.maps.values())
