@@ -12,6 +12,8 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
+import re
+
 import pandas as pd
 from IPython.display import Markdown
 
@@ -20,6 +22,8 @@ from faithbook.judge import lessons, published, scoreboard, summary
 from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results
 from faithbook.judge.sentences import values as quoted_values
+from faithbook.show.page import badge
+from faithbook.stats import grounds
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import SIZES, of_each
 from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
@@ -65,14 +69,10 @@ def in_short():
 page.in_short(in_short)
 
 # %% [markdown]
-# Each question has an answer in bold, followed by its evidence: what was measured, and in small type the claim that this
-# measurement tests, in our words, with the decision. {doc}`../how-to-read` explains the decisions;
-# the {doc}`scoreboard` lists all of them.
+# Each question has an answer in bold. Below it are measurements, each followed in small type by the claim that it tests and the decision.
+# {doc}`../how-to-read` explains the decisions, {doc}`../foundations/metrics` the metrics; the {doc}`scoreboard` lists all claims.
 
-# %% [markdown]
-# ## The first study in one figure
-
-# %% tags=["remove-input"]
+# %%
 soft = soft_and_plain() if page.has("soft_metrics") else {}
 shown, picture = Markdown("*This copy has no values of the first study.*"), ""
 if soft:
@@ -85,7 +85,6 @@ if soft:
     alt = lessons.bars_in_words(soft[largest])
     shown = page.figure(lessons.bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption)
     picture = f"![{alt}](executed/taught/soft_against_plain.svg)\n\n*{caption}.*"
-shown
 
 # %% tags=["remove-input"]
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
@@ -105,6 +104,44 @@ page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n",
 for overview, box in lessons.in_short(results, picture).items():  # the overviews include these files
     page.run.path(f"in_short_{overview}.md").write_text(box, encoding="utf-8")
 Markdown(lessons.page(results))
+
+
+# %% tags=["remove-input"]
+MODEL_FIRST = re.compile(r"^(?:[^:]+, on a small model: |On a small language model,? )")
+"""How claims on the language model begin, which their overview says once."""
+
+
+def claims_and_decisions(names, sources):
+    """The claims of a study as a table for its overview: claim, source, decision, and the page that tests it."""
+    lines = ["| claim | source | decision | tested on |", "| --- | --- | --- | --- |"]
+    words = published.column("claim")
+    for name in names:
+        if name not in results.board.index:
+            continue
+        verdict = results.board.loc[name]
+        decided = badge(grounds.worded(results.decision(name), str(verdict["evidence"])))
+        tested = str(verdict["page"]).removeprefix("executed/")
+        said = MODEL_FIRST.sub("", words[name].rstrip("."))
+        lines.append(f"| {said[:1].upper()}{said[1:]} | {sources(name)} | {decided} | {{doc}}`../executed/{tested}` |")
+    return "\n".join(lines) + "\n"
+
+
+every_claim = published.claims().set_index("id")
+of_paper = every_claim[(every_claim.paper == "edin_2025") & (every_claim.kind == "claim")]
+of_language = [name for name in every_claim.index if name.startswith("lm_")]
+PAPERS = {"lm_huang": "{cite:t}`huang_chan_2026`", "lm_ice": "{cite:t}`basu_chakraborty_2026`"}
+SOURCES = {"paper": "the paper", "review": "a review page"}
+for overview, ids, source in (
+    ("paper4", of_paper.index, lambda name: SOURCES[of_paper.source[name]]),
+    ("language", of_language, lambda name: PAPERS.get(name.rpartition("_")[0], "ours")),
+):
+    page.run.path(f"claims_{overview}.md").write_text(claims_and_decisions(ids, source), encoding="utf-8")
+
+# %% [markdown]
+# ## Answer 1 in a figure
+
+# %% tags=["remove-input"]
+shown
 
 # %%
 page.finish()

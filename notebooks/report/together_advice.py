@@ -33,7 +33,7 @@ first = use.iloc[0]
 no_need = use[use["safe"] == "no"]["you want"]
 unsafe = f" In general no metric is safe for {'; '.join(no_need)}." if len(no_need) else ""
 SPELT_OUT = {
-    "SRG": "SRG, symmetric relevance gain: AOPC with the most relevant features first minus AOPC with the least relevant first"
+    "SRG": "symmetric relevance gain: AOPC with the most relevant features first minus AOPC with the least relevant first"
 }
 
 
@@ -42,8 +42,7 @@ def in_short():
     return (
         f"If you have one model and do not know how it reads erased inputs, **use {first['use']}, next to random scores on the same "
         f"inputs** ({SPELT_OUT.get(first['use'], 'defined in *The metrics*')}). Its rank correlation with how true explanations are is "
-        f"{first['rank correlation']} under the worst kind of error that is not made on purpose. The table has metrics for other "
-        f"needs.{unsafe}"
+        f"{first['rank correlation']} under the kind of misreading that hurts it most, if nobody made the model to mislead.{unsafe}"
     )
 
 
@@ -54,20 +53,20 @@ page.listing(
     use,
     "together_decisions",
     wide=use.replace("", "–"),
-    caption="What to use for which need, and what not to use on its own",
+    caption="What to use for which need, and, in the last three rows, what not to use on its own",
 )
 
 # %% [markdown]
-# - *Rank correlation* with the truth: the lowest over the kinds of error that the need allows (last three rows: over all kinds), with
-#   its 95 % interval. *Safe*: this interval is above 0.50. *Model calls*: forward passes for one explanation of 20
-#   features, without that of the whole input (so in all tables of this page).
-# - The numbers are from {doc}`safe_map`: 395 hand-built models, declared before anything ran. The row on several models is from
-#   {doc}`safe_models`.
+# - *Rank correlation* with the truth: the lowest over the kinds of misreading that the need allows (last three rows: over all kinds), with
+#   its 95 % interval. *Safe*: this interval is above 0.50. *Model calls*: forward passes for one explanation of 20 features,
+#   without that of the whole input (so in all tables of this page).
+# - The numbers are from {doc}`safe_map`: 395 hand-built models, fixed before anything ran, each of which misreads erased inputs in one
+#   known way. The row on several models is from {doc}`safe_models`, which has no rank correlations. {doc}`../foundations/metrics` defines the
+#   metrics.
 #
-# **Limits.** The models are hand-built, with at most six features that matter; {doc}`safe_trained` has a few trained ones. SRG leads
-# under errors that depend on *how much* is erased, because it erases from both ends; it falls, like others, if the absence of one
-# feature triggers the error. For *photographs* the truth is unknown. For *language models* it is known in two tasks, on one small model:
-# {doc}`language_bounds` and {doc}`language_contrast`; more advice is on {doc}`the overview <../language/overview>`.
+# **Limits.** The models are hand-built, with at most six features that matter; {doc}`safe_trained` has a few trained ones. For *photographs*
+# the truth is unknown. For *language models* it is known in two tasks, on one small model: {doc}`language_bounds` and
+# {doc}`language_contrast`; more advice is on {doc}`the overview <../language/overview>`.
 #
 # ## A worked example
 #
@@ -127,16 +126,18 @@ Markdown(
 # ## The same metrics on trained models
 #
 # The table above rests on hand-built models. This one has models that were trained on planted features
-# ({doc}`together_planted_truth`), and one attack: a model trained to err once more than a third of the features are erased. Each metric
-# is asked four questions. *Yes* and *no* are decisions at the 5 % level, one metric at a time; anything else is *unsure*, as is
+# ({doc}`together_planted_truth`). One of them, the *misled model*, was trained to err once more than a third of the features are erased.
+# Four questions have an answer for each metric: *yes* and *no* are decisions at the 5 % level, anything else is *unsure*, as is
 # anything with fewer than ten independent inputs.
 #
 # 1. **Separates.** Does it prefer explanations of real methods to random scores?
-# 2. **Without mean importance.** Does it still do so when both explanations have the same mean importance? Metrics that use only the
+# 2. **Without mean importance.** Does it do so when both explanations have the same mean importance? Metrics that use only the
 #    order of features pass by construction. SaCo was not tested.
 # 3. **Prefers the truth.** On a model with a planted explanation, does it prefer the truth to a shuffled copy?
-# 4. **Not worse after misleading.** On the misled model, does it follow the truth as well as before? The attack affects
-#    one of the five rationale lengths of comprehensiveness and all five of sufficiency.
+# 4. **Not worse after misleading.** Does it follow the truth on the misled model as well as on the model trained as usual?
+#
+# Two columns have the rank correlation with the truth on these two models. *Inputs to separate* is how many inputs separate real
+# explanations from random scores.
 
 # %%
 KINDS = {"text": "texts", "vision": "small images"}
@@ -163,8 +164,8 @@ page.listing(
     table.rename(columns={"inputs needed": "inputs to separate real from random"}),
     "together_advice",
     digits=2,
-    caption="Metrics on trained models: four answers, rank correlation with the truth before and after misleading, price; n of the "
-    "answer with the fewest inputs",
+    caption="Metrics on trained models: four answers, rank correlation with the truth on the usual model (*tracks the truth*) and on the misled "
+    "one, and price; n: inputs of the answer with the fewest",
     wide=of_planted(),
 )
 
@@ -172,26 +173,25 @@ page.listing(
 photographs = table[table.modality == "photographs"]
 answered = {name: int((photographs[name] == "yes").sum()) for name in ("separates", "without mean importance")}
 Markdown(
-    f"*Inputs to separate*: how many separate real from random explanations. On photographs only the first two questions can be asked: "
-    f"{answered['separates']} and {answered['without mean importance']} of {len(photographs)} metrics pass them "
-    f"(n = {photographs.n.min()} to {photographs.n.max()}; in the file)."
+    f"On photographs only the first two questions can be answered: {answered['separates']} and {answered['without mean importance']} of "
+    f"{len(photographs)} metrics get a *yes* (n = {photographs.n.min()} to {photographs.n.max()} images)."
     if len(photographs)
     else ""
 )
 
 # %% [markdown]
-# **Why this table is kinder than the first.** Its rank correlations are of one attack and one training run; those of the first table
-# are the lowest over kinds of error. The trained model also misreads fewer erasures than the hand-built one, which errs on every copy
-# that has lost more than a third. All copies of sufficiency have, so sufficiency orders nothing there and something here. SRG was not
-# measured in the runs behind this table; {doc}`together_planted_truth` has it for the same models.
+# **Why are the numbers higher than in the first table?** These are of one kind of misreading and one training run; the first table has the
+# lowest over all kinds. And the trained model misreads fewer erased copies than the hand-built ones, which err on every copy that has lost
+# more than a third. All copies of sufficiency have, so sufficiency orders nothing there and something here. SRG was not measured in
+# the runs behind this table; {doc}`together_planted_truth` has it for the same models.
 
 # %% tags=["remove-input"]
 tracked = load("truth_tracked", profile).query("metric == 'n_auc'").estimate
 curve = load("safe_lowest", profile).set_index("metric").loc["n_auc"]
 Markdown(
     f"**Why not N-AUC?** Its rank correlation with the truth is {rounded(tracked.min(), 2)} to {rounded(tracked.max(), 2)} on the trained models, "
-    "because it reads only copies of which at most a fifth is erased, and the attack begins at a third. Where a model "
-    f"errs on other copies this does not help: its lowest value over the kinds of error of {{doc}}`safe_map` is "
+    "because it uses only copies of which at most a fifth is erased, and this model errs from a third on. Where a model "
+    f"errs on other copies this does not help: its lowest value over the kinds of misreading of {{doc}}`safe_map` is "
     f"{rounded(curve.estimate, 2)} [{rounded(curve.low, 2)}, {rounded(curve.high, 2)}]."
 )
 
@@ -202,10 +202,9 @@ Markdown(
 #    cannot separate your methods from these says nothing about them.
 # 2. **Check what erased inputs do to your model.** Erase features at random and look at its predictions. If most go
 #    to one class, use another erasure, or train the model on erased copies.
-# 3. **Use two directions**, a metric that erases the most important features first and one that erases the least important
-#    first. {doc}`together_agreement` shows how much more metrics of one direction agree.
-# 4. **Count inputs before you rank methods.** The table has the number that separates a method from random scores; separating two
-#    good methods takes many more.
+# 3. **Use two directions**: a metric that erases the most important features first and one that erases the least important
+#    first. SRG has both. {doc}`together_agreement` shows that metrics of one direction agree more.
+# 4. **Count inputs before you rank methods.** Separating two good methods takes many more inputs than separating one from random scores.
 # 5. **Name the direction.** *Sufficiency* and *comprehensiveness* mean opposite things in different papers
 #    ({doc}`../foundations/metrics`).
 # 6. **Shuffle.** If a metric uses how high scores are (soft metrics, SaCo), also compare an explanation with a shuffled copy

@@ -57,15 +57,25 @@ def in_order(frame):
     return frame.assign(place=places).sort_values(["modality", "place"], kind="stable").drop(columns="place")
 
 
+def inputs_of(table):
+    """The least and the largest number of inputs of a table's cells, in words."""
+    least, most = int(table.n.min()), int(table.n.max())
+    return f"n = {least} inputs" if least == most else f"n = {least} to {most} inputs"
+
+
+def inside(title, shown):
+    """An exhibit in a box that opens."""
+    return Markdown(f":::::{{admonition}} {title}\n:class: dropdown note\n\n{shown.data}\n:::::")
+
+
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
     among = preferred[main & (preferred.against == SHUFFLED) & preferred.metric.isin(metrics)]
     known = among[among.model.isin(KNOWN)]
     found = (
-        "On hand-built models the metrics prefer the true explanation to the same scores shuffled on "
-        f"{known.estimate.min():.2f} to {known.estimate.max():.2f} of the inputs, from the worst to the best metric "
-        f"(n = {known.n.min():.0f} at least)."
+        "On hand-built models every metric prefers the true explanation to the same scores shuffled on a share of "
+        f"{known.estimate.min():.2f} of the inputs or more (chance: 0.50; n = {known.n.min():.0f} at least)."
     )
     both = by_cell(
         followed,
@@ -82,30 +92,32 @@ def in_short():
         return found
     largest, gain = (choose(losses, key=lambda cell: losses[cell].ours.point) for choose in (max, min))
     return (
-        f"{found} On a model trained to misread erased inputs the rank correlation of metrics with the truth changes: "
-        f"{label(largest[1])} on {KINDS[largest[0]]} loses most, {losses[largest].ours.point:.2f} (n = {losses[largest].ours.n}); "
-        f"{label(gain[1])} on {KINDS[gain[0]]} gains most, {-losses[gain].ours.point:.2f} (n = {losses[gain].ours.n})."
+        f"{found} When a model is trained to misread erased inputs, the rank correlation of a metric with the truth changes by "
+        f"{-losses[largest].ours.point:+.2f} ({label(largest[1])} on {KINDS[largest[0]]}, n = {losses[largest].ours.n}) to "
+        f"{-losses[gain].ours.point:+.2f} ({label(gain[1])} on {KINDS[gain[0]]}, n = {losses[gain].ours.n})."
     )
 
 
 page.in_short(in_short)
 
 # %% [markdown]
-# The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known.
-# **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
-# trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
+# The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known: some
+# models are written by hand, others are trained on data whose class depends only on what was planted. **Texts**: trigger words (metals or fruits) at random places of film reviews; the class is
+# *metal*, *fruit*, or *neither* if there is no trigger. **Small images** (*vision* in labels): cells of horizontal or vertical stripes on
+# images of clothes; the classes are *horizontal*, *vertical* and *neither*. {ref}`The metrics <metric-table>` are those of the whole book.
 #
-# There are five models for texts and five for images, two of them hand-built:
+# For each kind there are five models. Two are hand-built:
 #
-# - `linear` (hand-built) uses no planted features: for texts it is a sum of word weights that rates films, for images the
-#   summed stripe contrast of the cells of 4 × 4 pixels. The true score of a feature is its summand.
-# - `detector` (hand-built) depends only on whether something planted is there. True scores are 1 for what was
-#   planted, 0 for the rest.
-# - `trained` is a small transformer, trained on planted data as models usually are.
-# - `trained with erasure` was also trained on copies with erased features, so that these are in distribution.
-# - `misled by erasure` was trained on erased copies with wrong labels: if more than a third was erased, the label is *metal*
-#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others. It is the worst case
-#   of erasure out of distribution.
+# - `linear` is a sum over features, with nothing planted: of word weights that rate films, or of the stripe contrast of each cell. The
+#   true score of a feature is its summand.
+# - `detector` depends only on whether something planted is there. True scores are 1 for what was planted, 0 for the rest.
+#
+# Three are small transformers, trained on planted data; their true scores are also 1 and 0:
+#
+# - `trained`: as models usually are.
+# - `trained with erasure`: also on copies with erased features and the right label of what is left.
+# - `misled by erasure`: also on erased copies with wrong labels. If more than a third was erased, the label is *metal*
+#   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others.
 
 # %% [markdown]
 # ## Do the models use what was planted?
@@ -154,7 +166,7 @@ Markdown(
 # ## Is the truth preferred?
 #
 # A metric that measures faithfulness has to prefer the truth to the same scores shuffled. On each input it does (1), does not (0), or
-# gives both the same value (one half).
+# gives both the same value (one half). Chance is 0.50.
 
 # %%
 preferred.to_csv(page.run.path("together_preferred.csv"), index=False)
@@ -178,29 +190,40 @@ page.figure(
     "together_truth_map",
     alt="Heat map of how often each metric prefers the truth to the truth with all scores shuffled, by model: "
     f"{', '.join(columns)}. {spoken}.",
-    caption="Share of inputs on which each metric prefers the truth to itself with all scores shuffled (ties: one half). "
-    f"Features are erased by {erased}.",
+    caption="Share of inputs on which each metric (row) prefers the truth to itself with all scores shuffled, on each model (column); 1 is "
+    f"best, 0.50 chance. Features are erased by {erased}; {inputs_of(preferred[main & (preferred.against == SHUFFLED)])} per cell",
 )
 
 # %% [markdown]
-# The file `together_preferred.csv` also has other degraded versions of the truth: a quarter or half of the scores shuffled, the
-# opposite, and random scores, with intervals and n. The next table compares ways to erase.
+# The next table has the same shares, mean over metrics, also for a second way to erase on `trained`. The file
+# `together_preferred.csv` has other degraded versions of the truth too: a quarter or half of the scores shuffled, reversed scores (the
+# *opposite*), and random ones.
 
 # %%
 ways = by_cell(measured, ["modality", "model", "erase"], against=[SHUFFLED])
 caption = (
-    "How often the truth is preferred to itself shuffled, mean over metrics, by the way to erase; n of the smallest set"
+    "Share of inputs on which the truth is preferred to itself shuffled, mean over metrics, with 95 % interval; n: inputs of the metric with "
+    "the fewest"
 )
 by_erasure = in_order(listed(ways, ["modality", "model", "erase"]))
-page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption)
+
+
+def ways_in_words(table):
+    """The table of ways to erase for readers."""
+    shares_there = [f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()]
+    kinds = table.modality.map(KINDS)
+    return pd.DataFrame({
+        "kind": kinds, "model": table.model, "erased by": table.erase, "truth preferred": shares_there, "n": table.n.astype(int).astype(str),
+    })  # fmt: skip
+
+
+page.listing(by_erasure, "together_by_erasure", digits=2, caption=caption, wide=ways_in_words(by_erasure))
 
 # %% [markdown]
-# ## Does any method beat the truth?
+# ## How true are the explanations of methods?
 #
-# A metric that rates an attribution method higher than the truth rewards something other than the true explanation. We count per
-# input and method, as above. Differences below 0.01 are ties, because true scores of 1 and 0 do not order the other features, and
-# ordering them well gains a little. The answer is question 6 below. How true an explanation is we measure by the area under the
-# precision-recall curve (AUPRC) of its scores against what was planted: 1 for the truth.
+# We measure it by the area under the precision-recall curve (AUPRC) of an explanation's scores against what was planted. It is 1 for the
+# truth. Which methods come close depends on how the model was trained.
 
 
 # %%
@@ -222,7 +245,7 @@ page.listing(true, "together_how_true", digits=2, caption=caption, wide=model_by
 # ## Do metrics rank explanations by how true they are?
 #
 # On each input we take all explanations (methods, truth and degraded versions) and compute Spearman's rank correlation between a
-# metric and AUPRC. The table has the mean over inputs.
+# metric and AUPRC, with the metric oriented so that higher is better. This is the *rank correlation with the truth*, mean over inputs.
 
 # %%
 FOLLOWING = ["modality", "model", "metric"]
@@ -275,8 +298,9 @@ page.overview(
 # %% [markdown]
 # ## Answers
 #
-# There is one model per condition, and another training run may differ. The second and third question were reworded after a first
-# run was seen. The n of a claim about every metric is that of the metric with the fewest inputs, NAOPC on images.
+# The three questions are our own; the second and third were reworded after a first run was seen. In the second, a metric that rates an
+# attribution method above the truth rewards something other than the true explanation. Differences below 0.01 are ties there, because
+# true scores of 1 and 0 do not order the other features. There is one model per condition, and another training run may differ.
 
 # %%
 q5 = {
@@ -316,8 +340,8 @@ drawn["series"] = [order_of(metric) for metric in drawn.row]
 drawn = drawn.sort_values("estimate", ascending=False).assign(row=drawn.row.map(label), panel=drawn.panel.map(KINDS))
 looks = {"most important first": ("#0072B2", "o"), "least important first": ("#D55E00", "D"), "neither order, or both": ("#666666", "s")}  # fmt: skip
 caption = (
-    "Rank correlation with the truth that is lost on the misled model (trained as usual minus misled), by the order in which a metric "
-    "erases. Right of zero: it follows the truth less."
+    "Rank correlation with the truth that is lost on the misled model (`trained` minus `misled by erasure`), with 95 % intervals, by the order "
+    "in which a metric erases. Right of zero: it follows the truth less."
 )
 fig, alt = dot_plot(
     drawn, "rank correlation lost", layout=Layout(panel="panel", series="series", looks=looks, mark=0.0)
@@ -326,7 +350,9 @@ page.figure(fig, "together_lost_plot", alt=alt, caption=caption)
 
 # %%
 caption = "Comparisons that contradict a claim on their own, with 95 % intervals; the file has all comparisons"
-page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
+inside(
+    "Comparisons that contradict a claim", page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
+)
 
 # %%
 known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] and key[4] == SHUFFLED}
@@ -349,18 +375,21 @@ def kind_by_kind(table):
     return wide[["metric", *heads]]
 
 
-page.listing(
-    lost_table.rename(columns={"answer": "not worse after misleading"}),
-    "together_lost",
-    digits=2,
-    caption="Rank correlation with the truth that is lost on the misled model, with 95 % intervals. Not worse: *no* if the loss is "
-    "clearly above zero, else *yes* if it is clearly below 0.1",
-    wide=kind_by_kind(lost_table),
+inside(
+    "The losses in numbers",
+    page.listing(
+        lost_table.rename(columns={"answer": "not worse after misleading"}),
+        "together_lost",
+        digits=2,
+        caption="Rank correlation with the truth that is lost on the misled model, with 95 % intervals (below zero: a gain). *Not worse*: *no* if "
+        f"the loss is clearly above zero, else *yes* if it is clearly below 0.1; {inputs_of(lost_table)}",
+        wide=kind_by_kind(lost_table),
+    ),
 )
 
 # %% [markdown]
-# **SRG**, AOPC with the most important features first minus AOPC with the least important first ({doc}`safe_map`), was not among the
-# metrics of these claims. It follows from the two AOPC of each input:
+# **SRG**, AOPC with the most important features first (MoRF) minus AOPC with the least important first (LeRF), is the metric that
+# {doc}`together_advice` recommends. It was not among the metrics of these claims; it follows from the two AOPC of each input:
 
 # %%
 BOTH_ENDS = ("aopc_morf", "aopc_lerf")
@@ -386,11 +415,25 @@ def srg_beside_others():
     return in_order(pd.DataFrame(found))
 
 
+def with_kinds(table):
+    """The table of SRG with the kinds of input in the page's words, and n last."""
+    if table.empty:
+        return table
+    there = table.rename(columns={"modality": "kind"}).assign(kind=table.modality.map(KINDS))
+    there["SRG"] = [f"{one.SRG:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()]
+    for name in [*(label(one) for one in BOTH_ENDS), "its value"]:
+        there[name] = [f"{value:.2f}" for value in table[name]]
+    there["n"] = table.n.astype(int).astype(str)
+    return there[[*(name for name in there if name not in ("low", "high", "n")), "n"]]
+
+
+srg_rows = srg_beside_others() if set(BOTH_ENDS) <= set(metrics) else pd.DataFrame()
 page.listing(
-    srg_beside_others() if set(BOTH_ENDS) <= set(metrics) else pd.DataFrame(),
+    srg_rows,
     "together_srg",
     digits=2,
-    caption="Rank correlation with the truth: SRG with its 95 % interval, the two AOPC, and the best metric on each model",
+    wide=with_kinds(srg_rows),
+    caption="Rank correlation with the truth, mean over n inputs: SRG with its 95 % interval, the two AOPC, and the best other metric",
     empty="The two AOPC are not here.",
 )
 
@@ -403,9 +446,8 @@ page.listing(
 #   then beats true scores of 1 and 0.
 # - **Two triggers.** If a text has two triggers, each is enough, and erasing one changes nothing. Methods that erase one feature at a
 #   time then miss both.
-# - **What is lost.** Both models have the same inputs and the same truth and differ in what they predict for erased copies. Metrics
-#   that erase few features use few misleading copies; metrics that erase nearly all features use mostly such copies. Some metrics
-#   follow the truth *better* on the misled model; why, we do not know.
+# - **What is lost.** Metrics that erase few features use few misleading copies; metrics that erase nearly all features use mostly such
+#   copies. Some metrics follow the truth *better* on the misled model; why, we do not know.
 # - Intervals cover the choice of inputs, not of models, seeds or planted features.
 #
 # {doc}`language_bounds` repeats *Is the truth preferred?* on prompts of a language model in which one sentence has the answer.

@@ -33,6 +33,7 @@ The classifier is called `model`. Nothing here needs torch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -189,16 +190,26 @@ def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
     """Agreement of rankings (`dataset`, `length`, `metric`, `ranking`, tau with its ends, `published`) as a wide table:
-    a column for models ranked and one for methods ranked, the published value in brackets."""
-    theirs = [f" ({value:.2f})" for value in ranks["published"]]
-    # One model alone has no ranking of models.
-    alone = ranks["estimate"].isna()
-    ours = [
-        "–" if alone_there else spoken(row, ".2f") for row, alone_there in zip(ranks.itertuples(), alone, strict=True)
-    ]
-    long = ranks.assign(cell=[f"{cell}{other}" for cell, other in zip(ours, theirs, strict=True)])
-    wide = long.pivot(index=["dataset", "length", "metric"], columns="ranking", values="cell").reset_index()
-    wide["metric"] = [label(metric) for metric in wide["metric"]]
-    wide["dataset"] = [label(dataset) for dataset in wide["dataset"]]
-    named = {"models": "models ranked", "methods": "methods ranked"}
-    return wide.rename(columns=named)[["dataset", "length", "metric", *named.values()]]
+    a row for each length and metric, columns for the rankings of models and of methods on each data set and, last, in
+    the released files."""
+    shown = ranks[ranks["estimate"].notna()]  # one model alone has no ranking of models
+    lengths, metrics = ranks["length"].unique(), ranks["metric"].unique()
+    wide = []
+    for length, metric in product(lengths, metrics):
+        row = {"texts": length, "order": label(metric).rpartition(", ")[2]}
+        for ranking in ("models", "methods"):
+            of_row = (shown["length"] == length) & (shown["metric"] == metric) & (shown["ranking"] == ranking)
+            for one in shown[of_row].itertuples():
+                row[f"{ranking}: {label(one.dataset)}"] = spoken(one, ".2f")
+                row[f"{ranking}: released"] = f"{one.published:.2f}"
+        wide.append(row)
+    frame = pd.DataFrame(wide)
+    last = [name for name in frame if name.endswith(": released")]
+    ordered = [name for kind in last for name in [*_of_kind(frame, kind), kind]]
+    return frame[["texts", "order", *ordered]]
+
+
+def _of_kind(frame: pd.DataFrame, released: str) -> list[str]:
+    """The columns of our data sets that belong to a column of the released files."""
+    kind = released.partition(":")[0]
+    return [name for name in frame if name.startswith(f"{kind}:") and name != released]
