@@ -204,12 +204,13 @@ def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
                 row[f"{ranking}: released"] = f"{one.published:.2f}"
         wide.append(row)
     frame = pd.DataFrame(wide)
-    last = [name for name in frame if name.endswith(": released")]
-    ordered = [name for kind in last for name in [*_of_kind(frame, kind), kind]]
+    names = [str(name) for name in frame]
+    last = [name for name in names if name.endswith(": released")]
+    ordered = [name for kind in last for name in [*_of_kind(names, kind), kind]]
     return frame[["texts", "order", *ordered]]
 
 
-def _of_kind(frame: pd.DataFrame, released: str) -> list[str]:
+def _of_kind(names: Sequence[str], released: str) -> list[str]:
     """The columns of our data sets that belong to a column of the released files."""
     kind = released.partition(":")[0]
-    return [name for name in frame if name.startswith(f"{kind}:") and name != released]
+    return [name for name in names if name.startswith(f"{kind}:") and name != released]
