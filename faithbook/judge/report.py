@@ -38,7 +38,7 @@ from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
 
 _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
-_ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: "inside the margin"}
+_ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: "near the threshold"}
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."

@@ -137,8 +137,7 @@ def in_words(changes: pd.DataFrame, point: str) -> str:
 
 # -------------------------------------------------------------------------------------------- orders in the three ways
 class Table(NamedTuple):
-    """A printed table of rows: its number, what its numbers are told apart by, and the cells of ours for each of its
-    columns."""
+    """A printed table of rows: its number, the labels that name a value of it, and our cells by column."""
 
     number: int
     by: tuple[str, ...]

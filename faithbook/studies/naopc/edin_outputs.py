@@ -1,7 +1,8 @@
 """What `naopc_released_outputs` shows beside its verdicts: material, texts left out, errors against cost, and in words
 how many numbers of the files are ours too.
 
-`exact` are our limits of short texts (dataset, model, id, words, p_full, lower, upper), one row a text and model.
+`exact` are our limits of short texts (dataset, model, id, words, p_full, lower, upper); a row is
+one text under one model.
 """
 
 from __future__ import annotations
