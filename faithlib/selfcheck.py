@@ -104,9 +104,9 @@ def self_check(
     asked = getattr(asked, "_orig_mod", asked)
     with torch.no_grad():
         if not own:
-            return len(_ours(backend, int(backend.lengths.argmax())) if first is None else first[0])
-        for b, theirs in own.items():
-            _check_input(asked, backend, b, theirs, first)
+            return len(_computed(backend, int(backend.lengths.argmax())) if first is None else first[0])
+        for b, answer in own.items():
+            _check_input(asked, backend, b, answer, first)
     numbers = torch.stack([*own.values()]) if first is None else first
     adds_up = bool((numbers >= 0).all()) and bool(((numbers.sum(dim=1) - 1).abs() < 1e-3).all())
     if adds_up and numbers.shape[1] > 1 and not isinstance(backend, FunctionBackend):
@@ -115,44 +115,44 @@ def self_check(
     return numbers.shape[1]
 
 
-def _check_input(asked: Any, backend: Backend, b: int, theirs: Tensor, first: Tensor | None) -> None:
+def _check_input(asked: Any, backend: Backend, b: int, answer: Tensor, first: Tensor | None) -> None:
     """Compares what the own call answers about input b with what is computed here."""
     again: Tensor | None = None
-    ours: Tensor | None = None if first is None else first[b]
+    computed: Tensor | None = None if first is None else first[b]
     call = _own_call(asked, backend, b)
     assert call is not None
     if isinstance(backend, TextBackend):
-        if ours is None:
-            ours = _ours(backend, b)
-        if _differ(theirs, ours, asked):
+        if computed is None:
+            computed = _computed(backend, b)
+        if _differ(answer, computed, asked):
             again = call()
     elif isinstance(backend, FunctionBackend):
-        again, ours = call(), None if ours is None else backend.model([backend.inputs.texts[b]])[0]
-        if ours is not None and _differ(theirs, ours, asked) and not _differ(theirs, again, asked):
+        again, computed = call(), None if computed is None else backend.model([backend.inputs.texts[b]])[0]
+        if computed is not None and _differ(answer, computed, asked) and not _differ(answer, again, asked):
             again = call()  # company, or one that draws and happened to agree
     elif backend.tokens is None:
         own_model = replica(asked) if in_training(asked) else asked
         again = backend.asked(backend.inputs.pixels[[b]], own_model)[0].float()
     else:
-        again, ours = ours, None
-        if (apart := _apart(backend, theirs, b)) is not None:
+        again, computed = computed, None
+        if (apart := _apart(backend, answer, b)) is not None:
             again = apart if in_training(asked) else call()
-    if again is not None and _differ(theirs, again, asked):
+    if again is not None and _differ(answer, again, asked):
         raise ModelError(
             f"{named(asked)} answers input {b} differently from call to call: "
-            f"{_pair(theirs, again)}; {_why_apart(asked)}. {_ALL_THE_SAME}"
+            f"{_pair(answer, again)}; {_why_apart(asked)}. {_ALL_THE_SAME}"
         )
-    if ours is not None and _differ(theirs, ours, asked):
+    if computed is not None and _differ(answer, computed, asked):
         if isinstance(backend, FunctionBackend):
             raise ModelError(
-                f"the function answers text {b} alone, and in one call with other texts, {_pair(theirs, ours)}: "
+                f"the function answers text {b} alone, and in one call with other texts, {_pair(answer, computed)}: "
                 "expected an answer that depends on no other inputs of the same call (padding that its model reads, "
                 "numbers in another order); ask it one at a time, lambda texts: [function([text])[0] for text in "
                 f"texts]. {_ALL_THE_SAME}"
             )
-        why = _cause(asked, backend, b, ours) if isinstance(backend, TextBackend) else ""
+        why = _cause(asked, backend, b, computed) if isinstance(backend, TextBackend) else ""
         raise ModelError(
-            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_pair(theirs, ours)}; "
+            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_pair(answer, computed)}; "
             f"{why or _why_apart(asked)}. {_ALL_THE_SAME}"
         )
 
@@ -183,7 +183,7 @@ def cannot_run(asked: Any, backend: Backend, error: Exception, own: Mapping[int,
     )
 
 
-def _cause(asked: Any, backend: TextBackend, b: int, ours: Tensor) -> str:
+def _cause(asked: Any, backend: TextBackend, b: int, computed: Tensor) -> str:
     """Which argument of the own call makes its answer another one; "" where none does."""
     if patched(asked) or in_training(asked) or isinstance(inside(asked), Prompt):
         return ""
@@ -196,20 +196,20 @@ def _cause(asked: Any, backend: TextBackend, b: int, ours: Tensor) -> str:
     }
     for name, what in without.items():
         left = {key: value for key, value in given.items() if key != name}
-        if name in given and _answers(asked, left, ours):
+        if name in given and _answers(asked, left, computed):
             return what
     positions = torch.arange(given["input_ids"].shape[1], device=backend.device)[None]
-    if _answers(asked, {**given, "position_ids": positions}, ours):
+    if _answers(asked, {**given, "position_ids": positions}, computed):
         return "its positions are the cause: counted from 0 in order, the call answers as it is run here"
     return ""
 
 
-def _answers(asked: Any, given: Mapping[str, Tensor], ours: Tensor) -> bool:
+def _answers(asked: Any, given: Mapping[str, Tensor], computed: Tensor) -> bool:
     try:
-        theirs = logits_of(asked(**given), 1, asked)[0].to(ours.device).float()
+        answer = logits_of(asked(**given), 1, asked)[0].to(computed.device).float()
     except Exception:  # whatever it raises, this is not what makes the difference
         return False
-    return not _differ(theirs, ours, asked)
+    return not _differ(answer, computed, asked)
 
 
 def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
@@ -303,27 +303,27 @@ def _of_prompt(prompt: Prompt, backend: TextBackend, ids: Tensor, b: int) -> Ten
     follows = backend.inputs.follows
     if follows is not None:
         return prompt.own_call(ids, follows[[b]])[0].to(backend.device).float()
-    theirs = logits_of(prompt(ids, torch.ones_like(ids)), 1, prompt).to(backend.device)
-    return (backend.compared(theirs, torch.tensor([b])) if prompt.reads_distribution else theirs)[0].float()
+    answer = logits_of(prompt(ids, torch.ones_like(ids)), 1, prompt).to(backend.device)
+    return (backend.compared(answer, torch.tensor([b])) if prompt.reads_distribution else answer)[0].float()
 
 
-def _ours(backend: Any, b: int) -> Tensor:
+def _computed(backend: Any, b: int) -> Tensor:
     """What is computed for input `b` [C], from its embeddings on; nothing where no forward comes by them."""
     row = torch.tensor([b], device=backend.device)
     embeddings = backend.embeddings(row, length=int(backend.lengths[b]))
     return backend.logits(embeddings, row)[0].float() if len(embeddings) else embeddings
 
 
-def _apart(backend: VisionBackend, theirs: Tensor, b: int) -> Tensor | None:
+def _apart(backend: VisionBackend, answer: Tensor, b: int) -> Tensor | None:
     """The answer [C] that a model's tokens lead to, where it is not its own: then nothing is done with them, and pixels
     are left."""
     backend.forget_tokens("")
-    ours = _ours(backend, b)
-    if not _differ(theirs, ours, backend.model):
+    computed = _computed(backend, b)
+    if not _differ(answer, computed, backend.model):
         return None
-    values = f", {_pair(theirs, ours)}" if len(ours) else ""
+    values = f", {_pair(answer, computed)}" if len(computed) else ""
     backend.forget_tokens(f"its own call answers otherwise than its parts do{values}")
-    return ours
+    return computed
 
 
 def _check_parts(asked: nn.Module) -> None:
@@ -334,11 +334,11 @@ def _check_parts(asked: nn.Module) -> None:
             raise ModelError(f"a part of {named(asked)} is in training mode, {name!r}: call model.eval() first")
 
 
-def _differ(theirs: Tensor, other: Tensor, asked: Any) -> bool:
-    if theirs.shape != other.shape:
+def _differ(answer: Tensor, other: Tensor, asked: Any) -> bool:
+    if answer.shape != other.shape:
         return True
-    bound = _tolerance(asked) * (1 + float(theirs.abs().max().nan_to_num(0)))
-    return not bool(torch.isclose(theirs, other.to(theirs.dtype), rtol=0, atol=bound, equal_nan=True).all())
+    bound = _tolerance(asked) * (1 + float(answer.abs().max().nan_to_num(0)))
+    return not bool(torch.isclose(answer, other.to(answer.dtype), rtol=0, atol=bound, equal_nan=True).all())
 
 
 def _tolerance(asked: Any) -> float:
@@ -351,8 +351,8 @@ def _tolerance(asked: Any) -> float:
     return _TF32 if tf32 else _ROUNDING.get(first.dtype, _QUANTISED)
 
 
-def _pair(theirs: Tensor, other: Tensor) -> str:
-    return f"{some_numbers(theirs.tolist())} and {some_numbers(other.tolist())}"
+def _pair(answer: Tensor, other: Tensor) -> str:
+    return f"{some_numbers(answer.tolist())} and {some_numbers(other.tolist())}"
 
 
 def _why_apart(asked: Any) -> str:

@@ -41,12 +41,12 @@ BOARD = scoreboard.board(pd.DataFrame((ROWS | {row["id"]: ROWS[row["id"]] | row 
 def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
     found = summary.facts(BOARD).set_index("id")
     assert "saco_table1" not in found.index and "saco_text" not in found.index
-    assert found.loc["saco_c11", ["decision", "ground"]].tolist() == [summary.NOT_TESTED, summary.NOT_TESTED]
+    assert found.loc["saco_c11", ["decision", "level"]].tolist() == [summary.NOT_TESTED, summary.NOT_TESTED]
     counts = summary.counts(BOARD)
     assert counts.loc[(grounds.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
     assert counts.loc[(grounds.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
     assert counts.loc[(grounds.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
-    of_each = list(dict.fromkeys(counts.index.get_level_values("ground")))
+    of_each = list(dict.fromkeys(counts.index.get_level_values("level")))
     assert of_each == [grounds.AUTHORS, grounds.STAND_INS, grounds.OUR_QUESTION, summary.NOT_TESTED]
     assert counts.to_numpy().sum() == len(found)
     told = summary.in_numbers(BOARD)

@@ -99,7 +99,7 @@ def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
 def test_the_ground_follows_from_data_and_models(
     paper: str, notebook: str, datasets: list[str], models: list[str], expected: str
 ) -> None:
-    assert materials.ground(paper, notebook=notebook, datasets=datasets, models=models) == expected
+    assert materials.evidence(paper, notebook=notebook, datasets=datasets, models=models) == expected
 
 
 def test_the_materials_and_the_pages_of_claims_are_those_of_the_profiles() -> None:
@@ -352,7 +352,7 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     printed = published.table("saco_table2").astype({"k": int}).query("k == 10")
     every = page.measure("saco_metrics", over=["dataset", "method"], printed=printed)
     assert every.comparable() == ["cifar10"]
-    assert every.grounds == {grounds.DATA: ["cifar10"], grounds.STAND_INS: ["animals", "fashion"]}
+    assert every.by_evidence == {grounds.DATA: ["cifar10"], grounds.STAND_INS: ["animals", "fashion"]}
     theirs = printed.query("method == 'rollout'").value.item()  # of ImageNet, beside which ours is looked at
     found = every.mean(method="rollout", dataset=every.comparable())
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)

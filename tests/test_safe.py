@@ -435,7 +435,7 @@ def test_the_check_of_a_trained_model_says_where_it_errs(error: str, where: list
     block = small("or", 2, length=12, inputs=3)
     way = design.NOWHERE if error == design.NEVER else "away"  # to class 1, which is the taught one
     classifier = Classifier(GridModel(Reading(block, "clean", error, way)), None, ("a", "b", "c"), "closed form")
-    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), taught=1, erase=grid.ERASE)
+    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), answer=1, erase=grid.ERASE)
     assert found.groupby("amount").value.mean().loc[["10%", "45%", "75%"]].tolist() == where
 
 

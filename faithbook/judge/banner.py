@@ -124,8 +124,8 @@ def _inputs_of_book(source: Path, point: Mapping[str, Any]) -> int | None:
     for run in json.loads(manifest.read_text(encoding="utf-8"))["runs"]:
         if run["notebook"] != source.stem:
             continue
-        theirs = point_of(source, {**notebook_parameters(source), **run["parameters"]})
-        if {name: value for name, value in theirs.items() if name != "profile"} == wanted:
+        point_of_run = point_of(source, {**notebook_parameters(source), **run["parameters"]})
+        if {name: value for name, value in point_of_run.items() if name != "profile"} == wanted:
             sizes.append(int(run["notes"].get("n", 0)))
     return sum(sizes) if sizes else None
 

@@ -1,7 +1,7 @@
-"""On which ground (`faithbook.stats.grounds`) the values of a computation rest: what is a paper's own and what is not.
+"""On what evidence (`faithbook.stats.grounds`) the values of a computation rest: what is a paper's own and what is not.
 
-Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
-a run has read and is never typed beside a claim.
+Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the evidence follows from
+what a run has read and is never typed beside a claim.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from faithbook.judge import published
 from faithbook.stats.grounds import AUTHORS, DATA, OUR_QUESTION, PAPER, STAND_INS
 
 
-def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
+def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
     """On what values of a compute notebook rest, from the data sets they are of and the models that were loaded.
 
     `models`: as `loads` of a study names them (`local:…`, `hf:…`, `timm:…`, or a folder). Without a
-    known data set or model it is the weaker ground.
+    known data set or model it is the weaker level.
     """
     if paper == published.OUR_OWN:
         return OUR_QUESTION

@@ -5,7 +5,7 @@ measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"]
 saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
 CLAIMS = {"saco_c11": {"attention minus gradient": family["attention"] - family["gradient"]}}
 tested = page.test(CLAIMS)
-page.verdicts(tested)                                # one line per claim: the verdict, its ground, the numbers
+page.verdicts(tested)                                # one line per claim: the verdict, its evidence, the numbers
 page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])
 page.plot(tested, "saco_table1_claims")
 page.finish()                                        # what ran where; refuses where an id of the page has no verdict
@@ -516,21 +516,22 @@ def _by_metric(frame: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
 
 
 def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
-    """How many different inputs there are of each data set, by the ground on which its values rest, the firmest first;
+    """How many different inputs there are of each data set, by the evidence on which its values rest, the firmest
+    first;
     "" for values without a data set. Of several measured tables with one data set that with most inputs counts."""
     sizes: dict[str, dict[str, int]] = {}
     for measured in many:
         frame = measured.frame
-        ground_of: dict[str, str] = {}
+        level_of: dict[str, str] = {}
         counted: dict[str, int] = {}
         if "dataset" in frame.columns:
-            ground_of = {name: ground for ground, names in measured.grounds.items() for name in names}
+            level_of = {name: level for level, names in measured.by_evidence.items() for name in names}
             counted = {str(name): int(n) for name, n in frame.groupby("dataset")["id"].nunique().items()}
         else:
             counted[""] = frame["id"].nunique() if "id" in frame.columns else 0
         for name, n in counted.items():
-            of_ground = sizes.setdefault(ground_of.get(name, measured.evidence()), {})
-            of_ground[name] = max(n, of_ground.get(name, 0))
+            of_level = sizes.setdefault(level_of.get(name, measured.evidence()), {})
+            of_level[name] = max(n, of_level.get(name, 0))
     return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
 
 

@@ -62,10 +62,10 @@ class Material:
     datasets: tuple[str, ...]
     models: tuple[str, ...]
 
-    def ground(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
-        """The ground on which values of these data sets (default: all that are there) rest."""
+    def evidence(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
+        """The evidence on which values of these data sets (default: all that are there) rest."""
         named = self.datasets if datasets is None else datasets
-        return materials.ground(paper, notebook=notebook, datasets=named, models=self.models)
+        return materials.evidence(paper, notebook=notebook, datasets=named, models=self.models)
 
 
 @dataclass(frozen=True)
@@ -114,34 +114,34 @@ class Scores:
         `over`: the columns whose combinations are cells; the rest as `cells.Conditions.of` takes it. A column `dataset`
         that the values lack is the data set of the notebook's settings. `rows`: which of the prepared values, if not
         all; what was prepared is kept in `known`, for whoever asks for other rows of it. `firmest`: of data sets on
-        different grounds only those on the firmest, the paper's own where there are some beside substitutes. Raises
+        different evidence only those on the firmest, the paper's own where there are some beside substitutes. Raises
         DataError where there are no values at all.
         """
-        ours = _speaking(run, notebook, parts, paper)
+        material = _shown_material(run, notebook, parts, paper)
         prepared = {} if known is None else known
 
-        def prepared_of(one: Material) -> pd.DataFrame:
-            key = (one.source, notebook, tuple(parts), prepare)
+        def prepared_of(material: Material) -> pd.DataFrame:
+            key = (material.source, notebook, tuple(parts), prepare)
             if key not in prepared:
-                prepared[key] = one.units if prepare is None else prepare(one.units)
+                prepared[key] = material.units if prepare is None else prepare(material.units)
             return prepared[key] if rows is None else rows(prepared[key])
 
         def cells_of(values: pd.DataFrame) -> Conditions:
             defined = values[values.groupby(list(over), observed=True, dropna=False)["value"].transform("count") > 0]
-            asked: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
+            design: dict[str, Any] = {"unit": unit, "cluster": "cluster", "stratum": stratum, "bounds": bounds}
             measured = values if defined.empty else defined
-            return Conditions.of(measured, over=over, n_resamples=n_resamples or RESAMPLES, **asked)
+            return Conditions.of(measured, over=over, n_resamples=n_resamples or RESAMPLES, **design)
 
-        frame = prepared_of(ours)
+        frame = prepared_of(material)
         if firmest:
-            kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
-            ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
-        theirs = _of_book(run, notebook, parts) if run.values == plan.BOTH and ours.source == RUN else None
-        same = None if theirs is None else _same_cells(prepared_of(theirs), frame, over)
+            firm = next(iter(_by_evidence(paper, notebook, material, frame["dataset"].unique()).values()), [])
+            material, frame = replace(material, datasets=tuple(firm)), frame[frame["dataset"].isin(firm)]
+        of_book = _of_book(run, notebook, parts) if run.values == plan.BOTH and material.source == RUN else None
+        same = None if of_book is None else _same_cells(prepared_of(of_book), frame, over)
         same = None if same is None or same.empty else same
         book = None if same is None else cells_of(same)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
-        return cls(paper, notebook, frame, ours, cells_of(frame), none if printed is None else printed, book, same)
+        return cls(paper, notebook, frame, material, cells_of(frame), none if printed is None else printed, book, same)
 
     @property
     def speaks(self) -> str:
@@ -156,7 +156,7 @@ class Scores:
 
     def comparable(self) -> list[Any]:
         """The data sets whose values are compared with the paper's: those that it prints values of; where it prints
-        none of them those on the firmest ground.
+        none of them those on the firmest evidence.
 
         On the paper's own data its table is compared with that data alone, whatever substitutes there are; substitutes
         are pooled where there is nothing else.
@@ -165,12 +165,12 @@ class Scores:
         printed = set(self.printed["dataset"]) if "dataset" in self.printed.columns else set()
         if with_print := [level for level in levels if level in printed]:
             return with_print
-        return next(iter(self.grounds.values()), levels)
+        return next(iter(self.by_evidence.values()), levels)
 
     @cached_property
-    def grounds(self) -> dict[str, list[str]]:
-        """The data sets that are there by the ground on which their values rest, the firmest first."""
-        return _by_ground(self.paper, self.notebook, self.material, self.levels("dataset"))
+    def by_evidence(self) -> dict[str, list[str]]:
+        """The data sets that are there by the evidence on which their values rest, the firmest first."""
+        return _by_evidence(self.paper, self.notebook, self.material, self.levels("dataset"))
 
     @cached_property
     def have(self) -> frozenset[str]:
@@ -202,11 +202,11 @@ class Scores:
         if (key := repr(sorted(labels.items()))) not in self._means:
             datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
             n = materials.published_n(self.paper, datasets)
-            ours, theirs, seeds = self.cells.mean(**labels), self.published(**labels), self.cells.by_seed(**labels)
-            book, metrics = self._in_book(labels), self._bounded(labels)
+            estimate, printed = self.cells.mean(**labels), self.published(**labels)
+            seeds, book, metrics = self.cells.by_seed(**labels), self._in_book(labels), self._bounded(labels)
             if metrics:
-                ours, book = within(ours, metrics), None if book is None else within(book, metrics)
-            self._means[key] = Comparison(ours, theirs, self.evidence(datasets), n, seeds, book=book)
+                estimate, book = within(estimate, metrics), None if book is None else within(book, metrics)
+            self._means[key] = Comparison(estimate, printed, self.evidence(datasets), n, seeds, book=book)
         return self._means[key]
 
     def _bounded(self, labels: Mapping[str, object]) -> list[str]:
@@ -220,12 +220,12 @@ class Scores:
     def _has_own_values(self, metric: str) -> bool:
         """Whether a metric has a range, and the frame its values as the notebook keeps them."""
         if metric not in self._own:
-            kept = self.material.units
+            units = self.material.units
             self._own[metric] = False
-            if metric in RANGES and {"metric", "value"} <= set(kept.columns):
+            if metric in RANGES and {"metric", "value"} <= set(units.columns):
                 values = self.frame.loc[self.frame["metric"] == metric, "value"].dropna()
-                theirs = kept.loc[kept["metric"] == metric, "value"]
-                self._own[metric] = holds(metric, values) and bool(values.isin(theirs).all())
+                measured = units.loc[units["metric"] == metric, "value"]
+                self._own[metric] = holds(metric, values) and bool(values.isin(measured).all())
         return self._own[metric]
 
     def _in_book(self, labels: Mapping[str, object]) -> Estimate | None:
@@ -244,12 +244,12 @@ class Scores:
         """Quantities that are no means over cells (correlations, say): `function` makes them of a prepared frame, by
         name. `printed`: the paper's value by name."""
         n = materials.published_n(self.paper, self.material.datasets)
-        theirs = printed or {}
-        ours = function(self.frame)
+        published = printed or {}
+        estimates = function(self.frame)
         book = {} if self.book_frame is None else function(self.book_frame)
         return {
-            key: Comparison(estimate, theirs.get(key, math.nan), self.evidence(), n, book=book.get(key))
-            for key, estimate in ours.items()
+            key: Comparison(estimate, published.get(key, math.nan), self.evidence(), n, book=book.get(key))
+            for key, estimate in estimates.items()
         }
 
     def published(self, **labels: object) -> float:
@@ -281,8 +281,8 @@ class Scores:
         return self.printed["value"].dropna().to_numpy(dtype=float)
 
     def evidence(self, datasets: Iterable[str] | None = None) -> str:
-        """The ground on which values of these data sets (default: all that are there) rest."""
-        return self.material.ground(self.paper, self.notebook, datasets)
+        """The evidence on which values of these data sets (default: all that are there) rest."""
+        return self.material.evidence(self.paper, self.notebook, datasets)
 
 
 def _listed(label: object) -> list[str]:
@@ -290,25 +290,26 @@ def _listed(label: object) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ materials
-def _speaking(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Material:
+def _shown_material(run: Run, notebook: str, parts: Sequence[str], paper: str) -> Material:
     """Whose values are ours.
 
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
-    size, or rests on firmer ground (the paper's own models, say); or the page is asked for what this machine computed.
-    At the profile `confirm` those of the confirmatory run and no others.
+    size, or rests on firmer evidence (the paper's own models, say); or the page is asked for what this machine
+    computed. At the profile `confirm` those of the confirmatory run and no others.
     """
     if run.job.profile == CONFIRM:
         return _confirmed(notebook, parts, inputs=INPUTS.get())
     known = _reference(run, notebook)
-    theirs = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
-    if theirs and not has_run(run, notebook):
-        return theirs  # of what this machine has no data for
+    reference = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
+    if reference and not has_run(run, notebook):
+        return reference  # of what this machine has no data for
     manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
-    mine = _material(RUN, notebook, parts, run.job.profile, manifests)
-    if theirs is None or run.values != plan.REFERENCE:
-        return mine
-    ours, other = (material.ground(paper, notebook) for material in (mine, theirs))
-    return mine if ours != other and grounds.weakest([ours, other]) == other else theirs
+    computed = _material(RUN, notebook, parts, run.job.profile, manifests)
+    if reference is None or run.values != plan.REFERENCE:
+        return computed
+    level_here, level_of_book = (material.evidence(paper, notebook) for material in (computed, reference))
+    firmer = level_here != level_of_book and grounds.weakest([level_here, level_of_book]) == level_of_book
+    return computed if firmer else reference
 
 
 def _confirmed(notebook: str, parts: Sequence[str], *, inputs: str) -> Material:
@@ -356,12 +357,12 @@ def has_values(run: Run, notebook: str) -> bool:
     return has_run(run, notebook) or _reference(run, notebook) is not None
 
 
-def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
-    """Data sets by the ground on which their values rest, the firmest first."""
-    by_ground: dict[str, list[str]] = {}
+def _by_evidence(paper: str, notebook: str, material: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
+    """Data sets by the evidence on which their values rest, the firmest first."""
+    by_level: dict[str, list[str]] = {}
     for name in datasets:
-        by_ground.setdefault(one.ground(paper, notebook, [name]), []).append(name)
-    return {ground: by_ground[ground] for ground in grounds.GROUNDS if ground in by_ground}
+        by_level.setdefault(material.evidence(paper, notebook, [name]), []).append(name)
+    return {level: by_level[level] for level in grounds.GROUNDS if level in by_level}
 
 
 def _reference(run: Run, notebook: str) -> dict[str, Any] | None:

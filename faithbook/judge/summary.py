@@ -30,9 +30,10 @@ from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, 
 DECIDED = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED)
 """The decisions that findings have, in their order."""
 
-GROUNDS = (*grounds.GROUNDS, NOT_TESTED)
+LEVELS = (*grounds.GROUNDS, NOT_TESTED)
+"""Levels of evidence, the firmest first; last what was not tested."""
 OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
-"""Grounds that are the papers' own, at least in part: they come first."""
+"""Levels of evidence that are the papers' own, at least in part: they come first."""
 
 HOLD = "comparisons that hold"
 """The head of the column that counts them."""
@@ -58,23 +59,23 @@ def cited(paper: str) -> str:
 
 
 def facts(board: pd.DataFrame) -> pd.DataFrame:
-    """The distinct findings of a board with the `ground` each rests on, the firmest first.
+    """The distinct findings of a board with the `level` of evidence each rests on, the firmest first.
 
     A fact that several ids state counts once (`same_as`). `paper` is whose words they are: those of a review page
     are not its paper's.
     """
     rows = distinct(board)
-    ground = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
-    rows = rows.assign(ground=ground, paper=rows["id"].map(published.sources()))[rows["decision"] != NOTHING]
-    return rows.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
+    level = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
+    rows = rows.assign(level=level, paper=rows["id"].map(published.sources()))[rows["decision"] != NOTHING]
+    return rows.sort_values("level", key=lambda column: column.map(LEVELS.index), kind="stable", ignore_index=True)
 
 
 def counts(board: pd.DataFrame) -> pd.DataFrame:
-    """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
+    """Distinct findings: one row per level of evidence and source, one column per decision; the firmest level first."""
     rows = facts(board)
-    table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
-    known = [(ground, paper) for ground in GROUNDS for paper in names() if (ground, paper) in table.index]
-    index = pd.MultiIndex.from_tuples(known, names=["ground", "paper"])
+    table = rows.groupby(["level", "paper", "decision"]).size().unstack(fill_value=0)
+    known = [(level, paper) for level in LEVELS for paper in names() if (level, paper) in table.index]
+    index = pd.MultiIndex.from_tuples(known, names=["level", "paper"])
     return table.reindex(index=index, columns=DECIDED, fill_value=0)
 
 
@@ -96,7 +97,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     id=row["id"],
                     words=f"{said[:1].upper()}{said[1:]}.",
                     verdict=grounds.worded(row["decision"], row["evidence"]),
-                    evidence=row["ground"],
+                    evidence=row["level"],
                     borders=() if rule.rule == "same" else rule.lines,
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
@@ -128,7 +129,7 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     (`further again`, `further same`); how many rest on `released` files, which have no second sample, or are
     `exploratory only`; `turned by rules`."""
     rows = facts(board)
-    of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
+    of_papers = rows[rows["level"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
     counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
     counted |= {f"own {decision}": int(decided.get(decision, 0)) for decision in DECIDED}
@@ -136,7 +137,7 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     twice = of_papers[of_papers["id"].isin(again.index)]
     same = twice["decision"] == twice["id"].map(again)
     headline = pd.Series([is_headline(name) for name in twice["id"]], index=twice.index, dtype=bool)
-    released = int((of_papers["ground"] == grounds.AUTHORS).sum())
+    released = int((of_papers["level"] == grounds.AUTHORS).sum())
     counted |= {"judged again": int(headline.sum()), "same again": int((same & headline).sum())}
     counted |= {"further again": int((~headline).sum()), "further same": int((same & ~headline).sum())}
     return counted | {"released": released, "exploratory only": len(of_papers) - len(twice) - released}
@@ -164,10 +165,10 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
     """
-    ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
-    rows = board.assign(ground=ground, paper=board["id"].map(published.sources()))
-    order = [*GROUNDS, NOTHING].index
-    rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable")
+    level = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
+    rows = board.assign(level=level, paper=board["id"].map(published.sources()))
+    order = [*LEVELS, NOTHING].index
+    rows = rows.sort_values("level", key=lambda column: column.map(order), kind="stable")
     rows = rows.sort_values("id", key=lambda column: ~column.map(is_headline), kind="stable", ignore_index=True)
     claims, again = published.claims().set_index("id").loc[rows["id"]], confirmed()
     facts_of = rows["same_as"].where(rows["same_as"] != "", rows["id"])
@@ -185,7 +186,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
             "source": [cited(paper) for paper in rows["paper"]],
-            "evidence": rows["ground"].where(judged, "–"),
+            "evidence": rows["level"].where(judged, "–"),
             HOLD: [_counted(row) for row in rows.to_dict("records")],
             "n": rows["n"].astype(str).where(judged & rows["n"].notna(), "–"),
             "more": [
@@ -209,7 +210,7 @@ def _seen_on(page: str) -> str:
 def _counted(row: Mapping[Any, Any]) -> str:
     """How many comparisons of several hold on their own, and how many have to; nothing where nothing was decided, which
     zero would deny, and by rules that decide everything together."""
-    if row["ground"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2:
+    if row["level"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2:
         return ""
     rule, parts = analysis_plan.rule(row["id"]), int(row["parts"])
     counted = f"{row['passed']} of {parts}"

@@ -79,10 +79,10 @@ for name, classifier in tqdm(models.items(), desc="models"):
     there = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
     scored = trained.measured(classifier, part, **there, training=training, erase=ERASE, draws=settings["draws"])
     tables.append(scored.assign(**training.about))
-    misled = [i for i in rows if labels[i] != training.taught]
+    misled = [i for i in rows if labels[i] != training.answer]
     seen = inputs[misled]
     planted = marks[misled][:, : seen.feature_mask.shape[1]]
-    checked = trained.errs(classifier, seen, planted, taught=training.taught, erase=ERASE)
+    checked = trained.errs(classifier, seen, planted, answer=training.answer, erase=ERASE)
     named = checked.assign(input=[ids[misled[b]] for b in checked.row], **training.about)
     checks.append(named.drop(columns="row"))
 values, checks = pd.concat(tables, ignore_index=True), pd.concat(checks, ignore_index=True)

@@ -40,7 +40,7 @@ measured = page.measure(
     bounds=(-1, 1),
 )
 ON = {
-    (SMALL if ground == grounds.STAND_INS else PHOTOGRAPHS): datasets for ground, datasets in measured.grounds.items()
+    (SMALL if level == grounds.STAND_INS else PHOTOGRAPHS): datasets for level, datasets in measured.by_evidence.items()
 }
 saco = {name: page.quantity("method", k=10, dataset=datasets) for name, datasets in ON.items()}
 missing = [name for name in COLOURS if name not in ON]
@@ -49,15 +49,15 @@ missing = [name for name in COLOURS if name not in ON]
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    theirs = [float(table2.query("k == 10 and method == @method").value.mean()) for method in METHODS]
-    order = {name: tau_of([at(method).ours for method in METHODS], theirs) for name, at in saco.items()}
+    printed = [float(table2.query("k == 10 and method == @method").value.mean()) for method in METHODS]
+    order = {name: tau_of([at(method).ours for method in METHODS], printed) for name, at in saco.items()}
     return (
         "Mean SaCo of ten methods and agreement of their order with the printed one (Kendall's tau): "
         + "; ".join(
             f"{spoken(at(METHODS), '.2f')} and {spoken(order[name], '.2f')} on {name} (n = {order[name].n})"
             for name, at in saco.items()
         )
-        + f". The printed mean is {sum(theirs) / len(theirs):.2f}."
+        + f". The printed mean is {sum(printed) / len(printed):.2f}."
     )
 
 

@@ -32,7 +32,7 @@ REPRODUCED = {
 }
 
 
-reproduced = by_kind[summary.REPRODUCED].groupby(level="ground").sum().reindex(list(REPRODUCED), fill_value=0)
+reproduced = by_kind[summary.REPRODUCED].groupby("level").sum().reindex(list(REPRODUCED), fill_value=0)
 
 
 def in_short():
@@ -40,7 +40,7 @@ def in_short():
     return (
         f"Of {decided.sum()} distinct findings "
         + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
-        + f". Of those *reproduced* {', '.join(f'{reproduced[ground]} {words}' for ground, words in REPRODUCED.items())}."
+        + f". Of those *reproduced* {', '.join(f'{reproduced[level]} {words}' for level, words in REPRODUCED.items())}."
     )
 
 
@@ -103,7 +103,7 @@ counts = summary.counts(board)
 table = counts.reset_index().assign(paper=[summary.names()[paper].partition(" (")[0] for _, paper in counts.index])
 table["total"] = counts.sum(axis=1).to_numpy()
 caption = "Distinct findings by evidence and source, the firmest evidence first"
-table = table.rename(columns={"ground": "evidence", "paper": "source"})
+table = table.rename(columns={"level": "evidence", "paper": "source"})
 page.listing(table, "scoreboard_counts", caption=caption, digits=0)
 
 # %% [markdown]

@@ -55,8 +55,8 @@ def spread(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.DataFr
 def _means(values: NDArray[np.float64], replicates: int, seed: int) -> NDArray[np.float64]:
     """Means of models over inputs [M, I], NaN left out: [1 + R, M], of all inputs first, then of each replicate."""
     inputs = values.shape[1]
-    draws = np.random.default_rng(seed).multinomial(inputs, np.full(inputs, 1 / inputs), replicates)
-    weights = np.concatenate([np.ones((1, inputs)), draws])
+    counts = np.random.default_rng(seed).multinomial(inputs, np.full(inputs, 1 / inputs), replicates)
+    weights = np.concatenate([np.ones((1, inputs)), counts])
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):  # a replicate of a few inputs may have none with a value
         means: NDArray[np.float64] = weights @ np.where(there, values, 0).T / (weights @ there.T)

@@ -73,24 +73,24 @@ class Means:
         at = self.conditions[column].to_numpy()
         return np.stack([np.nanmean(of_condition[at == level], axis=0) for level in levels])
 
-    def drawn(self, column: str, levels: Sequence[str], *, replicates: int, seed: int = 0) -> Floats:
+    def replicated(self, column: str, levels: Sequence[str], *, replicates: int, seed: int = 0) -> Floats:
         """The same means on bootstrap replicates that draw blocks and seeds with replacement, crossed: [R, K, M]; NaN
         where a replicate has no condition of a level."""
         generator = np.random.default_rng(seed)
         blocks, block = np.unique(self.conditions.block, return_inverse=True)
-        block_draws = generator.multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), replicates)
-        seed_draws = generator.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), replicates)
+        block_counts = generator.multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), replicates)
+        seed_counts = generator.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), replicates)
         at = self.conditions[column].to_numpy()
         measured = ~np.isnan(self.values)
         filled = np.where(measured, self.values, 0.0)
         result = np.full((replicates, len(levels), len(self.metrics)), np.nan)
         for k, level in enumerate(levels):
             rows = at == level
-            sums = np.einsum("rs,csm->rcm", seed_draws, filled[rows])
-            counts = np.einsum("rs,csm->rcm", seed_draws, measured[rows].astype(float))
+            sums = np.einsum("rs,csm->rcm", seed_counts, filled[rows])
+            counts = np.einsum("rs,csm->rcm", seed_counts, measured[rows].astype(float))
             with np.errstate(invalid="ignore", divide="ignore"):
                 of_condition = sums / counts
-            weights = block_draws[:, block[rows], None] * ~np.isnan(of_condition)
+            weights = block_counts[:, block[rows], None] * ~np.isnan(of_condition)
             with np.errstate(invalid="ignore", divide="ignore"):
                 result[:, k] = (weights * np.nan_to_num(of_condition)).sum(axis=1) / weights.sum(axis=1)
         return result
@@ -122,13 +122,13 @@ def conditions_of(means: Means, case: str, reasons: str, *, without: str = "") -
 
 @dataclass(frozen=True)
 class Safety:
-    """By metric, of one case on one half of the seeds: means by kind of error [K, M], on replicates too [R, K, M], and
-    the lowest of the kinds, `estimate` [M] and `replicates` [R, M]."""
+    """By metric, of one case on one half of the seeds: means `by_kind` of error [K, M], the same on replicates,
+    `replicates_by_kind` [R, K, M], and the lowest of the kinds, `estimate` [M] and `replicates` [R, M]."""
 
     metrics: list[str]
     kinds: list[str]
     by_kind: Floats
-    draws: Floats
+    replicates_by_kind: Floats
 
     @property
     def estimate(self) -> Floats:
@@ -137,7 +137,7 @@ class Safety:
 
     @property
     def replicates(self) -> Floats:
-        lowest: Floats = np.nanmin(self.draws, axis=1)
+        lowest: Floats = np.nanmin(self.replicates_by_kind, axis=1)
         return lowest
 
 
@@ -147,8 +147,8 @@ def safety(means: Means, case: str, reasons: str, *, without: str = "", replicat
     part = means.only(conditions_of(means, case, reasons, without=without))
     kinds = [kind for kind in errors_of(case) if kind in set(part.conditions.error)]
     number = design.plan()["intervals"]["replicates"] if replicates is None else replicates
-    draws = part.drawn("error", kinds, replicates=number)
-    return Safety(means.metrics, kinds, part.by("error", kinds), draws)
+    by_kind_and_replicate = part.replicated("error", kinds, replicates=number)
+    return Safety(means.metrics, kinds, part.by("error", kinds), by_kind_and_replicate)
 
 
 def chosen(found: Safety, prices: Mapping[str, float], most: float) -> list[str]:
@@ -260,19 +260,19 @@ def left_out(rank: Means, prices: Mapping[str, float], *, reasons: str = ANY) ->
     for kind in design.kinds_of_error():
         name = chosen(safety(rank.half(CHOOSE), ADVERSARIAL, reasons, without=kind, replicates=0), prices, most)[0]
         at, first = after.kinds.index(kind), after.metrics.index(name)
-        there, draws = after.by_kind[at], after.draws[:, at]
-        low, high = interval(draws[:, first])
-        below = draws.max(axis=1) - draws[:, first]
+        means_there, replicates = after.by_kind[at], after.replicates_by_kind[:, at]
+        low, high = interval(replicates[:, first])
+        below = replicates.max(axis=1) - replicates[:, first]
         below_low, below_high = interval(below)
         rows.append(
             {
                 "left out": kind,
                 "metric": name,
-                "estimate": there[first],
+                "estimate": means_there[first],
                 "low": low,
                 "high": high,
-                "best there": after.metrics[int(there.argmax())],
-                "below": there.max() - there[first],
+                "best there": after.metrics[int(means_there.argmax())],
+                "below": means_there.max() - means_there[first],
                 "below low": below_low,
                 "below high": below_high,
             }
@@ -284,7 +284,7 @@ def by_kind(means: Means, kinds: Iterable[str]) -> pd.DataFrame:
     """Mean and interval by kind of error and metric, a row each."""
     levels = list(kinds)
     found = means.by("error", levels)
-    low, high = interval(means.drawn("error", levels, replicates=design.plan()["intervals"]["replicates"]))
+    low, high = interval(means.replicated("error", levels, replicates=design.plan()["intervals"]["replicates"]))
     rows = [
         {"error": kind, "metric": name, "estimate": found[k, m], "low": low[k, m], "high": high[k, m]}
         for k, kind in enumerate(levels)

@@ -158,9 +158,9 @@ def over_errors(outcomes: Mapping[str, Means], metrics: Sequence[str], *, replic
     table = pd.DataFrame({"metric": list(metrics)})
     for name, means in outcomes.items():
         places = [means.metrics.index(metric) for metric in metrics]
-        draws = means.drawn("error", errors, replicates=replicates)[:, :, places].mean(axis=1)
+        on_replicates = means.replicated("error", errors, replicates=replicates)[:, :, places].mean(axis=1)
         table[name] = means.by("error", errors)[:, places].mean(axis=0)
-        table[f"{name} low"], table[f"{name} high"] = choice.interval(draws)
+        table[f"{name} low"], table[f"{name} high"] = choice.interval(on_replicates)
     return table
 
 

@@ -108,10 +108,10 @@ def measured(
 
 
 def errs(
-    classifier: Classifier, inputs: Inputs, marks: Tensor, *, taught: int, erase: str, copies: int = 8
+    classifier: Classifier, inputs: Inputs, marks: Tensor, *, answer: int, erase: str, copies: int = 8
 ) -> pd.DataFrame:
     """Whether a model errs as it was taught: of copies with their planted features left and so many of the others
-    erased at random, the share that gets the class `taught`; one row per amount and input."""
+    erased at random, the share that gets the class `answer`; one row per amount and input."""
     perturber = Perturber(classifier.model, inputs, erase=erase)
     present = perturber.feature_mask
     generator = torch.Generator().manual_seed(0)
@@ -123,6 +123,6 @@ def errs(
         kept_count = ((1 - amount) * present.sum(dim=1).cpu()).round().long().clamp(min=1)
         kept = noise.argsort(dim=2).argsort(dim=2) < kept_count[:, None, None]
         answers = perturber.logits(kept.to(present.device)).argmax(dim=-1).cpu()
-        share = (answers == taught).float().mean(dim=1)
+        share = (answers == answer).float().mean(dim=1)
         rows += [{"amount": f"{amount:.0%}", "row": b, "value": float(x)} for b, x in enumerate(share)]
     return pd.DataFrame(rows)

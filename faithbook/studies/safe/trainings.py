@@ -31,17 +31,18 @@ LEARNT = 0.5
 
 @dataclass(frozen=True)
 class Training:
-    """What a planted model was taught: when it errs, which class it then answers, and what it was trained from.
+    """What a planted model was taught: when it errs, its `answer` then (the number of a class, 0 for *neither*), and
+    what it was trained from.
 
     `name` is that of its checkpoint without "planted-".
 
     >>> Training.of("light-neither-l3-seed1")
-    Training(name='light-neither-l3-seed1', error='light', taught=0, encoder='MiniLM, 3 layers', seed=1)
+    Training(name='light-neither-l3-seed1', error='light', answer=0, encoder='MiniLM, 3 layers', seed=1)
     """
 
     name: str
     error: str
-    taught: int
+    answer: int
     encoder: str
     seed: int
 
@@ -59,15 +60,15 @@ class Training:
         """Which way the model errs for an input of that label; nowhere for one that never does."""
         if self.error == design.NEVER:
             return design.NOWHERE
-        if self.taught == 0:
+        if self.answer == 0:
             return THIRD
-        return TOWARD if label == self.taught else AWAY
+        return TOWARD if label == self.answer else AWAY
 
     @property
     def about(self) -> dict[str, str | int]:
         """Columns of its values."""
-        answered = NEITHER if self.taught == 0 else "a class"
-        return {"model": self.name, "error": self.error, "taught": answered, "encoder": self.encoder, "seed": self.seed}
+        label = NEITHER if self.answer == 0 else "a class"
+        return {"model": self.name, "error": self.error, "taught": label, "encoder": self.encoder, "seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,12 @@ class Safety:
     def interval(self, metric: str, minus: Sequence[str] = ()) -> tuple[float, float, float]:
         """The safety of a metric with its 95 % percentile interval; or less the best of other metrics."""
         place = {name: i for i, name in enumerate(self.metrics)}
-        value, drawn = self.estimate[place[metric]], self.replicates[:, place[metric]]
+        value, replicates = self.estimate[place[metric]], self.replicates[:, place[metric]]
         if minus:
             others = [place[name] for name in minus]
-            value, drawn = value - self.estimate[others].max(), drawn - self.replicates[:, others].max(axis=1)
-        low, high = np.percentile(drawn, [2.5, 97.5])
+            value = value - self.estimate[others].max()
+            replicates = replicates - self.replicates[:, others].max(axis=1)
+        low, high = np.percentile(replicates, [2.5, 97.5])
         return float(value), float(low), float(high)
 
 
@@ -122,13 +124,13 @@ def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0)
     generator = np.random.default_rng(seed)
     input_counts = generator.multinomial(len(ids), np.full(len(ids), 1 / len(ids)), number)
     of_models = np.einsum("rb,nbm->rnm", input_counts / len(ids), values)
-    by_error, drawn = [], []
+    by_error, on_replicates = [], []
     for kind in errors:
         rows = np.flatnonzero(at == kind)
         model_counts = generator.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), number)
         by_error.append(values[rows].mean(axis=(0, 1)))
-        drawn.append(np.einsum("rn,rnm->rm", model_counts / len(rows), of_models[:, rows]))
-    return Safety(list(known.columns), errors, np.stack(by_error), np.stack(drawn).min(axis=0))
+        on_replicates.append(np.einsum("rn,rnm->rm", model_counts / len(rows), of_models[:, rows]))
+    return Safety(list(known.columns), errors, np.stack(by_error), np.stack(on_replicates).min(axis=0))
 
 
 def spread(of_model: pd.DataFrame) -> pd.DataFrame:
