@@ -56,7 +56,14 @@ class Later(Protocol):
     """
 
     def result(self) -> Tensor:
-        """The answers; the first call runs all rows that wait."""
+        """The answers; the first call runs all rows that wait.
+
+        Returns
+        -------
+        Tensor
+            [B, S]; of soft copies [B, S, draws]; with `Copies.real` of the real copies alone, [R]; one more dimension,
+            the classes, where logits are read.
+        """
         ...
 
 
@@ -73,7 +80,18 @@ class Answerer(Protocol):
         ...
 
     def later(self, copies: Copies | Tensor) -> Later:
-        """Queue copies whose answers will be needed."""
+        """Queue copies whose answers will be needed.
+
+        Parameters
+        ----------
+        copies : Copies | Tensor
+            `Copies`, or what is kept of each copy, bool [B, S, F].
+
+        Returns
+        -------
+        Later
+            Its `result()` has the answers.
+        """
         ...
 
 

@@ -288,7 +288,13 @@ class TextInputs(Batch):
         return replace(made, **cut)
 
     def by_piece(self) -> TextInputs:
-        """The same rows with every erasable position a feature of its own (`spans` and words are left behind)."""
+        """The same rows with every erasable position a feature of its own.
+
+        Returns
+        -------
+        TextInputs
+            B rows, `n_features` [B] their erasable tokens; without `spans` and `feature_of_word`.
+        """
         owned = self.feature_of >= 0
         feature_of = torch.where(owned, owned.cumsum(dim=1) - 1, -1)
         names = tuple(

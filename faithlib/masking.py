@@ -114,6 +114,7 @@ class Perturbation(ABC):
         if beginnings is None:
             return np.zeros(len(rows), dtype=np.int64)
         first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
+        # One token at least has to run: without a forward there is no answer.
         agree = np.minimum(first, self.lengths(rows) - 1)
         return beginnings.shared(rows.index, agree, launch=launch)
 

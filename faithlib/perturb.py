@@ -175,15 +175,33 @@ class Eraser:
         return self._content[self._chosen].tolist()
 
     def rows(self, copies: Copies) -> tuple[Perturbation, Rows]:
-        """The perturbation and rows of these copies, [B, S, draws] flattened, or of the real ones alone."""
+        """How copies are perturbed, and which rows of the model they take.
+
+        Parameters
+        ----------
+        copies : Copies
+            Of these inputs: `keep` bool [B, S, F], or float in [0, 1] for soft copies.
+
+        Returns
+        -------
+        tuple of Perturbation and Rows
+            [B, S, draws] flattened, or of the real copies alone.
+
+        Raises
+        ------
+        InputError
+            For masks of another shape, probabilities outside [0, 1] or that are not finite, and fewer than one draw.
+        """
         keep = copies.keep
         if copies.real is not None:
             real = copies.real.to(self.device)
             return self._ragged(real.nonzero()[:, 0], keep.to(self.device)[real])
         if keep.dtype == torch.bool:
+            # What an input does not have counts as kept, so that copies which differ there alone are the same row.
             masks = self._checked(keep, "keep") | ~self.feature_mask[:, None, :]
             return self._steps(self._erased(masks.flatten(0, 1)))
         masks = self._shares(keep, "keep_prob", 1.0)
+        # Where erasing is zeroing as well, shares of 0 and 1 alone ask what `keep` asks, and are the same rows.
         shared = self.erase == "zero" and isinstance(self._backend, TextBackend)
         return self._steps(Dropout(self._backend, masks, self._content, copies.seed, shared), copies.draws)
 
@@ -239,7 +257,21 @@ class PendingAnswers:
         self._is_drawn = copies.keep.is_floating_point()
 
     def result(self) -> Tensor:
-        """What is read from the answers: [B, S] or, of soft copies, [B, S, draws]; [R] of real copies alone."""
+        """What is read from the answers; runs all rows that wait.
+
+        Returns
+        -------
+        Tensor
+            [B, S]; of soft copies [B, S, draws]; of real copies alone [R]; the classes [..., C] behind that where
+            logits are read, and bool where it is whether the predicted class stays.
+
+        Raises
+        ------
+        ModelError
+            Where the model does not allow such rows.
+        InputError
+            For answers that are NaN or, for the target, infinite.
+        """
         perturber, logits = self._perturber, self._perturber.scheduler.take(self._slots)
         if self._shape:
             logits = logits.unflatten(0, self._shape)
@@ -322,9 +354,12 @@ class Perturber(Eraser):
         if precision is not None and precision != next(model.parameters()).dtype:
             asked = model = copy.deepcopy(model).to(precision)
         super().__init__(model, inputs, erase=erase, output=output)
+        # Kept with the model that was given: a copy in another precision ends with this perturber, and with it all that
+        # was measured of it.
         cost_model = cost_model_of(whole, self.device, precision)
         self.scheduler = Scheduler(self.device, self._same_as, cost_model, max_rows=max_rows)
         self.stats = self.scheduler.stats
+        # The model's own call comes first: one that cannot be called says so itself, in the words of its library.
         own = own_answers(asked, self._backend) if check else {}
         try:
             self.logits_full = self.logits(self.feature_mask[:, None, :])[:, 0]

@@ -33,7 +33,18 @@ class ProbabilityModel(Protocol):
     """
 
     def predict_proba(self, texts: Any, /) -> Any:
-        """The probabilities of each text, [B, C]."""
+        """Ask about texts.
+
+        Parameters
+        ----------
+        texts : list of str
+            B texts.
+
+        Returns
+        -------
+        array_like
+            The probabilities of the classes, [B, C], each row summing to 1.
+        """
 
 
 class AttributionMethod(Protocol):

@@ -78,8 +78,10 @@ class AnswerCache:
     def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
         """The slot of every key; unknown keys get new ones."""
         slot = self._slot
+        # The next free number is read before the key goes in, so that new keys are numbered in order.
         places = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
+            # At least twice as many, so that many small questions do not copy the flags each time.
             more = max(len(slot) - len(self.done), len(self.done))
             self.done = np.pad(self.done, (0, more))
             self.waits = np.pad(self.waits, (0, more))
@@ -87,6 +89,7 @@ class AnswerCache:
 
     def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
         """Store the answers [R, C] of rows that have just run; `places`: the slots on the device, where they are."""
+        # Answers come from inference mode, and outside of it torch refuses to write into such tensors.
         with torch.inference_mode():
             if self._values is None or len(self._values) < len(self.done):
                 known = values.new_zeros(0, values.shape[1]) if self._values is None else self._values
@@ -141,6 +144,7 @@ class CostModel:
         if self.times_small:
             self.to_time -= 1
         if not self.to_time:
+            # Whatever disturbs a forward makes it slower: the quicker of two is nearer to what it costs.
             a_token = min(taken / size for size, taken in self.seconds[1::2])
             self.launch = min(taken for _, taken in self.seconds[::2]) / a_token
 
@@ -169,7 +173,8 @@ def cost_model_of(model: object, device: torch.device, precision: torch.dtype | 
 def cut(
     lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None, apart: bool = False
 ) -> list[int]:
-    """How many of the next rows each forward takes, at the least cost of all ways to cut rows whose `lengths` fall.
+    """How many of the next rows each forward takes, at the least cost of all ways to cut rows whose `lengths` fall;
+    where `most_tokens` or `most_rows` cuts further, at nearly the least.
 
     A forward costs `launch` tokens and its rows' number times the longest of them, padding included; it holds at most
     `most_tokens`, at least one row, and no more than `most_rows`. `apart`: rows of different lengths share none.
@@ -186,7 +191,8 @@ def cut(
         return [size for alike in np.split(lengths, starts[1:]) for size in cut(alike, **limits)]
     longest = lengths[starts]
     rows_of_one = np.maximum(1, np.minimum(most_tokens // longest, most_rows or len(lengths)))
-    # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards.
+    # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards. All
+    # rows of a segment count as its longest, which is exact for one forward, and a little much for several.
     best, came_from = np.zeros(len(starts) + 1), np.zeros(len(starts) + 1, dtype=np.int64)
     for j, end in enumerate([*starts[1:].tolist(), len(lengths)]):
         rows = end - starts[: j + 1]
@@ -200,6 +206,7 @@ def cut(
         j = int(came_from[j])
         rows, most = end - int(starts[j]), int(rows_of_one[j])
         forwards = -(-rows // most)
+        # Equal ones: as many launches as with full ones and a rest, and none larger than it has to be.
         sizes += [(rows + i) // forwards for i in range(forwards)]
         end = int(starts[j])
     return sizes[::-1]
@@ -313,6 +320,7 @@ class Scheduler:
     def run_queued(self) -> None:
         """Run all rows that wait, those of one kind of perturbation as one."""
         start = time.perf_counter()
+        # Those of one kind differ in their masks alone, so that one perturbation with all the masks runs them.
         kinds: dict[object, list[_Waiting]] = {}
         for entry in self._waiting:
             kinds.setdefault(entry[0].kind, []).append(entry)
@@ -344,12 +352,15 @@ class Scheduler:
         """Answer rows that share as many tokens, by what is left of them: longest first; every chunk's answers are kept
         as soon as they are there."""
         lengths = perturbation.lengths(rows) - rows.shared
+        # A chunk is as long as its first row. Of one length, rows of the same input stand together: a forward then
+        # holds the keys and values of few beginnings.
         order = np.lexsort((rows.index, -lengths))
         lengths, slots = lengths[order], slots[order]
         # All that a chunk needs lies on the device before the first runs: carrying it over would stop the queue.
         rows, places = perturbation.placed(rows[order]), torch.from_numpy(slots).to(self._device)
         clock, start = Clock(self._device), 0
         broken = torch.zeros((), dtype=torch.bool, device=self._device)
+        # Lengths first: whether padding shows is tried on the model, which rows of one length do not need.
         apart = bool(lengths[0] != lengths[-1]) and perturbation.padding_shows
         sizes: list[int] = []
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
@@ -366,6 +377,7 @@ class Scheduler:
                     sizes = []
                     continue
                 self._memo.put(slots[chunk], logits.float(), places[chunk])
+                # Gathered on the device: to look at it here would make the next chunk wait.
                 broken |= logits.softmax(dim=-1).isnan().any()
                 self.stats.rows_run += sizes[0]
                 self.stats.forwards += 1
@@ -374,12 +386,14 @@ class Scheduler:
                 peak = round((self.cost_model.bytes_a_token or 0) * sizes[0] * longest)
                 self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(sizes[0])
+                # What was measured may allow other sizes: the rest is cut anew.
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
         if bool(broken):
             self._refuse_nan(rows, slots)
 
     def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
+        # Infinity becomes NaN in a softmax. Minus infinity does not: a model may rule a class out.
         bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
         self._memo.done[slots[bad]] = False
         inputs = sorted(set(rows.index[bad].tolist()))

@@ -85,7 +85,7 @@ def run_job(job: Job) -> bool:
         folder = Path(tempfile.mkdtemp(prefix=f".{job.folder.name}.", suffix=".tmp", dir=parent))
         try:
             _execute(job, folder)
-            folder.chmod(0o755)
+            folder.chmod(0o755)  # a temporary folder is made for its owner alone, and runs are read by others too
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
         except (FaithlibError, OSError) as error:
@@ -326,6 +326,7 @@ def _written_plan(todo: Sequence[Job]) -> Path:
     content = {
         "after": {name: [job_name for job_name in earlier if job_name in names] for name, earlier in before.items()},
         "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},
+        # Those that are done as well: the others are read from what they read.
         "jobs": {name: specification(job) for name, job in with_upstream(todo).items()},
     }
     path = results_dir(todo[0].profile) / "plans" / f"{digest(content)}.json"
@@ -343,6 +344,8 @@ def planned_job(path: Path, name: str) -> Job:
     for planned, values in json.loads(path.read_text(encoding="utf-8"))["jobs"].items():  # each after those it reads
         jobs[planned] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
     job = jobs[name]
+    # Times are looked at first, for to plan a job again is to read all code that it reaches; and what was edited may
+    # have been words, which leave its id as it is.
     if _edited_since(path) and make_job(job.source, job.profile, job.parameters).run_id != job.run_id:
         error = DataError(
             f"{job.label}: notebooks, library or settings changed during the build: run the same command again"

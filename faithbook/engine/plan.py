@@ -235,6 +235,7 @@ class _Planner:
         if "profile" in notebook_parameters(source):
             given = {"profile": self.profile.name, **given}
         parameters = checked_parameters(source, given)
+        # Part 1 of 1 is the whole, and usual values say nothing: what is the same must have the same id.
         if part_of(parameters) == (1, 1):
             parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
         parameters = {key: value for key, value in parameters.items() if not _is_usual(key, value)}

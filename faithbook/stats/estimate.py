@@ -88,6 +88,7 @@ class Resamples:
         if len(places) == len(self.stratum):
             return self.counts
         key = places.tobytes()
+        # Taken out and put in again: the first of the dictionary is then the one that was asked longest ago.
         self._kept[key] = self._kept.pop(key) if key in self._kept else self.counts[:, places]
         if len(self._kept) > KEPT_SETS:
             del self._kept[next(iter(self._kept))]
@@ -129,9 +130,10 @@ def _drawn(codes: bytes, number: int, seed: int) -> Array:
     counts = np.zeros((number, len(stratum)))
     for h in range(int(stratum.max()) + 1):
         places = np.flatnonzero(stratum == h)
+        # How often each of n clusters comes in n draws with replacement is multinomial, and all that a mean needs.
         equally = np.full(len(places), 1 / len(places))
         counts[:, places] = generator.multinomial(len(places), equally, size=number)
-    counts.flags.writeable = False
+    counts.flags.writeable = False  # all who ask share them
     return counts
 
 
@@ -209,6 +211,7 @@ class Estimate:
     @functools.cached_property
     def error_and_df(self) -> tuple[Array, Array]:
         """The standard error [...] and its degrees of freedom [...] (NaN where nothing varies)."""
+        # A stratum of one cluster says nothing of its spread: it counts with a factor of 0, whatever size stands there.
         resting = self.clusters > 1
         size = np.where(resting, self.clusters, 2).astype(float)
         shape = (-1, *(1 for _ in np.shape(self.point)))  # strata first, then as the estimates have it
@@ -349,6 +352,7 @@ def mean(
         with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold no cluster of a rare condition
             deviations.append(new_total / new_number - point)
         clusters.append(int((of_stratum > 0).sum(axis=0).min()))
+    # A mean is a ratio of two sums, both of which a cluster moves: to first order by this.
     contributions = (sums - sizes * point) / number
     n = int(number.min())
     at_strata = np.stack(deviations, axis=1)

@@ -266,6 +266,7 @@ class McNemar:
         for part in parts:
             if part.contributions is None or part.n != part.clusters.sum() or part.n != len(part.contributions):
                 raise InputError("McNemar's test is for two shares of the same single inputs")
+            # Of each input, the difference of its two values: -1, 0 or 1.
             values = part.contributions * part.n + part.point
             if not np.allclose(values, np.rint(values), atol=1e-6) or np.abs(np.rint(values)).max() > 1:
                 raise InputError("McNemar's test is for differences of 0/1 values")
@@ -282,12 +283,14 @@ class McNemar:
 
     def _share(self, difference: float) -> Array:
         """Which share of wins among the inputs that differ gives such a difference of shares; beyond 0 to 1: none."""
+        # With w wins and l losses the difference is (w - l) / size, and w + l is given: solved for w / (w + l).
         differing = np.maximum(self.wins + self.losses, 1.0)
         return np.asarray((difference * self.size / differing + 1) / 2)
 
     def p_above(self, threshold: float) -> Array:
         """p-values of "not above the threshold"; 1 where no input differs, 0 where no share of wins gives it."""
         share, differing = self._share(threshold), self.wins + self.losses
+        # `sf` is the probability of more than that: as many wins as there are count too.
         p = scipy.stats.binom.sf(self.wins - 1, differing, np.clip(share, 0.0, 1.0))
         return np.where((share < -NOTHING) & (differing > 0), 0.0, p)
 

@@ -339,7 +339,22 @@ class ErasingMethod:
         return self.later(perturber, Explained.of(perturber, target, output), **options)()
 
     def later(self, perturber: Any, explained: Explained, **options: Any) -> Callable[[], Tensor]:
-        """Queue the rows; the answer is a function that makes the scores."""
+        """Queue the rows now, and make the scores later.
+
+        Parameters
+        ----------
+        perturber : Perturber
+            What answers; without answers a counter of rows (`faithlib.evaluation.count_rows`).
+        explained : Explained
+            What is known about the inputs, and which number of them is explained.
+        options
+            Keyword arguments of the second half; those that are left out keep their defaults.
+
+        Returns
+        -------
+        Callable[[], Tensor]
+            Called without arguments it takes the answers, which runs all rows that wait, and returns scores [B, F].
+        """
         options = self.defaults() | options
         copies = self.rows(explained, **_named(self.rows, options))
         parts = [copies] if isinstance(copies, Copies) else copies
@@ -354,7 +369,13 @@ class ErasingMethod:
         return finish
 
     def defaults(self) -> dict[str, Any]:
-        """The options with their defaults."""
+        """The options of the method.
+
+        Returns
+        -------
+        dict of str to Any
+            The default of each, by name.
+        """
         parameters = inspect.signature(self.value).parameters.values()
         return {
             parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY

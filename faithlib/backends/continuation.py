@@ -96,9 +96,32 @@ class Continuation(Prompt):
         self.reads_distribution = self.reading == "similarity"
 
     def inputs(self, texts: Any, *, continuations: Sequence[str] | None = None, **options: Any) -> TextInputs:
-        """As `Prompt.inputs`, with the tokens that follow each prompt.
+        """The texts in the template, as `Prompt.inputs` makes them, with the tokens that follow each prompt.
 
-        `continuations`: one for each, instead of the only one.
+        Parameters
+        ----------
+        texts : Iterable[str] | Iterable[Mapping[str, str]]
+            B texts, or mappings from the slots to texts.
+        continuations : Sequence[str], optional
+            One for each prompt, instead of the only one. Not looked at for the readings "distribution" and
+            "similarity".
+        options
+            `unit`, `words` and `max_length`, as `Prompt.inputs` takes them.
+
+        Returns
+        -------
+        TextInputs
+            B prompts with `follows` [B, C, T]: C is 1, or 2 for a contrast (the continuation, then `against`). Without
+            `follows` for the readings "distribution" and "similarity". Where no continuation is given, the model has
+            answered each prompt once, at most `max_new_tokens` forwards each.
+
+        Raises
+        ------
+        InputError
+            For another number of continuations than prompts; for a continuation that is empty, shares a token with the
+            prompt, or begins with `against` (or the other way round); for a prompt to which the model answers nothing,
+            or that does not fit the model's window with what follows; for a tokenizer that ends every text with a token
+            of its own; and as `Prompt.inputs`.
         """
         texts = listed(texts)
         made = super().inputs(texts, **options)
@@ -125,7 +148,18 @@ class Continuation(Prompt):
         return replace(made, follows=after)
 
     def continuations(self, inputs: TextInputs) -> list[str]:
-        """The text that follows each prompt of `inputs`; the model's own answers, where no other is given."""
+        """The text that follows each prompt; the model's own answers, where no other is given.
+
+        Parameters
+        ----------
+        inputs : TextInputs
+            B prompts, as `inputs` makes them.
+
+        Returns
+        -------
+        list of str
+            B texts, of a contrast the continuation and not `against`; none for inputs without `follows`.
+        """
         if inputs.follows is None:
             return []
         return [self._text([i for i in ids[0].tolist() if i >= 0]) for ids in inputs.follows]

@@ -83,7 +83,26 @@ class Remembering:
             )
 
     def ask(self, texts: Sequence[str]) -> Tensor:
-        """What the function answers [R, C] to texts that may be known; again after a while where it is refused."""
+        """Ask the function, also about texts whose answers are known; again after a while where it is refused.
+
+        Parameters
+        ----------
+        texts : Sequence[str]
+            R texts.
+
+        Returns
+        -------
+        Tensor
+            Its answers, [R, C]; they are not kept.
+
+        Raises
+        ------
+        UnavailableError
+            Where it is refused once more after every wait of `waits` (seconds), or after the longer ones that the
+            service asks for.
+        InputError
+            For answers that are no numbers [R, C].
+        """
         for wait in (*self.waits, None):
             try:
                 return numbers_of(self.fn([*texts]), len(texts))  # a copy: a function may change its list

@@ -77,7 +77,13 @@ class Prompt(nn.Module):
         return inside(self.model).config
 
     def set_attn_implementation(self, name: str) -> None:
-        """As the model's own."""
+        """Choose how the model computes attention, as its own method of this name does.
+
+        Parameters
+        ----------
+        name : str
+            An implementation that transformers knows, say "eager" or "sdpa".
+        """
         inside(self.model).set_attn_implementation(name)
 
     def inputs(
@@ -88,14 +94,31 @@ class Prompt(nn.Module):
         words: Sequence[Sequence[Span]] | None = None,
         max_length: int | None = None,
     ) -> TextInputs:
-        """The texts in the template, of which only they carry features; for a template of several slots a mapping for
-        each prompt from their names to texts.
+        """The texts in the template, of which only they carry features.
 
-        Features: `unit` "word", "sentence", "character", "wordpiece" or "token" (one token of the tokenizer), "slot"
-        (the text of each slot as a whole). Or spans of your own, `words` (with unit "wordpiece", as
-        `TextInputs.from_texts`, in the text of the only slot).
+        Parameters
+        ----------
+        texts : Iterable[str] | Iterable[Mapping[str, str]]
+            B texts; for a template of several slots a mapping for each prompt, from the names of all slots to texts.
+        unit : {"word", "sentence", "character", "wordpiece", "token", "slot"}, default "word"
+            What a feature is. "token" is "wordpiece", one token of the tokenizer; "slot" the text of each slot as a
+            whole.
+        words : Sequence[Sequence[Span]], optional
+            Features of your own instead, with unit "wordpiece": for each text the (start, end) characters of its words,
+            counted in the text of the only slot, as `TextInputs.from_texts` takes them.
+        max_length : int, optional
+            Tokens of a whole prompt, template included; default: the tokenizer's own limit, at most 512.
 
-        Raises InputError for a prompt that does not fit whole, within `max_length` tokens or the model's own window.
+        Returns
+        -------
+        TextInputs
+            B prompts, in their order; the words of the template are protected.
+
+        Raises
+        ------
+        InputError
+            For a prompt longer than that (nothing is cut off), a mapping that does not name exactly the slots,
+            a text for a template of several slots, and as `TextInputs.from_texts`.
         """
         filled = [self._filled(item) for item in listed(texts)]
         if words is not None:
@@ -118,11 +141,32 @@ class Prompt(nn.Module):
         past_key_values: Any = None,
         follows: Tensor | None = None,
     ) -> SimpleNamespace:
-        """Numbers [R, C] of rows [R, L] that are padded on the right; of what stands before them, keys and values may
-        be given, and then the mask covers it too.
+        """The numbers of rows, read where each of them ends.
 
-        Without `follows` what a subclass reads off the next-token logits [R, V]. With `follows` [R, C, T]
-        the log-probability of each continuation, of which rows hold all tokens but the last.
+        Parameters
+        ----------
+        input_ids : Tensor
+            Token ids padded on the right, integers [R, L]. With `follows` they end in the tokens of its continuation,
+            all but the last.
+        attention_mask : Tensor, optional
+            1 at tokens, 0 at padding, [R, L]; with `past_key_values` [R, P + L], over the P tokens before too. Default:
+            no padding.
+        past_key_values : optional
+            Keys and values of what stands before the rows, as transformers caches them.
+        follows : Tensor, optional
+            Token ids of the continuations that are asked for, [R, C, T], -1 beyond their ends. C is 1 where T is above
+            1 (`forwards`).
+
+        Returns
+        -------
+        SimpleNamespace
+            `logits`: without `follows` what the subclass reads off the next-token logits [R, V], [R, K]; with it the
+            log-probability of each continuation, [R, C], at most 0.
+
+        Raises
+        ------
+        InputError
+            Without `follows`, where the subclass needs a continuation.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         ends = mask[:, -input_ids.shape[1] :].sum(dim=1)
@@ -140,20 +184,72 @@ class Prompt(nn.Module):
         return SimpleNamespace(logits=log_p.transpose(1, 2).where(self.asked(follows), 0).sum(dim=2))
 
     def of_next(self, logits: Tensor) -> Tensor:
-        """Numbers [R, K] of next-token logits [R, V]."""
+        """The numbers that are read off the next token.
+
+        Parameters
+        ----------
+        logits : Tensor
+            Next-token logits, [R, V].
+
+        Returns
+        -------
+        Tensor
+            [R, K].
+
+        Raises
+        ------
+        InputError
+            Here always: this class reads continuations alone.
+        """
         raise InputError(f"these inputs hold no continuation: make them with {type(self).__name__}.inputs(texts)")
 
     def asked(self, follows: Tensor) -> Tensor:
-        """Which tokens of continuations [R, C, T] count: bool [R, C, T], here all."""
+        """Which tokens of continuations count: here all.
+
+        Parameters
+        ----------
+        follows : Tensor
+            Token ids of continuations, [R, C, T], -1 beyond their ends.
+
+        Returns
+        -------
+        Tensor
+            bool [R, C, T].
+        """
         return follows >= 0
 
     def joined(self, numbers: Tensor, follows: Tensor) -> Tensor:
-        """Numbers [R, K] of the log-probabilities [R, C] of all continuations [R, C, T]."""
+        """The numbers that continuations lead to: here their log-probabilities as they are.
+
+        Parameters
+        ----------
+        numbers : Tensor
+            Log-probabilities of all C continuations, [R, C].
+        follows : Tensor
+            Their token ids, [R, C, T], -1 beyond their ends.
+
+        Returns
+        -------
+        Tensor
+            [R, K].
+        """
         return numbers
 
     def own_call(self, input_ids: Tensor, follows: Tensor) -> Tensor:
-        """Numbers [R, K] of prompts [R, L] without padding and what follows them [R, C, T], by calls of this module on
-        ids alone."""
+        """The numbers of prompts and what follows them, by calls of this module on ids alone.
+
+        Parameters
+        ----------
+        input_ids : Tensor
+            Prompts without padding, integers [R, L].
+        follows : Tensor
+            Token ids of continuations, [R, C, T], -1 beyond their ends.
+
+        Returns
+        -------
+        Tensor
+            [R, K].
+        """
         parts = []
         for part in forwards(follows):
             mask, ids = appended(torch.ones_like(input_ids), part)
@@ -234,7 +330,25 @@ class PromptClassifier(Prompt):
         self.register_buffer("label_ids", label_ids.to(next(model.parameters()).device), persistent=False)
 
     def inputs(self, texts: Any, **options: Any) -> TextInputs:
-        """As `Prompt.inputs`."""
+        """The texts in the template, as `Prompt.inputs` makes them.
+
+        Parameters
+        ----------
+        texts : Iterable[str] | Iterable[Mapping[str, str]]
+            B texts for the slot "{text}".
+        options
+            `unit`, `words` and `max_length`, as `Prompt.inputs` takes them.
+
+        Returns
+        -------
+        TextInputs
+            B prompts; where a label has several tokens, with the labels as `follows`, [B, C, T].
+
+        Raises
+        ------
+        InputError
+            As `Prompt.inputs`.
+        """
         made, labels = super().inputs(texts, **options), self.get_buffer("label_ids").cpu()
         return made if labels.ndim == 1 else replace(made, follows=labels.expand(len(made), -1, -1).contiguous())
 

@@ -225,6 +225,7 @@ class _Search(Lattice):
         value = self._answers(self._input(group), removed)
         bits = np.packbits(removed, axis=1)
         key = self.keys(self._input(group), removed)
+        # Sets of this size that a narrower search has visited: paths through them count as well.
         known = self.visited[len(self.layers)] if self.visited else None
         self.layers.append(Layer(self._input(group), key, bits, value, known))
         if self.candidates is not None:
@@ -240,6 +241,7 @@ class _Search(Lattice):
         open_ = self.is_present[self._input(self.group)] & ~self.removed
         if self.candidates is not None and len(self.layers) > 1:
             effect = np.where(open_, self.effect[self.group], -np.inf)
+            # The place of each feature by its effect, the largest first; what is removed comes last.
             rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1)
             open_ &= rank < self._look(self.candidates)[:, None]
         entry, feature = np.nonzero(open_)
@@ -288,6 +290,7 @@ class _Search(Lattice):
         rows = np.lexsort((cost, group))
         if self.merge:
             same = np.stack([group[rows].astype(np.uint64), key[rows]], axis=1)
+            # Rows go up in cost, so that the first of each set is the cheapest; sorting puts them back in that order.
             rows = rows[np.sort(np.unique(same, axis=0, return_index=True)[1])]
         starts = np.searchsorted(group[rows], group[rows])  # where each row's group begins
         return rows[np.arange(len(rows)) - starts < self.width]
@@ -306,7 +309,7 @@ class _Search(Lattice):
     def _bounds(self) -> Bounds:
         self.link()
         total, orders = self.totals(), self.orders()
-        if not self.merge:
+        if not self.merge:  # the released code has no more than the paths that its beams end with
             for g, (cost, order) in self.finished.items():
                 total[divmod(g, self.inputs)], orders[g, : len(order)] = cost, order
         return self.bounds(total, orders, self._certified(), self.widths.copy())

@@ -151,6 +151,7 @@ class Lattice:
         equal paths the one that ends with the first feature."""
         for before, layer in zip(self.layers, self.layers[1:], strict=False):
             sets = np.unpackbits(layer.bits, axis=1, count=self.features).astype(bool)
+            # The sets with one feature less: exclusive or takes the feature's word out of the key again.
             row, feature = np.nonzero(sets)
             place, there = before.find(layer.key[row] ^ self.word_of_feature[feature])
             np.add.at(before.children, place[there], 1)
@@ -174,6 +175,7 @@ class Lattice:
         end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
         key = self.keys(owner, self.is_present[owner])
         orders = np.full((len(owner), self.features), -1, dtype=np.int64)
+        # Backwards from the full set: the feature that its cheapest path ends with, then the set without that.
         for size in range(len(self.layers) - 1, 0, -1):
             on = self.sizes[owner] >= size
             place, _ = self.layers[size].find(key[on])
@@ -197,8 +199,25 @@ class Lattice:
         return total
 
     def bounds(self, total: Array, orders: Numbers, certified: Array, width: Numbers) -> Bounds:
-        """What paths with the sums `total` [2, B] and their orders [2 B, F] say about AOPC; no path has a sum below
-        `certified` [2, B]."""
+        """What paths through the sets say about AOPC.
+
+        Parameters
+        ----------
+        total : Array
+            The sum of answers along each input's cheapest path, [2, B]: for the upper end, then for the lower, there of
+            the answers' negatives.
+        orders : Numbers
+            Its order of removal, [2 B, F], the upper end of every input first; -1 beyond an input's features.
+        certified : Array
+            A sum that no path can fall below, [2, B], as `total`; NaN where none is known.
+        width : Numbers
+            Entries that the beam kept, [B]; 0 without a beam.
+
+        Returns
+        -------
+        Bounds
+            One an input, [B], on the device of the answers.
+        """
         columns = {
             "lower": self.full + total[1] / self.sizes,
             "upper": self.full - total[0] / self.sizes,

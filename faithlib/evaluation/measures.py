@@ -178,7 +178,23 @@ class Narrowed:
         return mask
 
     def later(self, copies: Copies | Tensor) -> Any:
-        """As of the perturber."""
+        """Queue copies, as the perturber does.
+
+        Parameters
+        ----------
+        copies : Copies | Tensor
+            Masks [B, S, width], or `Copies` with such masks.
+
+        Returns
+        -------
+        PendingAnswers
+            Its `result()` runs what waits.
+
+        Raises
+        ------
+        InputError
+            For masks of another width, and as the perturber.
+        """
         if isinstance(copies, Tensor):
             copies = Copies(copies)
         keep = copies.keep

@@ -58,7 +58,18 @@ class Chance:
     upper: Tensor
 
     def subset(self, index: Sequence[int]) -> Chance:
-        """Of some of the inputs, of one also several times."""
+        """The same of some of the inputs.
+
+        Parameters
+        ----------
+        index : Sequence[int]
+            Places of the inputs, from 0 to B - 1, of one also several times.
+
+        Returns
+        -------
+        Chance
+            Of as many inputs, in this order.
+        """
         return Chance(*(getattr(self, entry.name)[index] for entry in fields(self)))
 
 
@@ -116,7 +127,18 @@ class About:
         return self.perturber.full
 
     def subset(self, index: Sequence[int]) -> About:
-        """About some of the inputs, of one also several times."""
+        """What is known about some of the inputs.
+
+        Parameters
+        ----------
+        index : Sequence[int]
+            Places of the inputs, from 0 to B - 1, of one also several times.
+
+        Returns
+        -------
+        About
+            Of as many inputs, in this order. `feature_mask` is still F wide, and the perturber shares all answers.
+        """
         there = list(index)
         whole = there == list(range(len(self.keys)))
         return self if whole else replace(
@@ -193,12 +215,53 @@ class Measure:
         return self.later(perturber, scores, **options)()
 
     def later(self, perturber: Any, scores: Tensor, **options: Any) -> Callable[[], Any]:
-        """Queue the rows; the answer is a function that makes the values."""
+        """Queue the rows now, and make the values later.
+
+        Parameters
+        ----------
+        perturber : Perturber | SetFunction
+            What answers.
+        scores : Tensor
+            Attributions, [B, F], and anything beyond an input's features.
+        options
+            Fields of `About` (`draws`, `seed`, `groups`, `gold` ...), and what the halves take by name.
+
+        Returns
+        -------
+        Callable[[], Any]
+            Called without arguments it takes the answers, which runs all rows that wait, and returns what the second
+            half makes of them: values by name, [B] or [B, n].
+
+        Raises
+        ------
+        UnknownNameError
+            For an option that neither half takes.
+        """
         known = {entry.name: options.pop(entry.name) for entry in fields(About) if entry.name in options}
         return self.asked(scores.to(perturber.feature_mask.device), about(perturber, **known), **options)
 
     def asked(self, scores: Tensor, about: About, **options: Any) -> Callable[[], Any]:
-        """`later` for what is known already."""
+        """Queue the rows as `later` does, for what is known already.
+
+        Parameters
+        ----------
+        scores : Tensor
+            Attributions, [B, F], on the perturber's device.
+        about : About
+            What is known about the inputs, its perturber among it; a measure without rows needs none.
+        options
+            What the halves take by name.
+
+        Returns
+        -------
+        Callable[[], Any]
+            As that of `later`.
+
+        Raises
+        ------
+        UnknownNameError
+            For an option that neither half takes.
+        """
         halves = [half for half in (self.rows, self.value) if half is not None]
         taken = {name for half in halves for name in inspect.signature(half).parameters}
         for option in options:
@@ -207,7 +270,23 @@ class Measure:
         return lambda: self.value(results(queued), scores, about, **_named(self.value, options))
 
     def copies(self, scores: Tensor, about: About, **options: Any) -> Any:
-        """What the first half asks about; no model is needed for it."""
+        """What the first half asks about; no model is needed for it.
+
+        Parameters
+        ----------
+        scores : Tensor
+            Attributions, [B, F].
+        about : About
+            What is known about the inputs; it may lack a perturber.
+        options
+            What the halves take by name; those of the second half are left out.
+
+        Returns
+        -------
+        Any
+            What `rows` returns: bool masks [B, S, F] of what is kept, `Copies`, or several of them by name; None for a
+            measure without rows.
+        """
         return None if self.rows is None else self.rows(scores, about, **_named(self.rows, options))
 
 
