@@ -191,8 +191,8 @@ def cut(
         return [size for alike in np.split(lengths, starts[1:]) for size in cut(alike, **limits)]
     longest = lengths[starts]
     rows_of_one = np.maximum(1, np.minimum(most_tokens // longest, most_rows or len(lengths)))
-    # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards. All
-    # rows of a segment count as its longest, which is exact for one forward, and a little much for several.
+    # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards.
+    # All rows of a segment count as its longest, which is exact for one forward, and a little much for several.
     best, came_from = np.zeros(len(starts) + 1), np.zeros(len(starts) + 1, dtype=np.int64)
     for j, end in enumerate([*starts[1:].tolist(), len(lengths)]):
         rows = end - starts[: j + 1]
