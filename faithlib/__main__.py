@@ -34,7 +34,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faithlib.errors import DataError, FaithlibError, check_counts, check_known, require
+from faithlib.errors import DataError, FaithlibError, check_counts, check_known, counted, require
 
 if TYPE_CHECKING:
     from faithlib.evaluation.prepare import PreparedInputs
@@ -180,7 +180,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     table = evaluate(model, texts, tokenizer=tokenizer, **grouped_settings(asked | options | more))
     if shard is not None and share is not None:
         save_share(table, share, asked=asked_for)
-        print(f"Share {shard[0]} of {shard[1]}, {table.input.nunique()} of {len(texts)} texts: {share}")
+        print(f"Share {shard[0]} of {shard[1]}, {table.input.nunique()} of {counted(len(texts), 'text')}: {share}")
         return
     _write(table, given.out, values)
 
@@ -342,8 +342,9 @@ def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: b
     _ = few.empty
     seconds = max(1, round((time.perf_counter() - began) / len(few.inputs) * rows))
     print(
-        f"{len(inputs)} texts with {int(inputs.feature_mask.sum())} features, {len(methods)} methods. To run: about "
-        f"{rows:,} erased copies, some {seconds:,} s on this machine, and the gradients of methods that take them.",
+        f"{counted(len(inputs), 'text')} with {counted(int(inputs.feature_mask.sum()), 'feature')}, "
+        f"{counted(len(methods), 'method')}. To run: about {rows:,} erased copies, some {seconds:,} s "
+        "on this machine, and the gradients of methods that take them.",
         flush=True,
     )
 

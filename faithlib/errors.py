@@ -21,6 +21,15 @@ __all__ = [
 ]
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, as a message says it; the noun is one whose plural ends in s.
+
+    >>> counted(1, "text"), counted(0, "text"), counted(1200, "row")
+    ('1 text', '0 texts', '1200 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 # Where `evaluate`, `explain` and `count_rows` take what a message names by itself, as most functions do.
 _SETTINGS = {
     "settings=MetricSettings": ("erase", "output", "draws", "seed", "groups", "beam", "gold_size"),

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from faithlib import segmentation as units
-from faithlib.errors import InputError, check_counts
+from faithlib.errors import InputError, check_counts, counted
 from faithlib.segmentation import UNITS, Span
 from faithlib.warnings_log import note
 
@@ -54,7 +54,7 @@ class Batch:
         """The chosen inputs as a batch of their own."""
         index = torch.arange(len(self))[rows if isinstance(rows, slice | Tensor) else list(rows)].reshape(-1)
         if not len(index):
-            raise InputError(f"none of {len(self)} inputs is chosen: a batch needs at least one")
+            raise InputError(f"none of {counted(len(self), 'input')} is chosen: a batch needs at least one")
         made = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor) and len(value) == len(self):
@@ -525,7 +525,9 @@ class WordInputs(Batch):
         given = words if words is not None else [units.cut(text, unit) for text in texts]
         spans = [tuple((start, end) for start, end in row) for row in given]
         if len(spans) != len(texts):
-            raise InputError(f"{len(spans)} lists of words for {len(texts)} texts: expected one for each text")
+            raise InputError(
+                f"{counted(len(spans), 'list')} of words for {counted(len(texts), 'text')}: expected one for each text"
+            )
         for i, (text, row) in enumerate(zip(texts, spans, strict=True)):
             units.check_words(row, text, i)
             if not row:
@@ -610,7 +612,9 @@ def _note_joined(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:
     ]
     several = sum(size > 1 for size in sizes)
     if several:
-        note("character", f"{several} of {len(sizes)} features have several characters, those of one token")
+        have = "has" if several == 1 else "have"
+        of_all = f"{several} of {counted(len(sizes), 'feature')}"
+        note("character", f"{of_all} {have} several characters, those of one token")
 
 
 def _check_pairs(texts: Sequence[Any]) -> None:
@@ -634,7 +638,7 @@ def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: A
     given_beside = (("queries", queries), ("pairs", pairs), ("lists of words", words), ("spans within", within))
     for name, given in given_beside:
         if given is not None and len(given) != len(texts):
-            raise InputError(f"{len(given)} {name} for {len(texts)} texts: expected one for each text")
+            raise InputError(f"{len(given)} {name} for {counted(len(texts), 'text')}: expected one for each text")
 
 
 def _check_queries(queries: Sequence[str], tokenizer: Any, limit: int) -> None:

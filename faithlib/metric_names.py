@@ -192,7 +192,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
             "n_auc": "area over shares 0, 5, 10, 15, 20 % of c(x - T_share)",
             "autpc": "area over shares 0, 10, 20, .., 100 % of c(x - T_share)",
         },
-        "cost": "at most 13",
+        "cost": "at most 12",
         "source": "Ngai & Rudzicz 2022; EvalxNLP (Dhaini et al. 2025)",
         "kind": "common",
         "by_default": True,

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from faithlib.errors import InputError, check_known
+from faithlib.errors import InputError, check_known, counted
 
 __all__ = ["FOLLOWED", "OUTPUTS"]
 
@@ -115,8 +115,9 @@ def settled_classes(logits: Tensor, target: Tensor | None, head: str) -> Tensor:
     if bool((target >= classes).any()):
         raise InputError(f"target {target.tolist()}: expected classes 0 to {classes - 1}")
     if bool((endless := _of_target(logits.detach(), target).isinf()).any()):
+        which = counted(int(endless.sum()), "input")
         raise InputError(
-            f"target {target[endless][:5].tolist()}: the logit is infinite for {int(endless.sum())} inputs, by which a "
+            f"target {target[endless][:5].tolist()}: the logit is infinite for {which}, by which a "
             "model rules a class out whatever it reads: expected a class that it can predict"
         )
     return target

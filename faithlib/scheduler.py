@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithlib.errors import InputError, ModelError, OutOfMemoryError, some_numbers
+from faithlib.errors import InputError, ModelError, OutOfMemoryError, counted, some_numbers
 from faithlib.masking import Perturbation, Rows
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
 
@@ -398,8 +398,9 @@ class Scheduler:
         self._memo.done[slots[bad]] = False
         inputs = sorted(set(rows.index[bad].tolist()))
         row = some_numbers(self._memo.get(slots[bad][:1])[0].tolist())
+        rows_of = f"{counted(int(bad.sum()), 'row')}, of inputs {inputs[:5]}"
         raise InputError(
-            f"the model answered NaN or infinity for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row}: "
+            f"the model answered NaN or infinity for {rows_of}, first {row}: "
             "check its weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
         )
 

@@ -80,7 +80,7 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     faults = {row: fault for row, fault in faults.items() if fault}
     messages = [f"{noun} {i} {fault}" for i, fault in list(faults.items())[:3]]
     if len(faults) > 3:
-        messages.append(f"and rows {format_rows(list(faults)[3:])}")
+        messages.append(f"and {format_rows(list(faults)[3:], noun)}")
     if faults:
         raise InputError(f"{'; '.join(messages)}: leave such texts out of the batch")
     return items
@@ -97,13 +97,13 @@ def _fault(text: Any) -> str:
     return "" if text.strip() else f"({text!r}) is blank"
 
 
-def format_rows(rows: Sequence[int], most: int = 10) -> str:
+def format_rows(rows: Sequence[int], noun: str = "row", most: int = 10) -> str:
     """Rows in words, the first few of many.
 
-    >>> format_rows([3, 5]), format_rows(range(40), most=3)
-    ('3, 5', '0, 1, 2 and 37 more')
+    >>> format_rows([3]), format_rows([3, 5], "text"), format_rows(range(40), most=3)
+    ('row 3', 'texts 3, 5', 'rows 0, 1, 2 and 37 more')
     """
-    named = ", ".join(map(str, rows[:most]))
+    named = f"{noun if len(rows) == 1 else f'{noun}s'} {', '.join(map(str, rows[:most]))}"
     return named if len(rows) <= most else f"{named} and {len(rows) - most} more"
 
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from faithlib.backends.logits import check_task
 from faithlib.backends.model_adapters import note_tokenizer, places_of, unwrapped
 from faithlib.backends.prompts import Prompt
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import InputError, ModelError, counted
 from faithlib.image_files import are_images, check_pixels, image_inputs_from_pixels, pixels_from_files, pixels_in, sees
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import Unit
@@ -317,7 +317,9 @@ def recognised(
         return UserInputs(len(items), images_of, items)
     limit = _limit(model, tokenizer, max_length)
     if spans is not None and len(spans) != len(items):
-        raise InputError(f"{len(spans)} lists of spans for {len(items)} texts: expected one for each text")
+        raise InputError(
+            f"{counted(len(spans), 'list')} of spans for {counted(len(items), 'text')}: expected one for each text"
+        )
 
     def texts_of(rows: list[int]) -> Inputs:
         own = None if spans is None else [spans[row] for row in rows]
@@ -478,8 +480,10 @@ def warn_of_cut(
     to = "" if limit is None else f" to {limit} tokens"
     if limit is not None and limit < (_limit(model, tokenizer, 1 << 30) or 0):
         to += " (max_length= of RunSettings or of texts raises that)"
+    were, their = ("was", "its") if len(cut_rows) == 1 else ("were", "their")
     end = "beginning" if getattr(tokenizer, "truncation_side", "right") == "left" else "end"
-    message = f"{len(cut_rows)} of {total} texts were cut off at their {end}{to}, rows {format_rows(cut_rows)}"
+    which = f"{len(cut_rows)} of {counted(total, 'text')}"
+    message = f"{which} {were} cut off at {their} {end}{to}, {format_rows(cut_rows)}"
     advice = "What is cut off is not explained (`truncated` of the inputs, and of a table's attrs)"
     warnings.warn(f"{message}. {advice}", stacklevel=stacklevel)
 

@@ -124,8 +124,8 @@ def test_other_options_reach_evaluate(here, capsys) -> None:
     asked = ["--unit", "sentence", "--max-length", "20", "--first", "3", "--on-error", "skip", "--erase", "mask"]
     assert main(["evaluate", "my-model/", "long.csv", *FEW, *asked]) == 0
     said = capsys.readouterr()
-    assert "note: 1 of 3 texts were cut off at their end to 20 tokens" in said.err
-    assert "note: 1 of 3 inputs were skipped (rows 2)" in said.err
+    assert "note: 1 of 3 texts was cut off at its end to 20 tokens" in said.err
+    assert "note: 1 of 3 inputs was skipped (row 2)" in said.err
     assert set(pd.read_csv("report.csv").input) == {0, 1}
     write(here / "pairs.csv", {"text": ["a film"] * 2, "text_pair": ["not bad", "bad film at all"]})
     assert main(["evaluate", "my-model", "pairs.csv", *FEW]) == 0

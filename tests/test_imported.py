@@ -345,7 +345,10 @@ def test_a_broken_table_is_refused_in_words(tmp_path: Path) -> None:
     for broken, said in (
         (table.drop(columns="token"), "has no column token: it has text_id, score, start, end"),
         (table.drop(columns="end"), "one of the columns start and end"),
-        (table.assign(text_id=table.text_id + 1), "text_id of a table of attributions: 1, 2; expected the number"),
+        (
+            table.assign(text_id=table.text_id + 1),
+            "text_id of a table of attributions: texts 1, 2; expected the number",
+        ),
         (table.assign(score="high"), "column score of a table of attributions: expected numbers"),
         (table.assign(start=-1), "column start of a table of attributions, row 0: -1"),
         (table[table.text_id == 0], "explanations of 1 texts for 2 inputs"),
@@ -363,7 +366,7 @@ def test_attributions_are_scored_like_our_own_method_s_answers() -> None:
     """The same numbers, through tokens of another tokenizer, beside texts that are left out."""
     model, texts = text_model(), ["a fine film", None, "not bad"]
     given: dict[str, Any] = {"tokenizer": tokenizer(), "on_error": "skip", "metrics": ["aopc_morf", "saco"]}
-    with pytest.warns(UserWarning, match="1 of 3 inputs were skipped"):
+    with pytest.warns(UserWarning, match="1 of 3 inputs was skipped"):
         ours = evaluate(model, texts, methods=["occlusion"], **given)
     scores = explain(model, [texts[0], texts[2]], ["occlusion"], tokenizer=tokenizer())["occlusion"]
     theirs = [
@@ -373,7 +376,7 @@ def test_attributions_are_scored_like_our_own_method_s_answers() -> None:
         [("gone", 1.0)],
         list(zip(["Ġnot", "Ġbad"], scores[1].tolist(), strict=False)),
     ]
-    with pytest.warns(UserWarning, match="1 of 3 inputs were skipped"):
+    with pytest.warns(UserWarning, match="1 of 3 inputs was skipped"):
         table = evaluate(model, texts, methods=[], attributions={"mine": theirs}, **given)
     assert table.input.tolist() == [0, 0, 2, 2]
     assert table.value.tolist() == pytest.approx(ours.value.tolist(), abs=1e-6)

@@ -6,6 +6,7 @@ they are skipped and say so.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Sequence
 from email.parser import Parser
 from pathlib import Path
 
@@ -24,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 PYTHON = os.environ.get("INSTALLED_PYTHON", sys.executable)
 """Of the environments that are made here: INSTALLED_PYTHON=python3.13 tries another than the one that runs."""
+EXTRAS = ("--extra", "text", "--extra", "vision", "--extra", "captum")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
@@ -58,10 +61,8 @@ def test_one_lock_serves_every_python(version: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("platform", ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin"])
 def test_every_requirement_comes_as_a_wheel(version: str, platform: str) -> None:
     where = ("--python-version", version, "--python-platform", platform)
-    extras = ("--extra", "text", "--extra", "vision", "--extra", "captum") + (
-        ("--group", "book") if "linux" in platform else ()
-    )
-    done = uv("pip", "compile", "--quiet", "--only-binary", ":all:", *where, *extras, "pyproject.toml")
+    book = ("--group", "book") if "linux" in platform else ()
+    done = uv("pip", "compile", "--quiet", "--only-binary", ":all:", *where, *EXTRAS, *book, "pyproject.toml")
     assert done.returncode == 0, done.stderr
     assert {"torch", "numpy", "captum", "timm"} <= set(re.findall(r"^([\w.-]+)==", done.stdout, flags=re.MULTILINE))
 
@@ -216,15 +217,16 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
 ENDS = "metrics evaluation perturb own bounds relevance attribution_vision".split()
 
 
-def _check_with(folder: Path, *requirements: str) -> None:
-    """The tests of ENDS pass in a new environment in `folder` that holds these packages; warnings are no errors."""
+def _check_with(folder: Path, *requirements: Sequence[str]) -> None:
+    """The tests of ENDS pass in a new environment in `folder`, made of one install after the other; warnings are no
+    errors."""
     python = folder / "venv" / "bin" / "python"
-    for line in (
-        ("venv", "--quiet", "--python", PYTHON, str(folder / "venv")),
-        ("pip", "install", "--quiet", "--python", str(python), *requirements, "pytest", "pytest-timeout", "hypothesis"),
-    ):
-        done = uv(*line)
+    made = uv("venv", "--quiet", "--python", PYTHON, str(folder / "venv"))
+    assert made.returncode == 0, made.stderr
+    for line in (*requirements, ("pytest", "pytest-timeout", "hypothesis")):
+        done = uv("pip", "install", "--quiet", "--python", str(python), *line)
         assert done.returncode == 0, done.stderr
+    print(uv("pip", "freeze", "--python", str(python)).stdout)
     (folder / "tests").mkdir()
     for path in {each for name in ENDS for each in _closure(TESTS / f"test_{name}.py")}:
         shutil.copy(path, folder / "tests")
@@ -233,21 +235,40 @@ def _check_with(folder: Path, *requirements: str) -> None:
     marks = "\n".join(f"    {mark}" for mark in options["markers"])
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = tests\ntimeout = 900\nmarkers =\n{marks}\n")
     done = _run(folder, *"-m pytest -q -p no:cacheprovider --import-mode=importlib tests -m".split(), "not long")
+    print(done.stdout[-2000:])
     assert done.returncode == 0, done.stdout[-6000:]
+
+
+# The lower bounds of pyproject.toml themselves; where this Python has no wheel of one, its first version that has.
+LOWEST = ("--only-binary", ":all:", "--resolution", "lowest-direct", *EXTRAS)
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_lower_bounds_are_versions_that_exist(version: str) -> None:
+    done = uv("pip", "compile", "--quiet", "--no-annotate", *LOWEST, "--python-version", version, "pyproject.toml")
+    assert done.returncode == 0, done.stderr
+    chosen = dict(re.findall(r"^([\w-]+)==([\d.]+)$", done.stdout, flags=re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for line in (*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())):
+        name, least = line.split(">=")
+        assert name in chosen
+        if version == "3.11":
+            assert f"{chosen[name]}.".startswith(f"{least}."), line
 
 
 @pytest.mark.usefixtures("registry")
 def test_the_library_works_with_the_lowest_versions(packed: Path, tmp_path: Path) -> None:
-    """Those of `tests/lowest.txt`, which pyproject.toml has as lower bounds."""
+    """On the Python that is given, from wheels alone; continuous integration does this on every one."""
     (wheel,) = packed.glob("*.whl")
-    _check_with(tmp_path, "-r", "tests/lowest.txt", str(wheel))
+    _check_with(tmp_path, (*LOWEST, "-r", "pyproject.toml"), (str(wheel),))
 
 
 @pytest.mark.usefixtures("registry")
 def test_the_library_works_with_the_newest_versions(packed: Path, tmp_path: Path) -> None:
     """Those of today, whatever requirements.lock has; continuous integration does this on every Python."""
     (wheel,) = packed.glob("*.whl")
-    _check_with(tmp_path, "--upgrade", f"{wheel}[text,vision,captum]")
+    _check_with(tmp_path, ("--upgrade", f"{wheel}[text,vision,captum]"))
 
 
 def test_the_lines_of_the_readme_run_there(empty: Path) -> None:

@@ -92,7 +92,7 @@ def test_erased_values_leak_nowhere():
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
     torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
-    refused(InputError, "answered NaN or infinity for 1 rows", Perturber, model, inputs)
+    refused(InputError, "answered NaN or infinity for 1 row,", Perturber, model, inputs)
 
 
 def run_by(monkeypatch, perturber, forward):

@@ -55,14 +55,14 @@ def test_truncation_is_told_with_rows_and_limit(model) -> None:
     texts = [*TEXTS, "film " * 100]
     ready = TextInputs.from_texts(texts, tokenizer(), unit="word")
     for held, given, said, rows in (
-        (texts, {}, r"1 of 5 texts were cut off at their end to 32 tokens, rows 4\. What is cut off", [4]),
+        (texts, {}, r"1 of 5 texts was cut off at its end to 32 tokens, row 4\. What is cut off", [4]),
         (
             texts,
             {"max_length": 7},
             r"to 7 tokens \(max_length= of RunSettings or of texts raises that\), rows 0, 4\.",
             [0, 4],
         ),
-        (ready, {"tokenizer": None}, r"1 of 5 texts were cut off at their end, rows 4\.", [4]),
+        (ready, {"tokenizer": None}, r"1 of 5 texts was cut off at its end, row 4\.", [4]),
     ):
         with pytest.warns(UserWarning, match=said):
             assert evaluate(model, held, **{"tokenizer": tokenizer(), **FEW, **given}).attrs["truncated"] == rows

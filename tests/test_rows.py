@@ -15,7 +15,8 @@ from toy_models import Bag, image_inputs, text_inputs, text_model, vision_model
 from faithlib.bounds import beam_bounds, exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES, ON_REQUEST
 from faithlib.errors import InputError
-from faithlib.inputs import Inputs, WordInputs
+from faithlib.inputs import ImageInputs, Inputs, WordInputs
+from faithlib.metrics.registry import BUILT_IN
 
 BAG = Bag()
 READER = text_model("bert")
@@ -109,3 +110,32 @@ def test_no_beam_answers_more_sets_than_most_rows_says(n: int, width: int, seed:
     rows = int(beam_bounds(function, width=width, variant=variant).rows)
     assert rows == function.stats.rows_run <= most_rows(n, width=width) + 1  # the unperturbed input
     assert most_rows(n, width=2**n) + 1 == int(exact_bounds(function).rows)
+
+
+# What the README says of a metric's cost, for n = 64 features without ties, K = 10 groups and 4 draws.
+SAID = {
+    "at most 10": 10,
+    "at most 10 and the empty input": 10 + 1,
+    "at most 12": 12,
+    "at most 20": 20,
+    "at most 102": 102,
+    "2 n - 1": 2 * 64 - 1,
+    "2 n - 1, those of aopc_morf and aopc_lerf": 2 * 64 - 1,
+    "K for K groups": 10,
+    "3 K - 3 for K groups": 3 * 10 - 3,
+    "2 for each draw and the empty input": 2 * 4 + 1,
+    "18 for each draw and the empty input": 18 * 4 + 1,
+    "3": 3,
+    "64": 64,
+}
+
+
+def test_a_metric_costs_what_is_said_of_it_beside_the_input_itself() -> None:
+    model, pixels = nn.Sequential(nn.Flatten(), nn.Linear(3 * 64, 2)).eval(), torch.rand(1, 3, 8, 8)
+    inputs = ImageInputs.from_pixels(pixels, patch=1)
+    scores = {"mine": torch.rand(1, 64, generator=torch.Generator().manual_seed(0))}
+    families = [family for family in BUILT_IN.values() if family.cost != "none" and not family.needs_bounds]
+    assert {family.cost for family in families} == set(SAID)
+    for family in families:
+        for name in family.directions:
+            assert count_rows(model, inputs, methods=scores, metrics=[name], draws=4).together == 1 + SAID[family.cost]

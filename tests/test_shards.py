@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_skipped_in_any_share() -> None:
             raise RuntimeError("I do not read this")
         return film(some)
 
-    with pytest.warns(UserWarning, match="1 of 2 inputs were skipped"):
+    with pytest.warns(UserWarning, match="1 of 2 inputs was skipped"):
         left = evaluate(moody, ["bad film", "good film"], run=RunSettings(on_error="skip", block=1), **arguments)
     assert set(left.input) == {1}
     refused(
@@ -167,7 +167,7 @@ def test_shares_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 
     texts = some_texts(4)
     refused(InputError, "there are no shares", merge, [])
-    refused(InputError, "shares 2 of 2 are missing", merge, [share(1, 2, texts)])
+    refused(InputError, "share 2 of 2 is missing", merge, [share(1, 2, texts)])
     refused(InputError, "expected each once", merge, [share(1, 2, texts), share(2, 2, texts), share(2, 2, texts)])
     refused(InputError, r"different evaluations \(of: 2, 3\)", merge, [share(1, 2, texts), share(3, 3, texts)])
     refused(InputError, "different evaluations", merge, [share(1, 2, texts), share(2, 2, texts[:3])])
@@ -233,7 +233,7 @@ def test_a_command_computes_a_share_once_and_another_joins_them(here: Path, caps
     assert "All values: merged.csv" in capsys.readouterr().out
     (here / "report.3-of-3.json").unlink()
     for arguments, message in (
-        (["merge", "report.1-of-3.json", "report.2-of-3.json"], "shares 3 of 3 are missing"),
+        (["merge", "report.1-of-3.json", "report.2-of-3.json"], "share 3 of 3 is missing"),
         ([*ASKED, "--shard", "2/3", "--draws", "9"], "report.2-of-3.json is a share of another call"),
         ([*ASKED, "--shard", "4/3"], "shard (4, 3): expected a number from 1 to 3"),
         (["merge", "texts.csv"], "texts.csv cannot be read as a share"),

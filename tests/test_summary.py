@@ -107,9 +107,7 @@ def test_a_summary_is_printed_with_what_it_needs_wrapped_to_the_terminal(table, 
             methods=["saliency", "uniform"], metrics=["saco"],
         ).summary().notes  # fmt: skip
     told = "\n".join(notes)
-    assert (
-        "Skipped: 1 inputs (rows 4)." in told and "Undefined for rows 0, 1, 2, 3 (saco of uniform): all scores" in told
-    )
+    assert "Skipped: 1 input (row 4)." in told and "Undefined for rows 0, 1, 2, 3 (saco of uniform): all scores" in told
 
 
 def test_a_method_without_any_value_leaves_the_count_of_the_others() -> None:

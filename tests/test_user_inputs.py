@@ -85,7 +85,7 @@ def test_texts_that_do_not_fit_are_refused_and_long_ones_named(model) -> None:
         InputError, "max_length 3: expected .* a model that reads tokens", faithlib.texts, answers, ["a"], max_length=3
     )
     refused(ModelError, "answers something else", faithlib.texts, SimpleNamespace(task="ner", model=model), TEXTS)
-    with pytest.warns(UserWarning, match=r"1 of 3 texts were cut off at their end to 7 tokens .*rows 0\."):
+    with pytest.warns(UserWarning, match=r"1 of 3 texts was cut off at its end to 7 tokens .*row 0\."):
         cut = faithlib.texts(model, TEXTS, tokenizer=tokenizer(), max_length=7)
     assert cut.truncated.tolist() == [True, False, False]
 
@@ -191,7 +191,7 @@ def test_everyone_takes_what_a_user_holds(model) -> None:
     assert attribute("random", None, TEXTS).shape == (3, 5)
     assert attribute("random", None, TEXTS, tokenizer=reader).shape == (3, 6)
     torch.testing.assert_close(attribute("occlusion", answers, ["not good"]), torch.tensor([[0.0, 0.4]]))
-    with pytest.warns(UserWarning, match="1 of 1 texts were cut off"):
+    with pytest.warns(UserWarning, match="1 of 1 text was cut off"):
         attribute("random", model, ["film " * 99], tokenizer=reader)
     refused(InputError, "inputs are list: expected TextInputs, .*faithlib.texts", Perturber, model, TEXTS)
     pipeline = SimpleNamespace(task="text-classification", model=model, tokenizer=reader)
@@ -216,11 +216,11 @@ def test_repeated_inputs_are_counted_and_named() -> None:
 
 def test_inputs_repeated_across_blocks_and_shares_are_found() -> None:
     texts = ["a good film", "not good at all", "a good film"]
-    with pytest.warns(UserWarning, match="1 of 3 inputs repeat"):
+    with pytest.warns(UserWarning, match="1 of 3 inputs repeats"):
         whole = evaluate(answers, texts, run=RunSettings(block=1), **GIVEN)
     shares = [evaluate(answers, texts, run=RunSettings(shard=(i, 2)), **GIVEN) for i in (1, 2)]
     assert [share.attrs["repeated"] for share in shares] == [[], []]
-    with pytest.warns(UserWarning, match="1 of 3 inputs repeat"):
+    with pytest.warns(UserWarning, match="1 of 3 inputs repeats"):
         merged = merge(shares)
     assert merged.attrs["repeated"] == whole.attrs["repeated"] == [2]
 
@@ -228,7 +228,7 @@ def test_inputs_repeated_across_blocks_and_shares_are_found() -> None:
 def test_repeated_images_are_found() -> None:
     pixels = torch.randn(1, 3, 32, 32).repeat(3, 1, 1, 1)
     pixels[1] += 1
-    with pytest.warns(UserWarning, match=r"1 of 3 inputs repeat an earlier one \(rows 2\)"):
+    with pytest.warns(UserWarning, match=r"1 of 3 inputs repeats an earlier one \(row 2\)"):
         evaluate(vit(img_size=32, patch_size=16), pixels, **GIVEN)
 
 

@@ -378,7 +378,7 @@ def test_answers_that_are_not_numbers_are_refused() -> None:
     """Of the copies of an input, when they are asked for; of whole inputs in `test_attribution`."""
     words = WordInputs.from_texts(["a b"])
     seen = Perturber(lambda texts: [[0.5, 0.5] if "a" in t else [torch.nan] * 2 for t in texts], words)
-    refused(InputError, "answered NaN or infinity for 1 rows", seen.keep, torch.tensor([[[False, True]]]))
+    refused(InputError, "answered NaN or infinity for 1 row,", seen.keep, torch.tensor([[[False, True]]]))
 
 
 def test_features_without_a_head_are_refused() -> None:

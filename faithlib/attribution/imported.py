@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, pooled
-from faithlib.errors import InputError, check_known
+from faithlib.errors import InputError, check_known, counted
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.segmentation import Span, format_rows, items_of
 from faithlib.warnings_log import note
@@ -136,7 +136,9 @@ def imported_scores(
     else:
         texts = _one_for_each_text(explanation)
         if len(texts) != total:
-            raise InputError(f"explanations of {len(texts)} texts for {total} inputs: expected one for each")
+            raise InputError(
+                f"explanations of {counted(len(texts), 'text')} for {counted(total, 'input')}: expected one for each"
+            )
         if isinstance(inputs, ImageInputs):
             raise InputError(f"explanations of images: {_of_images(inputs)}")
         scores = _of_texts([texts[row] for row in rows], inputs, list(rows), aggregation, pool)
@@ -349,7 +351,7 @@ def _of_table(table: Any) -> Iterable[_Tokens]:
     numbers = {name: _column(table, name) for name in ("text_id", "score", "start", "end") if name in table.columns}
     ids = numbers["text_id"].astype(int)
     if not len(ids) or set(ids.tolist()) != set(range(int(ids.max()) + 1)):
-        found = format_rows(sorted(set(ids.tolist())))
+        found = format_rows(sorted(set(ids.tolist())), "text")
         raise InputError(f"text_id of a table of attributions: {found}; expected the number of each text, from 0")
     names = np.array([str(name) for name in table["token"]], dtype=object)
     for number in range(int(ids.max()) + 1):
@@ -386,7 +388,7 @@ def _of_texts(
             made.append(_of_values(text, inputs, i, row, aggregation, pool))
             continue
         if len(tokens.names) != len(tokens.scores):
-            counts = f"{len(tokens.names)} tokens and {len(tokens.scores)} scores"
+            counts = f"{counted(len(tokens.names), 'token')} and {counted(len(tokens.scores), 'score')}"
             raise InputError(f"text {row} has {counts}: expected one for each")
         names = _names_of(inputs, i)
         if tokens.spans is None:
@@ -397,7 +399,7 @@ def _of_texts(
             unsaid.append(row)
         made.append(_pooled_tokens(tokens.scores, owners, len(names), pool))
     if unsaid:
-        note("attributions", f"features that no token covers have the score 0 (texts {format_rows(unsaid)})")
+        note("attributions", f"features that no token covers have the score 0 ({format_rows(unsaid, 'text')})")
     kinds = {scores.shape[1:] for scores in made}
     if len(kinds) > 1:
         # Lime's explanations of different classes have different numbers of them.
@@ -519,7 +521,7 @@ def align_tokens(tokens: Sequence[str], features: Sequence[str], row: int = 0) -
     cleaned = [_letters(feature) for feature in features]
     owner = [f for f, text in enumerate(cleaned) for _ in text]
     whole, read, feature_of = "".join(cleaned), 0, []
-    counts = f"{len(tokens)} tokens for {len(features)} features"
+    counts = f"{counted(len(tokens), 'token')} for {counted(len(features), 'feature')}"
     for token in tokens:
         text = "" if token.strip() in _SPECIAL else _letters(token)
         if not text:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.errors import InputError, ModelError, NotFiniteError, check_known
+from faithlib.errors import InputError, ModelError, NotFiniteError, check_known, counted
 from faithlib.inputs import TextInputs
 from faithlib.outputs import read, settled_classes
 from faithlib.scheduler import cut
@@ -111,7 +111,7 @@ class Chunk:
 
     def _finite(self, value: Tensor, rows: Tensor) -> Tensor:
         if bool((broken := ~value.isfinite()).any()):
-            message = f"the model answered NaN or infinity for {int(broken.sum())} rows, of inputs"
+            message = f"the model answered NaN or infinity for {counted(int(broken.sum()), 'row')}, of inputs"
             raise NotFiniteError(f"{message} {rows[broken].unique()[:5].tolist()}: check its weights and its precision")
         return value
 

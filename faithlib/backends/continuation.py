@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from faithlib.backends.model_adapters import inside
 from faithlib.backends.prompts import Prompt, Template, check_apart, stacked
-from faithlib.errors import InputError, check_counts, check_known
+from faithlib.errors import InputError, check_counts, check_known, counted
 from faithlib.inputs import TextInputs
 from faithlib.segmentation import listed
 
@@ -130,7 +130,8 @@ class Continuation(Prompt):
             self._check_window(made.lengths, window)
             return made
         if continuations is not None and len(continuations) != len(made):
-            raise InputError(f"{len(continuations)} continuations for {len(made)} prompts: expected one for each")
+            counts = f"{counted(len(continuations), 'continuation')} for {counted(len(made), 'prompt')}"
+            raise InputError(f"{counts}: expected one for each")
         follows = []
         for b, text in enumerate(texts):
             given = self.continuation if continuations is None else continuations[b]

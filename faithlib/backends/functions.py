@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, ModelError, UnavailableError, some_numbers
+from faithlib.errors import InputError, ModelError, UnavailableError, counted, some_numbers
 from faithlib.inputs import WordInputs
 
 # What explains and measures without a look inside.
@@ -78,9 +78,8 @@ class Remembering:
             broken = [text for text, is_nan in zip(new, missing, strict=True) if is_nan]
             if not any(broken):
                 raise InputError(f"the function answers NaN for the empty text. {_EMPTY}")
-            raise InputError(
-                f"the function answered NaN or infinity for {len(broken)} rows, first {broken[0]!r}: {_EXPECTED}"
-            )
+            rows = f"{counted(len(broken), 'row')}, first {broken[0]!r}"
+            raise InputError(f"the function answered NaN or infinity for {rows}: {_EXPECTED}")
 
     def ask(self, texts: Sequence[str]) -> Tensor:
         """Ask the function, also about texts whose answers are known; again after a while where it is refused.
@@ -110,8 +109,9 @@ class Remembering:
                 if not is_refusal(error):
                     raise
                 if wait is None:
+                    times = counted(len(self.waits) + 1, "time")
                     unavailable = UnavailableError(
-                        f"the function was refused {len(self.waits) + 1} times ({_words(error)}): {len(self._known)} "
+                        f"the function was refused {times} ({_words(error)}): {len(self._known)} "
                         "answers are kept; evaluate(error.answered, ...) goes on from there, of this error or of a "
                         "function that was wrapped first, faithlib.backends.Remembering(function)"
                     )
@@ -190,7 +190,7 @@ def numbers_of(answer: Any, count: int) -> Tensor:
         raise InputError(f"the function answered a {type(answer).__name__} ({error}): {_EXPECTED}") from error
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2 or len(numbers) != count or not numbers.shape[1]:
-        raise InputError(f"the function answered {list(numbers.shape)} for {count} texts: {_EXPECTED}")
+        raise InputError(f"the function answered {list(numbers.shape)} for {counted(count, 'text')}: {_EXPECTED}")
     return numbers
 
 

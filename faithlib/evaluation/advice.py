@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from faithlib.catalogue import OF_SCORES_ALONE
+from faithlib.errors import counted
 
 RANDOM = "random"
 BETTER, WORSE = "better", "worse"
@@ -49,7 +50,7 @@ def sentence_of(differences: pd.DataFrame, methods: Sequence[str], n: int, kind:
         return "Whether a method is better than random is unknown: random is not among the methods. Add 'random'."
     if not others:
         return "Random scores alone were evaluated: there is no method to compare with them."
-    inputs = f"{n} {kind}" if n == 1 else f"{n} {kind}s"
+    inputs = counted(n, kind)
     if differences.empty:
         return f"With {inputs} no method has a metric in common with random: nothing can be compared."
     differences = differences[~differences["metric"].isin(OF_SCORES_ALONE)]

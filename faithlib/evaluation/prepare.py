@@ -32,6 +32,7 @@ from faithlib.errors import (
     UnavailableError,
     UnknownNameError,
     check_counts,
+    counted,
 )
 from faithlib.evaluation.files import is_table_file, read_attributions
 from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
@@ -152,8 +153,7 @@ class PreparedInputs:
 
     def _remark(self, what: str, rows: Sequence[int]) -> None:
         if rows:
-            several = "input" if len(rows) == 1 else "inputs"
-            self.remarks[what] = f"values beyond the features of {several} {format_rows(rows)} are not read"
+            self.remarks[what] = f"values beyond the features of {format_rows(rows, 'input')} are not read"
 
 
 def _count_of_classes(model: Any) -> int | None:
@@ -280,7 +280,7 @@ def keep_valid(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict
         left = [row for row in rows if row not in failed]
         skipped |= failed
         if not left:
-            raise BlockFailedError(f"none of {len(rows)} inputs works") from error
+            raise BlockFailedError(f"none of {counted(len(rows), 'input')} works") from error
         return run(left)
 
 

@@ -161,9 +161,10 @@ def merge(shares: Iterable[Table | str | Path]) -> Table:
     numbers = [table.attrs["shard"]["number"] for table in tables]
     missing = sorted(set(range(1, first["of"] + 1)) - set(numbers))
     if missing:
-        raise InputError(f"shares {format_rows(missing)} of {first['of']} are missing")
+        are = "is" if len(missing) == 1 else "are"
+        raise InputError(f"{format_rows(missing, 'share')} of {first['of']} {are} missing")
     if len(numbers) != len(set(numbers)):
-        raise InputError(f"shares {format_rows(numbers)}: expected each once")
+        raise InputError(f"{format_rows(numbers, 'share')}: expected each once")
     merged = joined(tables)
     merged.attrs["repeated"] = repeated_rows(
         pair for table in tables for pair in table.attrs["shard"].get("digests", ())
@@ -215,9 +216,10 @@ def warn_of_repeated(table: Table) -> None:
     """
     rows = table.attrs["repeated"]
     if rows:
+        repeat, they = ("repeats", "it is") if len(rows) == 1 else ("repeat", "they are")
         warnings.warn(
-            f"{len(rows)} of {table['input'].nunique()} inputs repeat an earlier one (rows {format_rows(rows)}): they "
-            "are counted as independent, so intervals and stars say more than the inputs do; give each input once",
+            f"{len(rows)} of {table['input'].nunique()} inputs {repeat} an earlier one ({format_rows(rows)}): {they} "
+            "counted as independent, so intervals and stars say more than the inputs do; give each input once",
             stacklevel=3,
         )
 

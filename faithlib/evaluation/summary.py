@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS, OF_SCORES_ALONE
-from faithlib.errors import InputError, require
+from faithlib.errors import InputError, counted, require
 from faithlib.evaluation.advice import BETTER, RANDOM, WORSE, sentence_of
 from faithlib.evaluation.chart import dot_plot
 from faithlib.inputs import ImageInputs, Inputs, WordInputs
@@ -276,18 +276,21 @@ def notes_of(table: pd.DataFrame) -> list[str]:
     """What a reader of the numbers has to know, in sentences: what was skipped, cut off, left out, undefined.
 
     >>> table = Table({"value": [0.1]})
-    >>> table.attrs["truncated"] = [3]
-    >>> notes_of(table)
-    ['Cut off at their end: 1 texts (rows 3).']
+    >>> table.attrs["truncated"], table.attrs["repeated"] = [3, 5], [4]
+    >>> print("\n".join(notes_of(table)))
+    Cut off: 2 texts (rows 3, 5).
+    Repeated: 1 input (row 4) is the same as an earlier one, and intervals take it for independent.
     """
     attrs, notes = table.attrs, []
     if skipped := attrs.get("skipped"):
-        notes.append(f"Skipped: {len(skipped)} inputs (rows {format_rows([note['row'] for note in skipped])}).")
+        rows = format_rows([note["row"] for note in skipped])
+        notes.append(f"Skipped: {counted(len(skipped), 'input')} ({rows}).")
     if cut := attrs.get("truncated"):
-        notes.append(f"Cut off at their end: {len(cut)} texts (rows {format_rows(cut)}).")
+        notes.append(f"Cut off: {counted(len(cut), 'text')} ({format_rows(cut)}).")
     if repeated := attrs.get("repeated"):
-        which = f"{len(repeated)} inputs (rows {format_rows(repeated)})"
-        notes.append(f"Repeated: {which} are the same as an earlier one, and intervals take them for independent.")
+        are, them = ("is", "it") if len(repeated) == 1 else ("are", "them")
+        which = f"{counted(len(repeated), 'input')} ({format_rows(repeated)})"
+        notes.append(f"Repeated: {which} {are} the same as an earlier one, and intervals take {them} for independent.")
     names_of: dict[str, list[str]] = {}
     for name, why in attrs.get("left_out", {}).items():
         names_of.setdefault(why, []).append(name)
@@ -296,7 +299,7 @@ def notes_of(table: pd.DataFrame) -> list[str]:
         which = ", ".join(note["metrics"])
         if not {*note["methods"]} >= {*table["method"]}:
             which += f" of {', '.join(note['methods'])}"
-        notes.append(f"Undefined for rows {format_rows(note['rows'])} ({which}): {note['reason']}.")
+        notes.append(f"Undefined for {format_rows(note['rows'])} ({which}): {note['reason']}.")
     return notes
 
 

@@ -25,7 +25,7 @@ from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.backends.functions import Remembering
 from faithlib.backends.model_adapters import label_names
-from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
+from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts, counted
 from faithlib.evaluation.measures import EVERY, bounds_of, by_size, chance_of, check_scores, families_of, names_of
 from faithlib.evaluation.prepare import (
     LEFT_OUT,
@@ -475,7 +475,8 @@ def finished(parts: Sequence[Table], whole: PreparedInputs, notes: Mapping[str, 
     if notes:
         warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
     if skipped:
-        message = f"{len(skipped)} of {whole.total} inputs were skipped (rows {format_rows(sorted(skipped))})"
+        were = "was" if len(skipped) == 1 else "were"
+        message = f"{len(skipped)} of {counted(whole.total, 'input')} {were} skipped ({format_rows(sorted(skipped))})"
         warnings.warn(f"{message}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
     return table
 

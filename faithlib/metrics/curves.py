@@ -281,7 +281,7 @@ def _class_copies(scores: Tensor, about: About) -> dict[str, Copies]:
             "area over shares 0, 10, 20, .., 100 % of c(x - T_share)",
         ),
     },
-    cost="at most 13",
+    cost="at most 12",
     source="Ngai & Rudzicz 2022; EvalxNLP (Dhaini et al. 2025)",
     by_default=True,
     kind="common",
