@@ -174,6 +174,8 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     >>> numbers_of([0.5, 1.5], 2).shape
     torch.Size([2, 1])
     """
+    if answer is None:
+        raise InputError(f"the function answered None, as one without `return` does: {_EXPECTED}")
     items = answer if isinstance(answer, list | tuple) else []
     inner = items[0] if items and isinstance(items[0], list | tuple) and items[0] else items
     if inner and isinstance(inner[0], Mapping):
@@ -190,7 +192,7 @@ def numbers_of(answer: Any, count: int) -> Tensor:
         raise InputError(f"the function answered a {type(answer).__name__} ({error}): {_EXPECTED}") from error
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2 or len(numbers) != count or not numbers.shape[1]:
-        raise InputError(f"the function answered {list(numbers.shape)} for {counted(count, 'text')}: {_EXPECTED}")
+        raise InputError(f"the function answered numbers of shape {list(numbers.shape)} for {counted(count, 'text')}: {_EXPECTED}")
     return numbers
 
 
