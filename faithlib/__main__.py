@@ -335,8 +335,8 @@ def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: b
         beam=given.beam,
     )
     gold = inputs.feature_mask if has_gold else None
-    counted = count_rows(whole.model, inputs, methods=scores, metrics=given.metrics, gold=gold, settings=settings)
-    rows = explaining_rows + counted.together
+    asked = count_rows(whole.model, inputs, methods=scores, metrics=given.metrics, gold=gold, settings=settings)
+    rows = explaining_rows + asked.together
     few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))], output=given.output, check=False)
     began = time.perf_counter()
     _ = few.empty

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from faithlib.backends import TextBackend, backend_for
 from faithlib.backends.model_adapters import target_classes, unwrapped
 from faithlib.copies import Copies
-from faithlib.errors import InputError, ModelError, check_counts, check_known, counted, unknown
+from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.masking import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
@@ -440,8 +440,10 @@ class Perturber(Eraser):
         values = read(logits, self.target if target is None else target, self.output)
         # Probabilities are never infinite, and a look at the values would make the device wait.
         if self.output not in ("probability", "sigmoid") and bool((endless := values.isinf()).any()):
+            n_endless = int(endless.sum())
+            copies = "1 copy" if n_endless == 1 else f"{n_endless} copies"
             raise InputError(
-                f"the {self.output} is infinite for {int(endless.sum())} of the answers, where the model rules the "
+                f"the {self.output} is infinite for {copies} of inputs, where the model rules the "
                 "target out: expected finite numbers; follow output='probability', or leave such inputs out"
             )
         return values
@@ -818,7 +820,7 @@ class SetFunction:
             values = self.fn(sets)
             self.stats.seconds_model += time.perf_counter() - began
             if tuple(values.shape) != (len(sets),):
-                message = f"fn returned shape {tuple(values.shape)} for {counted(len(sets), 'set')}"
+                message = f"fn returned shape {tuple(values.shape)} for {len(sets)} sets"
                 raise InputError(f"{message}: expected [{len(sets)}]")
             self._memo.put(slots[rows], values[:, None])
             self.stats.rows_run += len(sets)

@@ -65,7 +65,7 @@ def test_pieces_of_any_tokenizer_find_their_word(tokens: list[str]) -> None:
 def test_other_texts_are_refused() -> None:
     for tokens, said in (
         (["good", "book"], r"token 'book' stands where the inputs have 'film' \(2 tokens for 2 features\)"),
-        (["good"], r"ends before 'film' \(1 tokens for 2 features\)"),
+        (["good"], r"ends before 'film' \(1 token for 2 features\)"),
         (["goodfilm"], r"covers several features \(good, film\)"),
         (["good", "film", "!"], "token '!' stands where"),
     ):
@@ -83,7 +83,7 @@ def test_tokens_come_with_a_score_each() -> None:
     assert imported_scores(pairs, inputs[[1]], rows=[1], total=2).tolist() == [[1, 2]]
     two_tokens = [("not", 3.0), ("bad", 4.0)]  # as many as there are parts of a pair
     assert imported_scores([two_tokens], inputs[[1]]).tolist() == [[3, 4]]
-    refused(InputError, "explanations of 1 texts for 2 inputs", imported_scores, pairs[:1], inputs)
+    refused(InputError, "explanations of 1 text for 2 inputs", imported_scores, pairs[:1], inputs)
     refused(InputError, "has 4 tokens and 3 scores", imported_scores, [(strings[1], np.arange(3.0))], inputs[[1]])
     refused(InputError, "expected a number as the score", imported_scores, [[("not", "x"), ("bad", 1)]], inputs[[1]])
     unknown = [[("not", float("nan")), ("bad", 1.0)]]
@@ -101,7 +101,7 @@ def test_characters_are_believed_before_letters() -> None:
     refused(InputError, "'end' has the characters 0 to 2, where", imported_scores, [[("end", 1.0, 0, 2)]], inputs)
     refused(InputError, "where the inputs have no feature", imported_scores, [[("more", 1.0, 20, 24)]], inputs)
     refused(InputError, "token 'other' has the characters 6 to 9", imported_scores, [moved[1:]], inputs)
-    with pytest.warns(UserWarning, match=r"no token covers have the score 0 \(texts 0\)"):
+    with pytest.warns(UserWarning, match=r"no token covers have the score 0 \(text 0\)"):
         assert imported_scores([[("end", 1.0, 6, 9)]], inputs).tolist() == [[0, 0, 1]]
 
 
@@ -324,7 +324,7 @@ def test_a_table_is_read_from_any_file(tmp_path: Path) -> None:
         read_attributions(tmp_path / "mine.csv")["mine"],
         read_attributions(tmp_path / "same.parquet")["same"],
     ):
-        with pytest.warns(UserWarning, match=r"score 0 \(texts 0\)"):
+        with pytest.warns(UserWarning, match=r"score 0 \(text 0\)"):
             assert imported_scores(made, words()).tolist() == expected
     by_letters = table.drop(columns=["start", "end"])
     refused(InputError, "token 'unfunny' stands where the inputs have ',unfunny'", imported_scores, by_letters, words())
@@ -351,7 +351,7 @@ def test_a_broken_table_is_refused_in_words(tmp_path: Path) -> None:
         ),
         (table.assign(score="high"), "column score of a table of attributions: expected numbers"),
         (table.assign(start=-1), "column start of a table of attributions, row 0: -1"),
-        (table[table.text_id == 0], "explanations of 1 texts for 2 inputs"),
+        (table[table.text_id == 0], "explanations of 1 text for 2 inputs"),
     ):
         refused(InputError, said, imported_scores, broken, inputs)
     (tmp_path / "mine.txt").write_text("a")
@@ -401,6 +401,6 @@ def test_what_no_token_covers_is_in_the_notes() -> None:
     table = evaluate(film, TEXTS, attributions={"mine": complete}, metrics=["aopc_morf"])
     assert "attributions" not in table.attrs["notes"]
     lime = [of_lime(TEXTS[0], {1: {"fine": 1.0}}), of_lime(TEXTS[1], {0: {"not": 1.0, "bad": 1.0}})]
-    with pytest.warns(UserWarning, match=r"score 0 \(texts 0\)"):
+    with pytest.warns(UserWarning, match=r"score 0 \(text 0\)"):
         table = evaluate(film, TEXTS, attributions={"lime": lime}, metrics=["aopc_morf"])
-    assert "score 0 (texts 0)" in table.attrs["notes"]["attributions"]
+    assert "score 0 (text 0)" in table.attrs["notes"]["attributions"]

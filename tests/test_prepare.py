@@ -210,7 +210,7 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
         ({"target": "goood", "model": renamed({1: "Good"})}, "unknown target 'goood': did you mean 'Good'"),
         ({"target": "good", "model": answers, "tokenizer": None}, "this function has no names of classes"),
         ({"max_length": 0}, "max_length 0: expected a whole number, at least 1"),
-        ({"spans": [[(0, 6)]]}, "1 lists of spans for 2 texts"),
+        ({"spans": [[(0, 6)]]}, "1 list of spans for 2 texts"),
         ({"methods": {"mine": np.zeros((2, 6), complex)}}, "scores of 'mine': expected real numbers"),
         ({"methods": {"mine": [[0.1]] * 2}}, r"scores of 'mine' of input 0: \[1\] values, expected 6, one per feature"),
         ({"methods": {"mine": [[0.1] * 6]}}, r"scores of 'mine': a list; expected \[B, F\] = \[2, 6\], or 2 lists"),

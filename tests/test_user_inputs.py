@@ -79,7 +79,7 @@ def test_texts_that_do_not_fit_are_refused_and_long_ones_named(model) -> None:
     refused(
         InputError, "spans and unit 'word': give one", faithlib.texts, answers, ["a"], unit="word", spans=[[(0, 1)]]
     )
-    refused(InputError, "1 lists of words for 2 texts", faithlib.texts, answers, ["a", "b"], spans=[[(0, 1)]])
+    refused(InputError, "1 list of words for 2 texts", faithlib.texts, answers, ["a", "b"], spans=[[(0, 1)]])
     refused(InputError, "text 1 is None", faithlib.texts, answers, ["a", None])
     refused(
         InputError, "max_length 3: expected .* a model that reads tokens", faithlib.texts, answers, ["a"], max_length=3
