@@ -192,7 +192,8 @@ def numbers_of(answer: Any, count: int) -> Tensor:
         raise InputError(f"the function answered a {type(answer).__name__} ({error}): {_EXPECTED}") from error
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2 or len(numbers) != count or not numbers.shape[1]:
-        raise InputError(f"the function answered numbers of shape {list(numbers.shape)} for {counted(count, 'text')}: {_EXPECTED}")
+        shape = f"numbers of shape {list(numbers.shape)} for {counted(count, 'text')}"
+        raise InputError(f"the function answered {shape}: {_EXPECTED}")
     return numbers
 
 
