@@ -277,7 +277,8 @@ def notes_of(table: pd.DataFrame) -> list[str]:
 
     >>> table = Table({"value": [0.1]})
     >>> table.attrs["truncated"], table.attrs["repeated"] = [3, 5], [4]
-    >>> print("\n".join(notes_of(table)))
+    >>> for note in notes_of(table):
+    ...     print(note)
     Cut off: 2 texts (rows 3, 5).
     Repeated: 1 input (row 4) is the same as an earlier one, and intervals take it for independent.
     """
