@@ -77,8 +77,8 @@ def without_match(table: pd.DataFrame, names: Sequence[str], *, digits: int = 4)
 
 
 def agreement_in_words(table: pd.DataFrame, *, within: float | None = None) -> str:
-    """How many numbers of a compared table are those of the files, and why the others differ; `within`: a tolerance in
-    place of half the last printed digit."""
+    """How many numbers of a compared table are those of the files, and why the others differ; `within`: a tolerance
+    instead of half the last printed digit."""
     known = table[table.ours.notna()]
     off = edin_tables.differences(table, within=within)
     same = len(known) - off.numbers.sum()
