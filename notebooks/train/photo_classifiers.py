@@ -30,11 +30,9 @@ limit = 0  # at most that many pictures of each split; 0: as many as the profile
 
 # %%
 import json
-import math
 import os
 import platform
 import random
-import shutil
 import time
 from pathlib import Path
 
@@ -45,13 +43,20 @@ import timm
 import timm.data
 import torch
 from sklearn.linear_model import LogisticRegression
-from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.studies import settings_of
 from faithbook.engine.trained import checkpoint_folder
 from faithbook.models import vit_s14
+from faithbook.models.image_training import (
+    Recipe,
+    accuracy,
+    in_half_precision,
+    new_checkpoint,
+    schedule_of,
+    write_json,
+)
 from faithbook.models.load import HEAD, load_model
 from faithbook.models.resume import TrainingState, precision_on
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
@@ -95,15 +100,7 @@ network = network.to(device)
 mean, std = (torch.tensor(look[key], device=device).view(1, -1, 1, 1) for key in ("mean", "std"))
 pixels = torch.from_numpy(np.stack(train.images)).permute(0, 3, 1, 2)
 labels = torch.tensor(train.labels)
-mixup = None
-if how["mixup"] or how["cutmix"]:
-    mixup = timm.data.Mixup(
-        mixup_alpha=how["mixup"],
-        cutmix_alpha=how["cutmix"],
-        label_smoothing=how["smoothing"],
-        num_classes=len(train.label_names),
-    )
-erase = RandomErasing(how["erasing"], mode="const", device=device) if how["erasing"] else None
+recipe = Recipe(how, classes=len(train.label_names), device=device, precision=precision)
 
 
 def seen(rows, flipped, corners):
@@ -117,25 +114,8 @@ def seen(rows, flipped, corners):
 
 def loss_of(rows):
     corners = torch.randint(2 * how["shift"] + 1, (len(rows), 2))
-    batch, wanted = seen(rows, torch.rand(len(rows)) < 0.5, corners), labels[rows].to(device)
-    if mixup is not None:
-        batch, wanted = mixup(batch, wanted)
-    if erase is not None:
-        batch = erase(batch)
-    with torch.autocast(device, dtype=precision, enabled=precision != torch.float32):
-        logits = network(batch).float()
-    return functional.cross_entropy(logits, wanted, label_smoothing=0.0 if mixup is not None else how["smoothing"])
-
-
-@torch.inference_mode()
-def accuracy(data, other, batch=100):
-    other.eval()
-    right = 0
-    for start in range(0, len(data), batch):
-        part = data[start : start + batch]
-        predicted = other(inputs_of(part)).argmax(1).cpu()
-        right += int((predicted == torch.tensor(part.labels)).sum())
-    return right / len(data)
+    batch = seen(rows, torch.rand(len(rows)) < 0.5, corners)
+    return recipe.loss(network, batch, labels[rows].to(device))
 
 
 def inputs_of(part):
@@ -174,15 +154,7 @@ def keep(step):
 if rank:
     trained = [p for p in network.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=float(how["learning_rate"]), weight_decay=how["weight_decay"])
-    warmup = max(1, steps // 20)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser,
-        lambda step: (
-            min(1.0, (step + 1) / warmup)
-            * 0.5
-            * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
-        ),
-    )
+    schedule = schedule_of(optimiser, steps)
     if state := kept.state():
         peft.set_peft_model_state_dict(network, state["network"])
         optimiser.load_state_dict(state["optimiser"])
@@ -202,7 +174,7 @@ if rank:
         schedule.step()
         optimiser.zero_grad()
         if place == steps_an_epoch - 1:
-            history.append(accuracy(dev, network))
+            history.append(accuracy(network, dev, inputs_of, batch=100))
             print(f"{target.name} epoch {epoch + 1}: dev accuracy {history[-1]:.4f}", flush=True)
         if place == steps_an_epoch - 1 or (step + 1) % settings["keep_every"] == 0:
             keep(step + 1)
@@ -249,54 +221,53 @@ if not rank:
 # Accuracy is that of the saved weights, loaded as every reader loads them, in float32.
 
 # %%
-part = target.with_name(target.name + ".part")
-shutil.rmtree(part, ignore_errors=True)
-part.mkdir(parents=True)
-if rank:
-    halves = {k: v.half().cpu().contiguous() for k, v in learnt().items()}
-    safetensors.torch.save_file(halves, part / "adapter_model.safetensors")
-    adapter_config = network.peft_config["default"].to_dict() | {
-        "base_model_name_or_path": vit_s14.NAME,
-        "inference_mode": True,
+with new_checkpoint(target) as part:
+    if rank:
+        halves = in_half_precision(learnt())
+        safetensors.torch.save_file(halves, part / "adapter_model.safetensors")
+        adapter_config = network.peft_config["default"].to_dict() | {
+            "base_model_name_or_path": vit_s14.NAME,
+            "inference_mode": True,
+        }
+        adapter_config = {k: sorted(v) if isinstance(v, set) else v for k, v in adapter_config.items()}
+        (part / "adapter_config.json").write_text(
+            json.dumps(adapter_config, indent=1, sort_keys=True, default=str) + "\n"
+        )
+    else:
+        halves = in_half_precision({"weight": fit[0], "bias": fit[1]})
+        safetensors.torch.save_file(halves, part / HEAD)
+    config = {
+        "architecture": vit_s14.ARCHITECTURE,
+        "adapter_of": settings["encoder"],
+        "side": settings["side"],
+        "num_classes": len(train.label_names),
+        "label_names": list(train.label_names),
     }
-    adapter_config = {k: sorted(v) if isinstance(v, set) else v for k, v in adapter_config.items()}
-    (part / "adapter_config.json").write_text(json.dumps(adapter_config, indent=1, sort_keys=True, default=str) + "\n")
-else:
-    halves = {"weight": fit[0].half(), "bias": fit[1].half()}
-    safetensors.torch.save_file(halves, part / HEAD)
-config = {
-    "architecture": vit_s14.ARCHITECTURE,
-    "adapter_of": settings["encoder"],
-    "side": settings["side"],
-    "num_classes": len(train.label_names),
-    "label_names": list(train.label_names),
-}
-(part / "config.json").write_text(json.dumps(config, indent=1) + "\n")
-card = {
-    "dataset": dataset,
-    "classifier": model,
-    "seed": seed,
-    "adapter_of": settings["encoder"],
-    "parameters": sum(p.numel() for p in bare.parameters()) + len(train.label_names) * (bare.embed_dim + 1),
-    "trained_parameters": sum(value.numel() for value in halves.values()),
-    "data_digest": digest_of_ids(train.ids),
-    "train_size": len(train),
-    "dev_size": len(dev),
-    "test_size": len(test),
-    "hyperparameters": {**how, "epochs": epochs, "precision": str(precision), "optimiser": "AdamW"}
-    if rank
-    else {"strength": strength, "optimiser": "L-BFGS (logistic regression)"},
-    "dev_accuracy": history,
-}
-(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-card |= {
-    "accuracy": accuracy(test, load_model(f"local:{part.resolve()}").model.to(device)),
-    "wall_seconds": round(spent + time.time() - started),
-    "versions": {"torch": torch.__version__, "timm": timm.__version__, "peft": peft.__version__},
-    "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
-}
-(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-shutil.rmtree(target, ignore_errors=True)
-os.replace(part, target)
+    write_json(part / "config.json", config)
+    card = {
+        "dataset": dataset,
+        "classifier": model,
+        "seed": seed,
+        "adapter_of": settings["encoder"],
+        "parameters": sum(p.numel() for p in bare.parameters()) + len(train.label_names) * (bare.embed_dim + 1),
+        "trained_parameters": sum(value.numel() for value in halves.values()),
+        "data_digest": digest_of_ids(train.ids),
+        "train_size": len(train),
+        "dev_size": len(dev),
+        "test_size": len(test),
+        "hyperparameters": {**how, "epochs": epochs, "precision": str(precision), "optimiser": "AdamW"}
+        if rank
+        else {"strength": strength, "optimiser": "L-BFGS (logistic regression)"},
+        "dev_accuracy": history,
+    }
+    write_json(part / "card.json", card)
+    saved = load_model(f"local:{part.resolve()}").model.to(device)
+    card |= {
+        "accuracy": accuracy(saved, test, inputs_of, batch=100),
+        "wall_seconds": round(spent + time.time() - started),
+        "versions": {"torch": torch.__version__, "timm": timm.__version__, "peft": peft.__version__},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
+    }
+    write_json(part / "card.json", card)
 kept.drop()
 print(f"{target.name}: accuracy {card['accuracy']:.4f}, {card['wall_seconds']} s")

@@ -29,11 +29,9 @@ folder = ""  # where to save, in place of data/checkpoints/...
 limit = 0  # at most that many pictures of each split; 0: all
 
 # %%
-import json
-import math
 import os
 import platform
-import shutil
+import random
 import time
 from pathlib import Path
 
@@ -42,12 +40,19 @@ import safetensors.torch
 import timm
 import timm.data
 import torch
-from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.studies import settings_of
 from faithbook.engine.trained import checkpoint_folder
+from faithbook.models.image_training import (
+    Recipe,
+    accuracy,
+    in_half_precision,
+    new_checkpoint,
+    schedule_of,
+    write_json,
+)
 from faithbook.models.load import load_model
 from faithbook.models.resume import TrainingState, precision_on
 from faithbook.sources.images import as_inputs, load_pictures
@@ -110,16 +115,11 @@ size = made_for["input_size"][-1]
 
 # %%
 mean, std = (torch.tensor(made_for[key], device=device).view(1, -1, 1, 1) for key in ("mean", "std"))
-mixup = None
-if training["mixup"] or training["cutmix"]:
-    mixup = timm.data.Mixup(
-        mixup_alpha=training["mixup"],
-        cutmix_alpha=training["cutmix"],
-        label_smoothing=training["smoothing"],
-        num_classes=len(train.label_names),
-    )
-    np.random.seed(seed)  # noqa: NPY002 - timm's mixup draws from NumPy's global generator
-erase = RandomErasing(training["erasing"], mode="const", device=device) if training["erasing"] else None
+half = precision_on(device) == "bfloat16" if device == "cuda" else training["bfloat16"]
+precision = torch.bfloat16 if half else torch.float32
+recipe = Recipe(training, classes=len(train.label_names), device=device, precision=precision)
+np.random.seed(seed)  # noqa: NPY002 - timm's mixup draws from NumPy's global generator
+random.seed(seed)  # and its erasing from Python's
 
 
 def normalised(rows):
@@ -160,39 +160,15 @@ optimiser = torch.optim.AdamW(
     [{"params": decayed, "weight_decay": training["weight_decay"]}, {"params": others, "weight_decay": 0.0}],
     lr=float(training["learning_rate"]),
 )
-warmup = max(1, steps // 20)
-schedule = torch.optim.lr_scheduler.LambdaLR(
-    optimiser,
-    lambda step: (
-        min(1.0, (step + 1) / warmup) * 0.5 * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
-    ),
-)
-half = precision_on(device) == "bfloat16" if device == "cuda" else training["bfloat16"]
-precision = torch.bfloat16 if half else torch.float32
+schedule = schedule_of(optimiser, steps)
 
 
 def loss_of(rows):
-    batch, wanted = augmented(normalised(rows), generator), labels[rows].to(device)
-    if mixup is not None:
-        batch, wanted = mixup(batch, wanted)
-    if erase is not None:
-        batch = erase(batch)
-    with torch.autocast(device, dtype=precision, enabled=precision != torch.float32):
-        logits = network(batch).float()
-    smoothing = 0.0 if mixup is not None else training["smoothing"]
-    return functional.cross_entropy(logits, wanted, label_smoothing=smoothing)
+    return recipe.loss(network, augmented(normalised(rows), generator), labels[rows].to(device))
 
 
-def accuracy(data, other, batch=250):
-    other.eval()
-    right = 0
-    with torch.inference_mode():
-        for start in range(0, len(data), batch):
-            part = data[start : start + batch]
-            predicted = other(as_inputs(part, other).pixels.to(device)).argmax(1).cpu()
-            right += int((predicted == torch.tensor(part.labels)).sum())
-    other.train()
-    return right / len(data)
+def accuracy_on(data, classifier):
+    return accuracy(classifier, data, lambda part: as_inputs(part, classifier).pixels.to(device), batch=250)
 
 
 # %%
@@ -205,6 +181,7 @@ if state := kept.state():
     generator.set_state(state["generator"])
     history, first, spent = state["history"], state["epoch"], state["seconds"]
     np.random.seed(seed + first)  # noqa: NPY002
+    random.seed(seed + first)
 network.train()
 with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="step", mininterval=10) as bar:
     for epoch in range(first, epochs):
@@ -216,7 +193,7 @@ with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="s
             schedule.step()
             optimiser.zero_grad()
             bar.update()
-        history.append(accuracy(dev, network))
+        history.append(accuracy_on(dev, network))
         print(f"{target.name} epoch {epoch + 1}: dev accuracy {history[-1]:.4f}", flush=True)
         kept.save(
             network=network.state_dict(),
@@ -235,41 +212,36 @@ with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="s
 # loaded as every reader loads them, in float32.
 
 # %%
-part = target.with_name(target.name + ".part")
-shutil.rmtree(part, ignore_errors=True)
-part.mkdir(parents=True)
-halves = {k: v.half().cpu().contiguous() for k, v in network.state_dict().items()}
-safetensors.torch.save_file(halves, part / "model.safetensors")
-config = {
-    "architecture": architecture["name"],
-    "num_classes": len(train.label_names),
-    "model_args": {k: int(v) for k, v in model_args.items()},
-    "pretrained_cfg": {key: value for key, value in made_for.items() if key in look} | {"crop_pct": 1.0},
-    "label_names": list(train.label_names),
-}
-(part / "config.json").write_text(json.dumps(config, indent=1) + "\n")
-loaded = load_model(f"timm:{part.resolve()}").model.to(device)
-whole = accuracy(held_out, loaded)
-card = {
-    "dataset": dataset,
-    "classifier": model,
-    "seed": seed,
-    "label_names": list(train.label_names),
-    "parameters": sum(p.numel() for p in network.parameters()),
-    "data_digest": train.digest,
-    "train_size": len(train),
-    "dev_size": len(dev),
-    "test_size": len(held_out),
-    "hyperparameters": training | {"epochs": epochs, "optimiser": "AdamW", "precision": str(precision)},
-    "dev_accuracy": history,
-    "accuracy": whole,
-    "shipped_test_accuracy": accuracy(load_pictures(dataset, "test", n=limit or None, sample="all"), loaded),
-    "wall_seconds": round(spent + time.time() - started),
-    "versions": {"torch": torch.__version__, "timm": timm.__version__},
-    "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
-}
-(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-shutil.rmtree(target, ignore_errors=True)
-os.replace(part, target)
+with new_checkpoint(target) as part:
+    safetensors.torch.save_file(in_half_precision(network.state_dict()), part / "model.safetensors")
+    config = {
+        "architecture": architecture["name"],
+        "num_classes": len(train.label_names),
+        "model_args": {k: int(v) for k, v in model_args.items()},
+        "pretrained_cfg": {key: value for key, value in made_for.items() if key in look} | {"crop_pct": 1.0},
+        "label_names": list(train.label_names),
+    }
+    write_json(part / "config.json", config)
+    loaded = load_model(f"timm:{part.resolve()}").model.to(device)
+    whole = accuracy_on(held_out, loaded)
+    card = {
+        "dataset": dataset,
+        "classifier": model,
+        "seed": seed,
+        "label_names": list(train.label_names),
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "data_digest": train.digest,
+        "train_size": len(train),
+        "dev_size": len(dev),
+        "test_size": len(held_out),
+        "hyperparameters": training | {"epochs": epochs, "optimiser": "AdamW", "precision": str(precision)},
+        "dev_accuracy": history,
+        "accuracy": whole,
+        "shipped_test_accuracy": accuracy_on(load_pictures(dataset, "test", n=limit or None, sample="all"), loaded),
+        "wall_seconds": round(spent + time.time() - started),
+        "versions": {"torch": torch.__version__, "timm": timm.__version__},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
+    }
+    write_json(part / "card.json", card)
 kept.drop()
 print(f"{target.name}: accuracy {whole:.4f}, {card['wall_seconds']} s")
