@@ -65,7 +65,9 @@ def test_a_table_has_one_number_per_cell_and_each_within_its_range(name: str) ->
     found = published.table(name)
     cell = [column for column in found.columns if column not in MEASURED]
     assert cell and not found.duplicated(cell).any()
-    low, high = next(ends for beginning, ends in RANGES.items() if name.startswith(beginning))
+    ranges = [ends for beginning, ends in RANGES.items() if name.startswith(beginning)]
+    assert ranges, f"RANGES says nothing of what the values of {name} lie between"
+    low, high = ranges[0]
     assert found["value"].between(low, high).all()
     assert (found["spread"].isna() | (found["spread"] >= 0)).all()
     assert found["starred"].isin(["true", "false"]).all()

@@ -280,6 +280,15 @@ def test_of_committed_values_the_result_has_to_be_there(store: Store) -> None:
         page.in_short(lambda: f"lrp has {page.quantity('method')('lrp').ours.point:.1f}.")
 
 
+def test_a_published_table_that_no_quantity_knows_is_refused(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    page = begin(store)
+    page.measure("saco_metrics", over=["dataset", "method"])
+    of = page.quantity("method")
+    with pytest.raises(InputError, match=r"printed=published\.table"):
+        page.table("saco_table2", lambda row: of("rollout"), rows=["k"], columns=["method"])
+
+
 def test_the_first_exhibit_of_a_page_is_open_and_later_long_ones_are_folded(store: Store) -> None:
     store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
     page, long = begin(store), pd.DataFrame({"row": range(tables.MOST_ROWS + 1)})

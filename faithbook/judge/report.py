@@ -308,13 +308,20 @@ class Page:
         """A table of the paper in its own rows and columns, ours with the published value in the same cell.
 
         `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has. Cells
-        have no signs where all published values are of one data set that was not measured.
+        have no signs where all published values are of one data set that was not measured. InputError where no measure
+        of the page was given published values, so that no quantity can have one.
         """
         printed_values = published.table(name) if printed is None else printed
         published_on = self._other_data(printed_values)
         wide, long = tables.grid(
             printed_values, of, rows=rows, columns=columns, digits=digits, words=words, signs=not published_on
         )
+        compared = long["published"].notna().any() or not printed_values["value"].notna().any()
+        if not compared and all(measured.printed.empty for measured in self._measured):
+            raise InputError(
+                f"no quantity of the table {name} knows its published value: "
+                f"page.measure(..., printed=published.table({name!r})) gives it one"
+            )
         title = caption or self._claims.get(name, name)
         legend = "ours (published), ↑ ours is higher, ↓ lower, ≈ the published value is within our 95 % interval"
         if published_on:
