@@ -306,7 +306,13 @@ class TextInputs(Batch):
         )
 
     def keys(self) -> tuple[int, ...]:
-        """A 64-bit digest of each row's content: the same text has the same key in every batch and at every padding."""
+        """A digest of each row's content: the same text has the same key in every batch and at every padding.
+
+        Returns
+        -------
+        tuple of int
+            B numbers of 64 bits, of token ids, features, token types and continuations.
+        """
         columns = [self.input_ids, self.feature_of]
         if self.token_type_ids is not None:
             columns.append(self.token_type_ids)
@@ -444,7 +450,13 @@ class ImageInputs(Batch):
         return made if self.feature_of.ndim == 3 else replace(made, feature_of=self.feature_of)
 
     def keys(self) -> tuple[int, ...]:
-        """A 64-bit digest of each image's content."""
+        """A digest of each image's content.
+
+        Returns
+        -------
+        tuple of int
+            B numbers of 64 bits, of pixels and features.
+        """
         layouts, images = self.maps(torch.arange(len(self))).cpu().numpy(), self.pixels.cpu().numpy()
         return tuple(_digest(layout.tobytes() + image.tobytes()) for layout, image in zip(layouts, images, strict=True))
 
@@ -535,7 +547,13 @@ class WordInputs(Batch):
         return cls(tuple(texts), tuple(spans), torch.tensor([len(row) for row in spans]), mask, empty)
 
     def keys(self) -> tuple[int, ...]:
-        """A 64-bit digest of each text."""
+        """A digest of each text.
+
+        Returns
+        -------
+        tuple of int
+            B numbers of 64 bits.
+        """
         return tuple(_digest(text.encode()) for text in self.texts)
 
     def without(self, i: int, keep: Sequence[bool], *, masked: bool) -> str:

@@ -271,10 +271,23 @@ class Scheduler:
         return self.stats.rows_run + sum(len(rows) for _, rows, _ in self._waiting)
 
     def queue(self, perturbation: Perturbation, rows: Rows) -> NDArray[np.int64]:
-        """Note which rows [N] will be needed, and return their places [N] for `take`; nothing runs yet.
+        """Note which rows will be needed.
 
-        Rows that were answered or queued before are not queued again. What waits runs early where its masks fill the
-        memory that waiting may take.
+        Parameters
+        ----------
+        perturbation : Perturbation
+            How they are perturbed, with its masks [M, F].
+        rows : Rows
+            N of them; those that were answered or queued before are not queued again.
+
+        Returns
+        -------
+        NDArray[np.int64]
+            Their places [N], for `take`.
+
+        Notes
+        -----
+        Nothing runs yet, except where the masks of what waits fill the memory that waiting may take.
         """
         start = time.perf_counter()
         slots, new = self._asked(perturbation, rows)
@@ -288,9 +301,26 @@ class Scheduler:
         return slots
 
     def take(self, slots: NDArray[np.int64]) -> Tensor:
-        """Logits [N, C] of queued rows; the first call runs all that wait.
+        """Logits of queued rows; the first call runs all that wait.
 
-        Raises the error that running them gave, say the ModelError of a model that does not allow such rows.
+        Parameters
+        ----------
+        slots : NDArray[np.int64]
+            Places [N], as `queue` returned them.
+
+        Returns
+        -------
+        Tensor
+            [N, C], float32.
+
+        Raises
+        ------
+        ModelError
+            Of a model that does not allow such rows.
+        InputError
+            Where it answered NaN or infinity.
+        OutOfMemoryError
+            Where one row alone does not fit.
         """
         if self._memo.waits[slots].any():
             self.run_queued()
@@ -300,7 +330,25 @@ class Scheduler:
         return self._memo.get(slots)
 
     def answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
-        """Logits [N, C] of all rows asked, now; only rows without an answer are run."""
+        """Logits of rows, now; only those without an answer are run.
+
+        Parameters
+        ----------
+        perturbation : Perturbation
+            How they are perturbed, with its masks [M, F].
+        rows : Rows
+            N of them.
+
+        Returns
+        -------
+        Tensor
+            [N, C], float32.
+
+        Raises
+        ------
+        ModelError, InputError, OutOfMemoryError
+            As `take`.
+        """
         start = time.perf_counter()
         slots, new = self._asked(perturbation, rows)
         if len(new):
