@@ -118,7 +118,7 @@ comparisons = page.parts(
     first,
     "saco_table1_parts",
     caption="The comparisons of both claims: differences and logarithms of ratios of mean SaCo. *Difference (SE)*: ours minus published, "
-    "in standard errors of ours. *On its own*: what the rule says of this comparison alone",
+    "in standard errors with the variation between training runs. *On its own*: what the rule says of this comparison alone",
 )
 of_c03 = page.curve(
     curves["saco_c03"],

@@ -296,7 +296,7 @@ page.verdicts(second)
 # %%
 gains_caption = (
     f"Diagnosticity, soft minus hard: on average (c01; {seen}), by method and by data set (c02). Right of zero soft is better. At the "
-    "right: the distance from the published value in standard errors of ours"
+    "right: the distance from the published value in standard errors, which include the variation between training runs"
 )
 page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=gains_caption)
 
