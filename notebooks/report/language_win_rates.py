@@ -16,12 +16,13 @@ from itertools import product
 
 from IPython.display import Markdown, display
 
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show import figures
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken
+from faithbook.show.numbers import listed, spoken, written
 from faithbook.stats.comparison import mean
 from faithbook.studies.together.prompted import WITHOUT_MODEL
 
@@ -91,7 +92,7 @@ def in_short():
     of_method = real[(real.length == texts_of) & (real.method == method)].sort_values("estimate")
     low, high = of_method.iloc[0], of_method.iloc[-1]
     changes = " and ".join(
-        f"by {abs(mean([wins(one, 'infill', size) for one in METHODS]).ours.point - mean([wins(one, 'delete', size) for one in METHODS]).ours.point):.2f} "
+        f"by {written(mean([wins(one, 'infill', size) for one in METHODS]).ours.point - mean([wins(one, 'delete', size) for one in METHODS]).ours.point, '+.2f')} "
         f"on {size} texts (n = {real[real.length == size].n.min()})"
         for size in lengths
     )
@@ -99,7 +100,8 @@ def in_short():
         "on one small language model, averaged over five methods, the share of random word sets that a method beats (*win rate*; chance is 0.50) "
         f"changes {changes} when words are replaced by others instead of deleted. For one method the erasure can matter more: the win rate of "
         f"{label(method)} on {texts_of} texts is {low.estimate:.2f} with *{ERASURES[low.erasure]}* and {high.estimate:.2f} with "
-        f"*{ERASURES[high.erasure]}* (n = {low.n}). That is the largest of {len(ends)} gaps, so part of it is chance."
+        f"*{ERASURES[high.erasure]}* (n = {low.n}). That is the largest of the {len(ends)} gaps (one for each method and "
+        "length), so part of it is chance."
     )
 
 
@@ -118,11 +120,14 @@ page.in_short(in_short) if there else Markdown(WITHOUT_MODEL)
 
 # %% tags=["remove-input"]
 def answered_right():
-    """How often the model's answer is right, in words."""
+    """How many random word sets a win rate rests on, and how often the model's answer is right, in words."""
+    matches = settings_of("language_erasures", measured.material.profile)["matches"]
     shares = " and ".join(
         f"{texts.mean(length=size, metric='right').ours.point:.0%} of the {size} texts" for size in lengths
     )
-    return Markdown(f"The model's answer is right for {shares}. Wrong answers are explained like right ones.")
+    return Markdown(
+        f"A win rate is over {matches} random word sets for each text. The model's answer is right for {shares}. Wrong answers are explained like right ones."
+    )
 
 
 answered_right() if there else None

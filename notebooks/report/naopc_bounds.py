@@ -20,7 +20,7 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
+from faithbook.show.labels import label, short
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.show.tables import in_words, rounded
@@ -87,6 +87,11 @@ def inside(title, shown):
     return Markdown(f":::::{{admonition}} {title}\n:class: dropdown note\n\n{shown.data}\n:::::")
 
 
+def shortly(table):
+    """A table for readers with the bare names of data sets: what they stand for differs between studies."""
+    return table.assign(dataset=[name.partition(" (")[0] for name in table.dataset])
+
+
 def counts(table):
     """The least and the largest number of texts of a table's cells, in words."""
     least, most = int(table.n.min()), int(table.n.max())
@@ -97,13 +102,14 @@ def counts(table):
 def in_short():
     """The result of this page in a sentence."""
     agreement = ranks.groupby("ranking").agg(ours=("estimate", "mean"), published=("published", "mean"))
+    of_models = ranks[ranks.ranking == "models"].estimate.dropna()
     models_at, methods_at = (agreement.loc[ranked] for ranked in ("models", "methods"))
     changes = (
         "normalising AOPC reorders models more than it reorders methods. " if models_at.ours < methods_at.ours else ""
     )
     return (
         f"{changes}Kendall's tau between a ranking by AOPC and the same ranking by NAOPC (1: nothing changes) is {models_at.ours:.2f} on "
-        f"average for models (in the authors' released files {models_at.published:.2f}) and {methods_at.ours:.2f} for attribution methods "
+        f"average for models ({rounded(of_models.min(), 2)} to {rounded(of_models.max(), 2)} by data set, length and order of removal; in the authors' released files {models_at.published:.2f}) and {methods_at.ours:.2f} for attribution methods "
         f"({methods_at.published:.2f}); {counts(ranks[ranks.n > 0])} per ranking."
     )
 
@@ -123,7 +129,9 @@ page.in_short(in_short)
 #   MoRF removes the most relevant word first (the paper's *comprehensiveness*; higher is better), LeRF the least relevant first (its
 #   *sufficiency*; AOPC and NAOPC are better when lower).
 # - **Texts.** The bounds of *short* texts, of at most twelve words, are exact. Those of *long* texts come from {term}`beam search`, so the
-#   true range can only be wider.
+#   true range can only be wider. An article may give a short and a long text.
+# - **Data sets.** `bbc` stands for the paper's IMDB here and `movie` for its SST-2. Where a figure says *bbc (for AG)*, it means `bbc`:
+#   that label is from study 1.
 
 # %% [markdown]
 # ## Bounds of each model
@@ -153,7 +161,7 @@ inside(
         table,
         "naopc_bounds_models",
         caption=f"Mean bounds of AOPC, and the range between them, with 95 % intervals; {counts(table)}",
-        wide=in_words(table, ["dataset", "length", "classifier"], "bound", ".2f"),
+        wide=shortly(in_words(table, ["dataset", "length", "classifier"], "bound", ".2f")),
     ),
 )
 
@@ -178,14 +186,15 @@ def spread_of_bounds():
     for names_of, sets in together:
         if len(names_of) == 1:  # nothing to compare with
             continue
-        on = " and ".join(label(one) for one in sets)
+        on = " and ".join(short(one) for one in sets)
         of_lengths = [
             f"{spoken(deviations[(f'{length} texts',)][f'deviation of upper bounds over {len(names_of)} models'], '.2f', n=True)} on {length} texts"
             for length in LENGTHS
         ]
         said.append(f"over the {len(names_of)} models on {on} it is {' and '.join(of_lengths)}")
     return (
-        f"The standard deviation of the mean upper bounds says how far models are apart: {'; '.join(said)}."
+        "The standard deviation of the mean upper bounds says how far models are apart. The bounds of a model are averaged over the data "
+        f"sets first; {'; '.join(said)}."
         if said
         else ""
     )
@@ -351,6 +360,31 @@ def random_scores():
 
 Markdown(random_scores())
 
+
+# %% tags=["remove-input"]
+def below_random():
+    """Methods whose mean NAOPC is below that of random scores on the same model."""
+    of_score = scores[scores.score == "naopc"]
+    random = of_score[of_score.method == "random"].set_index("classifier").estimate
+    below = of_score[of_score.estimate < of_score.classifier.map(random)]
+    if below.empty:
+        return "No method has a lower mean NAOPC than random scores on the same model."
+    each = "; ".join(
+        f"{label(method)} on "
+        + ", ".join(
+            f"`{one.classifier}` ({one.estimate:.2f} against {random[one.classifier]:.2f}, n = {one.n:.0f})"
+            for one in rows.itertuples()
+        )
+        for method, rows in below.groupby("method", sort=False)
+    )
+    return (
+        f"Lower than random scores on the same model is the mean NAOPC of {each}. There the words that a method calls most important lower the "
+        "probability less than random words do; why, we do not know."
+    )
+
+
+Markdown(below_random())
+
 # %% [markdown]
 # ## Sufficiency in two conventions
 #
@@ -392,7 +426,7 @@ inside(
         "naopc_conventions",
         caption="Sufficiency in the two conventions, mean over methods (lower is better), and Kendall's tau between their rankings of methods, "
         "with 95 % interval",
-        wide=both_conventions(conventions),
+        wide=shortly(both_conventions(conventions)),
     ),
 )
 
@@ -490,7 +524,7 @@ inside(
         certificates,
         "naopc_certificates",
         caption=f"Error bound of the upper and of the lower bound on long texts, mean over texts, with 95 % intervals; {counts(certificates)}",
-        wide=in_words(certificates, ["dataset", "classifier"], "end", ".2f"),
+        wide=shortly(in_words(certificates, ["dataset", "classifier"], "end", ".2f")),
     ),
 )
 

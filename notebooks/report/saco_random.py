@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.details import details
@@ -90,8 +91,21 @@ page.in_short(in_short)
 # ## How often an explanation wins
 #
 # On each image and model the explanation's score is compared with that of several sets of random scores. All metrics are
-# sign-flipped where needed, so that higher is better. A *win* is a strictly higher score; a tie does not count. The share of
-# wins is the metric's {term}`diagnosticity`.
+# sign-flipped where needed, so that higher is better. A *win* is a strictly higher score; a tie does not count. So AUC, which has many
+# ties, can win on fewer than half of the images although its mean is above that of random scores. The share of wins is the metric's
+# {term}`diagnosticity`.
+
+
+# %% tags=["remove-input"]
+def how_many():
+    """How many models and sets of random scores there are."""
+    draws = settings_of("saco_metrics", measured.material.profile)["random_draws"]
+    networks = measured.frame.groupby("dataset", observed=True).model.nunique()
+    of_sets = " and ".join(f"{count} on {label(dataset)}" for dataset, count in networks.items())
+    return f"There are {draws} sets of random scores for each image and model. Models: {of_sets}."
+
+
+Markdown(how_many())
 
 # %%
 rows = []
@@ -120,7 +134,7 @@ fig, alt = dot_plot(both, "share of comparisons", row="method", layout=layout)
 by_metric = wins.groupby("metric", sort=False)
 caption = (
     f"Share of images on which an explanation beats random scores, by metric, with 95 % intervals (n = {wins.n.min():,} images). Grey "
-    "ticks: share of ties. Dotted: one half."
+    "ticks: share of ties. Dotted: one half. Some intervals are narrower than their dots."
 )
 page.figure(fig, "saco_random_wins_plot", alt=alt, caption=caption)
 
@@ -144,7 +158,8 @@ details(
 # We assume a small and common study: each image has one model, one explanation and one random map, and the two scores are compared
 # by a two-sided paired *t*-test at the level 0.05. The table has the number of images with which that test finds the explanation
 # ahead in 80 % of all studies. It is ∞ for an explanation that is not ahead of random scores on our images, and an interval ends
-# with ∞ if it may not be.
+# with ∞ if it may not be. If ∞ has an interval that begins with a number, the explanation may be ahead after all, but by so little
+# that at least this many images are needed.
 #
 # SaCo can also be tested without a random map, because its mean over random scores is known: zero. That removes the random map's
 # noise (last column).
@@ -244,8 +259,8 @@ Markdown(
 )
 
 # %% [markdown]
-# Of a method that is named here, another processor, which rounds differently, finds another map. Its single maps say nothing about
-# the model.
+# If a method is named here, its map of one image depends on how the processor rounds: another processor gives another map. So a single
+# map of it says nothing about the model.
 #
 # **Limits.** The number of images holds for this test and these models. And power says how soon a difference is found, not
 # whether the difference is faithfulness: a metric can reward the wrong thing very reliably.

@@ -56,10 +56,25 @@ page.listing(
     caption="What to use for which need, and, in the last three rows, what not to use on its own",
 )
 
+
+# %% tags=["remove-input"]
+def of_all_kinds():
+    """Which metric has the highest of the lowest rank correlations, for the rows about the best."""
+    lowest = load("safe_lowest", profile)
+    best = lowest.loc[lowest.estimate.idxmax()]
+    return (
+        f"If every kind of misreading counts, the best metric is {label(best.metric)}: its lowest rank correlation is {rounded(best.estimate, 2)} "
+        f"[{rounded(best.low, 2)}, {rounded(best.high, 2)}]."
+    )
+
+
+Markdown(of_all_kinds())
+
 # %% [markdown]
 # - *Rank correlation* with the truth: the lowest over the kinds of misreading that the need allows (last three rows: over all kinds), with
 #   its 95 % interval. *Safe*: this interval is above 0.50. *Model calls*: forward passes for one explanation of 20 features,
-#   without that of the whole input (so in all tables of this page).
+#   without that of the whole input. Those of SaCo are of SaCo, AUC and LOdds together, which one run computes; SaCo alone needs one
+#   for each group ({ref}`all prices <metric-table>`).
 # - The numbers are from {doc}`safe_map`: 395 hand-built models, fixed before anything ran, each of which misreads erased inputs in one
 #   known way. The row on several models is from {doc}`safe_models`, which has no rank correlations. {doc}`../foundations/metrics` defines the
 #   metrics.
@@ -109,7 +124,7 @@ page.listing(
 # srg ↑                       6  0.45 ± 0.17*  0.44 ± 0.17*  -0.16 ± 0.22
 # ```
 #
-# **How to read it.** Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on average. Random scores are not clearly
+# **How to read it.** After ± stands half of the 95 % interval. Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on average. Random scores are not clearly
 # different from 0 under either metric. A star says that the 95 % interval of the difference from random scores excludes 0. Six texts keep
 # the example short; in the table below anything with fewer than ten inputs is *unsure*. The two methods do not differ, so neither
 # metric gives a reason to prefer one.
@@ -117,8 +132,8 @@ page.listing(
 # %% tags=["remove-input"]
 calls = table.set_index(["modality", "metric"])[PASSES]["text", "aopc_morf"]
 Markdown(
-    f"**What it costs.** SRG needs both directions of AOPC: {calls:.0f} forward passes per explanation of our texts. "
-    f"200 texts with three methods and random scores take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to "
+    f"**What it costs.** SRG needs both directions of AOPC, $2n - 1$ forward passes for n words: {calls:.0f} for {(calls + 1) / 2:.0f} words. "
+    f"200 texts of this length with three methods and random scores take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to "
     "one per text and to those of the methods themselves."
 )
 
@@ -137,7 +152,8 @@ Markdown(
 # 4. **Not worse after misleading.** Does it follow the truth on the misled model as well as on the model trained as usual?
 #
 # Two columns have the rank correlation with the truth on these two models. *Inputs to separate* is how many inputs separate real
-# explanations from random scores.
+# explanations from random scores. *Model calls* are those of these texts and images, which have other numbers of features than the
+# models of the first table.
 
 # %%
 KINDS = {"text": "texts", "vision": "small images"}

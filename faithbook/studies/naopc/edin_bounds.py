@@ -37,7 +37,7 @@ from itertools import product
 
 import pandas as pd
 
-from faithbook.show.labels import label
+from faithbook.show.labels import label, short
 from faithbook.show.numbers import spoken
 from faithbook.studies.naopc.edin_claims import OFF
 
@@ -200,7 +200,7 @@ def rankings_in_words(ranks: pd.DataFrame) -> pd.DataFrame:
         for ranking in ("models", "methods"):
             of_row = (shown["length"] == length) & (shown["metric"] == metric) & (shown["ranking"] == ranking)
             for one in shown[of_row].itertuples():
-                row[f"{ranking}: {label(one.dataset)}"] = spoken(one, ".2f")
+                row[f"{ranking}: {short(one.dataset)}"] = spoken(one, ".2f")
                 row[f"{ranking}: released"] = f"{one.published:.2f}"
         wide.append(row)
     frame = pd.DataFrame(wide)
