@@ -135,4 +135,6 @@ def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> N
     # Without values of the studies no finding is printed, and each says why.
     landing = (found.folder / "landing.md").read_text(encoding="utf-8")
     assert landing.count("*A sentence is left out here: `") == 6
-    assert "Of 1 findings on the papers' own data or outputs 1 replicate, 0 do not, 0 are mixed" in landing
+    assert (
+        "1 replicate or are reproduced, 0 do not, 0 are mixed" in landing and "Of 1 findings of the papers" in landing
+    )

@@ -81,8 +81,14 @@ def again_on_unseen(when: str) -> str:
         if name in again.index:
             decision, evidence = (str(value) for value in again.loc[name, ["decision", "evidence"]])
             word = grounds.worded(decision, evidence).removesuffix(" on our models")
-            judged.append(f"`{name}` *{word}*{', as before' if decision in written else ''}")
-    return f"On unseen inputs: {'; '.join(judged)}." if judged else ""
+            plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+            said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
+            judged.append(f"{said} (`{name}`): *{word}*{', as before' if decision in written else ''}")
+    return (
+        f"Judged again, on inputs that were first measured when the rules were frozen: {'; '.join(judged)}."
+        if judged
+        else ""
+    )
 
 
 def in_short(results: Results, figure: str = "") -> dict[str, str]:

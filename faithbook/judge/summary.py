@@ -12,6 +12,7 @@ import pandas as pd
 
 from faithbook.judge import analysis_plan, in_sentences, published
 from faithbook.judge.scoreboard import (
+    RULE,
     WAITS,
     confirmed,
     distinct,
@@ -113,6 +114,8 @@ def _awaited(row: Mapping[Any, Any]) -> str:
     is decided."""
     if row["decision"] != UNDECIDED:
         return ""
+    if row["waits_for"] == RULE:
+        return WAITS[RULE]
     if not pd.isna(row["needed"]):
         return f"decided with about {int(row['needed']):,} inputs; there are {int(row['n']):,}"
     return "" if pd.isna(row["p"]) else f"p = {rounded(row['p'], 3)}; holds at {rounded(ALPHA, 3)} or less"
@@ -124,16 +127,22 @@ def _number(value: Any) -> float:
 
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
-    what only a review page says; of these how many have each decision (`own reproduced`); how many headline claims were
-    `judged again` on unseen inputs, and with the same decision (`same again`); how many others that these inputs reach
-    (`further again`, `further same`); how many rest on `released` files, which have no second sample, or are
-    `exploratory only`; `turned by rules`."""
+    what only a review page says; of these how many have each decision (`own reproduced`); how many of them are
+    headline claims that were `judged again` on unseen inputs, and with the same decision (`same again`), and how many
+    such are on substitute data (`again elsewhere`, `same elsewhere`); how many others unseen inputs reach (`further
+    again`, `further same`); how many rest on `released` files, which have no second sample, or are `exploratory only`;
+    how many `of a review page` have such evidence; `turned by rules`."""
     rows = facts(board)
     of_papers = rows[rows["level"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
     decided = of_papers["decision"].value_counts()
     counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
     counted |= {f"own {decision}": int(decided.get(decision, 0)) for decision in DECIDED}
+    own_material = int(rows["level"].isin(OWN_MATERIAL).sum())
+    counted["of a review page"] = own_material - len(of_papers)
     again = confirmed()["decision"]
+    elsewhere = rows[rows["id"].isin(again.index) & rows["id"].map(is_headline) & ~rows["id"].isin(of_papers["id"])]
+    counted["again elsewhere"] = len(elsewhere)
+    counted["same elsewhere"] = int((elsewhere["decision"] == elsewhere["id"].map(again)).sum())
     twice = of_papers[of_papers["id"].isin(again.index)]
     same = twice["decision"] == twice["id"].map(again)
     headline = pd.Series([is_headline(name) for name in twice["id"]], index=twice.index, dtype=bool)

@@ -217,4 +217,6 @@ page.verdicts(sunk)
 page.parts(sunk, "language_sinks_parts", caption="The parts of these claims, on a small model") if there else None
 
 # %%
+if there:
+    page.quote("lm_equal_retention", {f"amount and {label(kept)}": rho[kept] for kept in SOFT.values()})
 page.finish(note="" if there else "no language model on this machine")

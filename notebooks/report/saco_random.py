@@ -126,6 +126,7 @@ in_numbers = page.listing(
 )
 
 # %%
+page.quote("saco_random", {f"{label(metric)}, wins": at("win", metric, METHODS) for metric in SIGN})
 both = pd.concat([wins.assign(series="wins"), wins[["metric", "method"]].assign(estimate=wins.ties, series="ties")])
 names = {name: label(name) for name in (*SIGN, *methods)}
 looks = {"wins": (OURS, "o"), "ties": ("#888888", "|")}

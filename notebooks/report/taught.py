@@ -71,6 +71,12 @@ page.in_short(in_short)
 # %% [markdown]
 # Each question has an answer in bold. Below it are measurements, each followed in small type by the claim that it tests and the decision.
 # {doc}`../how-to-read` explains the decisions, {doc}`../foundations/metrics` the metrics; the {doc}`scoreboard` lists all claims.
+#
+# Differences are computed before rounding, so that their last digit may not be that of the rounded numbers beside them. Methods have
+# short names: x∇x is input × gradient, α is attention and α∇α attention × gradient ({doc}`../foundations/attribution`). (L2) and (μ) say
+# whether the dimensions of a word's embedding are summed up by their length or by their mean; *loss* and *TP* (top prediction) say which
+# output is explained. *Groups* are groups of pixels, erased one at a time. A negative fall is a rise. Released numbers count as reproduced
+# where they agree to the last digit or differ for a cause that the page on them names.
 
 # %%
 soft = soft_and_plain() if page.has("soft_metrics") else {}
