@@ -434,7 +434,7 @@ class Scheduler:
                 peak = round((self.cost_model.bytes_a_token or 0) * sizes[0] * longest)
                 self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(sizes[0])
-                # What was measured may allow other sizes: the rest is cut anew.
+                # What was measured may allow other sizes: the rest is cut again.
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
         if bool(broken):

@@ -239,7 +239,7 @@ def test_nan_is_an_error_that_names_method_and_input() -> None:
         model.bert.embeddings.word_embeddings.weight[inputs.input_ids[1, 2]] = torch.nan
     said = "activation gave NaN or infinite scores for 1 of 3 inputs, first input 1"
     refused(InputError, said, attribute, "activation", model, inputs)
-    refused(InputError, r"NaN or infinity for 1 rows, of inputs \[1\].*torch.bfloat16", Perturber, model, inputs)
+    refused(InputError, r"NaN or infinity for 1 row, of inputs \[1\].*torch.bfloat16", Perturber, model, inputs)
 
 
 @pytest.mark.parametrize("name", ["attention", "scaled_attention", "guided_backprop"])

@@ -180,7 +180,7 @@ SPANS = "covers the characters .*: expected ascending spans"
     ("message", "call", "given"),
     [
         ("query 0 has 6 tokens and leaves no room", cut, {"queries": ["who is it at all ."], "max_length": 9}),
-        ("2 queries for 1 texts", cut, {"queries": ["who", "is"]}),
+        ("2 queries for 1 text", cut, {"queries": ["who", "is"]}),
         ("queries and pairs", cut, {"pairs": ["a"], "queries": ["a"]}),
         *((SPANS, cut, {"words": [wrong]}) for wrong in ([(0, 3), (2, 6)], [(3, 3)], [(0, 99)], [(-1, 2)])),
         ("no token within its 0 words", cut, {"words": [[]]}),

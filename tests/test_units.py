@@ -100,7 +100,7 @@ def test_sentences_and_characters_are_features_of_tokens() -> None:
     assert inputs.feature_of[0].tolist() == [-1, 0, 0, 0, 0, 1, 1, 1, 1, 1, -1]
     pair = TextInputs.from_texts([("A film. Fine.", "Not bad.")], tokenizer(), unit="sentence")
     assert pair.features[0] == ("A film.", "Fine.", "Not bad.")
-    with pytest.warns(UserWarning, match="1 of 3 features have several characters, those of one token"):
+    with pytest.warns(UserWarning, match="1 of 3 features has several characters, those of one token"):
         letters = TextInputs.from_texts(["a, film"], tokenizer(), unit="character")
     assert letters.features[0] == ("a", ",", "film"), "letters that share a token are one feature"
 
@@ -112,7 +112,7 @@ def test_a_function_of_texts_has_the_same_units() -> None:
     assert own.without(0, [False, True], masked=False) == "at all"
     with pytest.raises(InputError, match="unit 'wordpiece': of a function of texts expected one of 'word', 'char"):
         WordInputs.from_texts(["a"], unit="wordpiece")
-    refused(InputError, "1 lists of words for 2 texts", WordInputs.from_texts, ["a", "b"], words=[[(0, 1)]])
+    refused(InputError, "1 list of words for 2 texts", WordInputs.from_texts, ["a", "b"], words=[[(0, 1)]])
 
 
 # ----------------------------------------------------------------------------------------------------------- containers
@@ -133,7 +133,7 @@ def test_broken_texts_are_named_by_their_row() -> None:
     with pytest.raises(InputError) as error:
         WordInputs.from_texts(texts)
     assert str(error.value) == (
-        "text 1 is None: expected a string; text 2 is nan: expected a string; text 3 (' ') is blank; and rows 4: leave "
+        "text 1 is None: expected a string; text 2 is nan: expected a string; text 3 (' ') is blank; and text 4: leave "
         "such texts out of the batch"
     )
     refused(InputError, "pair 1 is None", TextInputs.from_texts, ["a", "film"], tokenizer(), pairs=["a", None])

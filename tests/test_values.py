@@ -105,7 +105,7 @@ def test_the_books_value_goes_with_ours_through_arithmetic() -> None:
     assert (a - replace(b, book=None)).book is None  # half a difference is none
     expected = (float(a.ours.point) - a_book) / np.hypot(a.ours.standard_error, book.mean(method="a").standard_error)
     assert a.from_book == pytest.approx(expected)
-    assert re.search(r"\.\d\d \(\.\d\d\) [+-]\d\.\d SE", tables.cell(a))
+    assert re.search(r"0\.\d\d \(0\.\d\d\) [+−]\d\.\d SE", tables.cell(a))
     assert "book" not in tables.cell(replace(a, book=None))
 
 

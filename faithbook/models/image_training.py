@@ -1,4 +1,4 @@
-"""What the trainings of image classifiers share: the schedule of the learning rate, pictures mixed and erased in part,
+"""What the trainings of image classifiers share: the schedule of the learning rate, images mixed and erased in part,
 the loss, accuracy, and a checkpoint that is put in place whole.
 
 Shape letters: B images, C classes.
@@ -79,9 +79,9 @@ class Recipe:
 
 @torch.inference_mode()
 def accuracy(network: nn.Module, pictures: Pictures, inputs_of: Callable[[Pictures], Tensor], *, batch: int) -> float:
-    """The share of pictures that a network, in evaluation mode meanwhile, predicts by their labels.
+    """The share of images that a network, in evaluation mode meanwhile, predicts by their labels.
 
-    `inputs_of`: the pixels [B, 3, H, W] of some pictures, where the network is. `batch`: how many at once.
+    `inputs_of`: the pixels [B, 3, H, W] of some images, where the network is. `batch`: how many at once.
     """
     was_training = network.training
     network.eval()

@@ -211,7 +211,7 @@ class Estimate:
     @functools.cached_property
     def error_and_df(self) -> tuple[Array, Array]:
         """The standard error [...] and its degrees of freedom [...] (NaN where nothing varies)."""
-        # A stratum of one cluster says nothing of its spread: it counts with a factor of 0, whatever size stands there.
+        # A stratum of one cluster says nothing of its spread: it counts with a factor of 0, whatever its size.
         resting = self.clusters > 1
         size = np.where(resting, self.clusters, 2).astype(float)
         shape = (-1, *(1 for _ in np.shape(self.point)))  # strata first, then as the estimates have it
