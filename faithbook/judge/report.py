@@ -316,7 +316,7 @@ class Page:
         wide, long = tables.grid(
             printed_values, of, rows=rows, columns=columns, digits=digits, words=words, signs=not published_on
         )
-        compared = long["published"].notna().any() or not printed_values["value"].notna().any()
+        compared = printed is not None or long["published"].notna().any()
         if not compared and all(measured.printed.empty for measured in self._measured):
             raise InputError(
                 f"no quantity of the table {name} knows its published value: "
