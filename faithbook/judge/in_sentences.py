@@ -25,6 +25,11 @@ from faithbook.show.tables import of_size, rounded
 from faithbook.stats.grounds import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
 from faithbook.stats.verdict import Verdict
 
+DECIDES = (
+    "*The one that decides*: comparisons are put in order by how well they support the claim, and it is the last of "
+    "those that the rule asks for. Where all have to hold it is the weakest."
+)
+"""What a sentence means by the comparison that decides."""
 _CHOICES = {
     "turned": "which metrics are sign-flipped",
     "correlation": "which correlation coefficient is taken",

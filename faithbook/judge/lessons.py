@@ -23,6 +23,13 @@ from faithbook.show.page import badge
 from faithbook.stats import grounds
 from faithbook.stats.comparison import Comparison
 
+ON_UNSEEN = {
+    "zhao_aletras_2023": "MPNet (on long texts MiniLM)",
+    "wu_2024": "the transformer with adapters, `lora`",
+    "zaman_belinkov_2022": "the six-layer encoder, `six`",
+}
+"""The model that a study's claims were judged with on unseen inputs, always in its first training run."""
+
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
     "nc": ("NC", "Comprehens.,\nplain (NC)"),
@@ -127,10 +134,15 @@ def on_unseen(overview: str, results: Results) -> str:
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
         f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
-        f"before, with one of the models; {same} of {len(names)} got the same decision."
+        f"before, with one model, {ON_UNSEEN[study]}; {same} of {len(names)} got the decision in the column *before*."
+    )
+    after = (
+        "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
+        "comparison that decides, in the unit of its metric: a value above zero supports the claim, or one near zero "
+        "where the claim says *about zero*."
     )
     others = [name for name in judged if name not in names]
-    return "\n\n".join(filter(None, [begins, "\n".join(rows), _further(others, again, results)]))
+    return "\n\n".join(filter(None, [begins, "\n".join(rows), after, _further(others, again, results)]))
 
 
 def _further(names: list[str], again: pd.DataFrame, results: Results) -> str:

@@ -248,6 +248,8 @@ class Page:
         lines = [*(f"- {', '.join(names)}: {facts}" for facts, names in besides.items()), *rest]
         if not lines:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
+        if any("the one that decides" in in_sentences.sentences(self._told(one)) for one in tested.values()):
+            lines.append(f"- {in_sentences.DECIDES}")
         lines.append(f"- Rules as written on {dated}.")
         return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
 
@@ -334,10 +336,12 @@ class Page:
         return self.listing(long, name, caption=f"{title.rstrip('.')}: {legend}", wide=wide)
 
     def _other_data(self, printed_values: pd.DataFrame) -> str:
-        """The one data set of a published table, if it was not measured; "" otherwise."""
+        """The one data set of a published table, if it was not measured, under this or another name; "" otherwise."""
         columns = [name for name in ("dataset", "dataset_inferred") if name in printed_values.columns]
         names = {str(name) for column in columns for name in printed_values[column]}
-        return label(names.pop()) if len(names) == 1 and not names & self.have else ""
+        measured = {inputs_of(name) for name in self.have}
+        same = any(inputs_of(name) in measured for name in names)
+        return label(names.pop()) if len(names) == 1 and not same else ""
 
     def listing(
         self,

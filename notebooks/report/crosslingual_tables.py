@@ -575,7 +575,7 @@ details("Table 1 on substitute data", on_substitutes())
 # ## What differs from the paper
 #
 # - *Models.* One encoder with twelve layers of width 384 and with six of them, instead of two encoders with twelve layers of width 768.
-# - *Training.* 21,532 English pairs of SNLI and of XNLI's development split, instead of all of MultiNLI. Accuracy is lower in most
+# - *Training.* 21,532 English pairs of SNLI and of XNLI's development split, instead of all of MNLI. Accuracy is lower in most
 #   languages.
 # - *Thai* is written without spaces, so its words are whole phrases here.
 #

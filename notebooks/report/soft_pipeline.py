@@ -84,12 +84,14 @@ def in_short():
     rest = changed[changed.step == pipeline.REMAINS]
     group = next(iter(shown_texts))
     combinations = replayed.every[replayed.every.texts == group]
+    largest = combinations.loc[combinations.estimate.idxmax()]
+    best = f", by {spoken(largest, '.3f')}, the largest of them all" if (combinations.low > 0).sum() == 1 else ""
     return (
         f"{opening}With a model of the paper's size and all eight choices of its released code, our diagnosticity minus the "
         f"published one is {pipeline.span_of(changed, pipeline.REMAINS, HARD)} for the metrics that erase whole words (NC, NS) "
         f"and {pipeline.span_of(changed, pipeline.REMAINS, SOFT)} for the soft ones (Soft-NC, Soft-NS; "
         f"{' and '.join(map(label, datasets))}, n = {rest.n.min():,.0f} texts or more). In {(combinations.low > 0).sum()} of "
-        f"{len(combinations)} combinations of these choices soft erasure is clearly better under both metrics."
+        f"{len(combinations)} combinations of these choices soft erasure is clearly better under both metrics{best}."
     )
 
 
@@ -145,7 +147,7 @@ page.listing(
     changed,
     "soft_pipeline_explained",
     caption="Diagnosticity as published and with the larger model, then what each step changes of it (with a sign), and what remains: "
-    "the larger model with all choices of the code minus the published value. The steps are of one training run and fewer texts, so "
+    "the larger model with all choices of the code minus the published value; a dash: not measured. The steps are of one training run and fewer texts, so "
     "that rows do not add up exactly; n: the fewest and the most texts of a row",
     empty=ONE_SIZE,
     wide=pipeline.changes_in_words(changed) if datasets else None,
@@ -169,12 +171,12 @@ page.quote(
 #
 # | choice | as the text has it, or this book where the text is silent | as the released code has it |
 # | --- | --- | --- |
-# | empty text | all embeddings zero | padding tokens; hard erasure the same |
+# | empty text | all embeddings zero | padding tokens, also in hard erasure |
 # | lengths of rationales | 1, 5, 10, 20, 50 % | also 2 and 100 % |
 # | limits | none | scores cut to 0 … 1 |
 # | scaled attention | attention times its gradient | attention times attention |
 # | draws of the random mask | the mean of several | one |
-# | normaliser (maps importance to 0 … 1) | min-max | sigmoid for Soft-NS, another scale for Soft-NC |
+# | normaliser (maps importance to 0 … 1) | min-max | a sigmoid for Soft-NS, another function for Soft-NC ({doc}`soft_deviations`) |
 # | mask | Soft-NS keeps important words, Soft-NC erases them | inverted |
 # | ties with the random explanation | do not count | count as wins |
 #
@@ -209,7 +211,7 @@ page.listing(
 # %% [markdown]
 # ## Every combination
 #
-# To keep to 64 combinations, lengths, draws and scaled attention are exchanged together, as *protocol*. For each combination we take the smaller of the two differences Soft-NC − NC and Soft-NS − NS: above zero soft erasure is better under both metrics.
+# The eight choices are six here, because lengths, draws and scaled attention are exchanged together, as *protocol*; six make 64 combinations. For each combination we take the smaller of the two differences Soft-NC − NC and Soft-NS − NS: above zero soft erasure is better under both metrics.
 # The largest of 64 is selected, so it is larger than it would be on new texts.
 
 # %% tags=["remove-input"]
