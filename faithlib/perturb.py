@@ -140,7 +140,7 @@ class Eraser:
         Parameters
         ----------
         index : Sequence[int]
-            Places of the inputs, of one also several times.
+            Places of the inputs; a place may come more than once.
 
         Returns
         -------

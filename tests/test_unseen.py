@@ -12,10 +12,11 @@ from test_pages_saco import as_printed, metric_units, saco_units
 from tiny import REPOSITORY
 
 from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
+from faithbook.engine.plan import MANIFEST
 from faithbook.engine.units import write_units
 from faithbook.judge import analysis_plan, freeze, lessons, published, scoreboard, summary, unseen
 from faithbook.judge.sentences import Results
-from faithbook.paths import root
+from faithbook.paths import confirmatory_dir, root
 from faithbook.stats.grounds import NOT_TESTED, NOTHING
 
 NO_VERDICT = {NOT_TESTED, NOTHING}
@@ -189,3 +190,20 @@ def test_tables_on_unseen_inputs_have_sentences_and_no_words_of_the_board() -> N
     assert f" {cells['xl_c02']}. " in note and "The one that decides" not in note
     of_statements = [name for name in analysis_plan.plan() if "/" in name]
     assert not [cell for cell in cells.values() for name in of_statements if f"{name.partition('/')[2]}: " in cell]
+
+
+def test_the_model_named_for_unseen_inputs_is_the_one_of_the_committed_runs() -> None:
+    runs = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))["runs"]
+    models = {
+        notebook: {
+            run["parameters"].get("model") or run["parameters"].get("classifier")
+            for run in runs
+            if run["notebook"] == notebook
+        }
+        for notebook in unseen.NOTEBOOKS.values()
+    }
+    assert models == {"soft_metrics": {"mpnet", ""}, "saco_metrics": {"lora"}, "crosslingual_metrics": {"six"}}
+    assert all(run["parameters"].get("seed", 0) == 0 for run in runs)
+    assert set(lessons.ON_UNSEEN) == set(unseen.NOTEBOOKS)
+    assert "`lora`" in lessons.ON_UNSEEN["wu_2024"] and "`six`" in lessons.ON_UNSEEN["zaman_belinkov_2022"]
+    assert "MPNet" in lessons.ON_UNSEEN["zhao_aletras_2023"]

@@ -63,7 +63,7 @@ class Chance:
         Parameters
         ----------
         index : Sequence[int]
-            Places of the inputs, from 0 to B - 1, of one also several times.
+            Places of the inputs, 0 to B - 1; a place may come more than once.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class About:
         Parameters
         ----------
         index : Sequence[int]
-            Places of the inputs, from 0 to B - 1, of one also several times.
+            Places of the inputs, 0 to B - 1; a place may come more than once.
 
         Returns
         -------

@@ -124,7 +124,7 @@ shown_maps = page.figure(
     fig,
     "saco_figure1_maps",
     alt=alt,
-    caption="Thirteen explanations of this prediction. Maps without negative scores go from dark (0) to yellow; signed maps from blue "
+    caption="Explanations of this prediction. Maps without negative scores go from dark (0) to yellow; signed maps from blue "
     "(negative) over white (0) to red",
 )
 details("The maps of all explanations of this image", shown_maps)
