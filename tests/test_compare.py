@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from faithbook.judge import published, scoreboard
-from faithbook.stats import agreement, grounds
+from faithbook.stats import agreement, evidence_levels
 from faithbook.stats.chance import against_random, kept_shares
 from faithbook.stats.conditions import Conditions
 from faithlib import masks
@@ -92,14 +92,16 @@ def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> Non
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
-    return pd.DataFrame([{"id": name, "decision": grounds.REPRODUCED, "page": "executed/page", "n": 4} for name in ids])
+    return pd.DataFrame(
+        [{"id": name, "decision": evidence_levels.REPRODUCED, "page": "executed/page", "n": 4} for name in ids]
+    )
 
 
 def test_the_scoreboard_lists_everything_or_is_an_error() -> None:
     ids = list(published.claims().id)
     board = scoreboard.board(verdicts(*reversed(ids)))
     assert list(board.id) == ids and list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
-    assert set(board.evidence) == {grounds.STAND_INS}
+    assert set(board.evidence) == {evidence_levels.SUBSTITUTE}
     for sentence, judged in (
         (f"no verdict on: {ids[0]}$", ids[1:]),
         (f"more than one verdict on: {ids[0]}$", [*ids, ids[0]]),

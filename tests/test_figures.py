@@ -14,7 +14,7 @@ import pytest
 from refusals import refused
 
 from faithbook.show import figures, plots, tables
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithlib.errors import InputError
 
 ALT = "A line that rises from zero at the left to one at the right."
@@ -172,5 +172,9 @@ def test_tints_follow_the_scores_and_outlines_the_rationale():
 
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
-    for verdict in {grounds.worded(one, ground) for one in grounds.DECISIONS for ground in grounds.GROUNDS}:
+    for verdict in {
+        evidence_levels.worded(decision, level)
+        for decision in evidence_levels.DECISIONS
+        for level in evidence_levels.LEVELS
+    }:
         assert f".verdict-{verdict.replace(',', '').replace(' ', '-')}" in css

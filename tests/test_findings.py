@@ -7,13 +7,13 @@ import pytest
 from store import Store
 
 from faithbook.judge import analysis_plan, published, scoreboard, summary
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.verdict import Verdict
 
 REPEATS = {name: rule.same_as for name, rule in analysis_plan.plan().items() if "/" not in name}
 
 
-def told(name: str, decision: str, evidence: str = grounds.STAND_INS, **more: object) -> dict[str, object]:
+def told(name: str, decision: str, evidence: str = evidence_levels.SUBSTITUTE, **more: object) -> dict[str, object]:
     return {"id": name, "decision": decision, "n": 30, "evidence": evidence, **more}
 
 
@@ -25,12 +25,12 @@ TOLD = [
     told("saco_c11", "not tested", passed=0, parts=1),
     told("saco_text", "nothing to test"),
     told("saco_table2", "nothing to test", reason="the paper's own repeats disagree on the ranking"),
-    told("naopc_c01", "reproduced", grounds.AUTHORS),
-    told("naopc_c05", "not reproduced", grounds.AUTHORS),
-    told("together_q2", "reproduced", grounds.OUR_QUESTION),
+    told("naopc_c01", "reproduced", evidence_levels.AUTHORS),
+    told("naopc_c05", "not reproduced", evidence_levels.AUTHORS),
+    told("together_q2", "reproduced", evidence_levels.OUR_QUESTION),
 ]
 UNTOLD = [
-    {"id": name, "decision": grounds.NOT_TESTED, "page": "executed/page", "same_as": same}
+    {"id": name, "decision": evidence_levels.NOT_TESTED, "page": "executed/page", "same_as": same}
     for name, same in REPEATS.items()
 ]
 """Everything that is judged, not run but for what is told."""
@@ -43,11 +43,16 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
     assert "saco_table1" not in found.index and "saco_text" not in found.index
     assert found.loc["saco_c11", ["decision", "level"]].tolist() == [summary.NOT_TESTED, summary.NOT_TESTED]
     counts = summary.counts(BOARD)
-    assert counts.loc[(grounds.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
-    assert counts.loc[(grounds.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
-    assert counts.loc[(grounds.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
+    assert counts.loc[(evidence_levels.SUBSTITUTE, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
+    assert counts.loc[(evidence_levels.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
+    assert counts.loc[(evidence_levels.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
     of_each = list(dict.fromkeys(counts.index.get_level_values("level")))
-    assert of_each == [grounds.AUTHORS, grounds.STAND_INS, grounds.OUR_QUESTION, summary.NOT_TESTED]
+    assert of_each == [
+        evidence_levels.AUTHORS,
+        evidence_levels.SUBSTITUTE,
+        evidence_levels.OUR_QUESTION,
+        summary.NOT_TESTED,
+    ]
     assert counts.to_numpy().sum() == len(found)
     told = summary.in_numbers(BOARD)
     assert told["all"] == len(found) and told["own"] == 1 == told["own reproduced"]
@@ -55,24 +60,24 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "ground", "word"),
+    ("verdict", "level", "word"),
     [
-        (Verdict.YES, grounds.AUTHORS, "reproduced"),
-        (Verdict.YES, grounds.DATA, "replicates on our models"),
-        (Verdict.NO, grounds.STAND_INS, "does not replicate on our models"),
-        (Verdict.EQUIVALENT, grounds.DATA, "does not replicate on our models"),
-        (Verdict.MIXED, grounds.OUR_QUESTION, "mixed"),
-        (Verdict.NO, grounds.OUR_QUESTION, "does not hold"),
-        (Verdict.UNDECIDED, grounds.DATA, "undecided"),
-        (Verdict.NOT_TESTED, grounds.DATA, "not tested"),
-        (Verdict.NOTHING, grounds.DATA, "nothing to test"),
+        (Verdict.YES, evidence_levels.AUTHORS, "reproduced"),
+        (Verdict.YES, evidence_levels.DATA, "replicates on our models"),
+        (Verdict.NO, evidence_levels.SUBSTITUTE, "does not replicate on our models"),
+        (Verdict.EQUIVALENT, evidence_levels.DATA, "does not replicate on our models"),
+        (Verdict.MIXED, evidence_levels.OUR_QUESTION, "mixed"),
+        (Verdict.NO, evidence_levels.OUR_QUESTION, "does not hold"),
+        (Verdict.UNDECIDED, evidence_levels.DATA, "undecided"),
+        (Verdict.NOT_TESTED, evidence_levels.DATA, "not tested"),
+        (Verdict.NOTHING, evidence_levels.DATA, "nothing to test"),
     ],
 )
 def test_a_verdict_is_counted_under_one_of_six_words_and_names_our_models(
-    verdict: Verdict, ground: str, word: str
+    verdict: Verdict, level: str, word: str
 ) -> None:
-    assert verdict.decision in grounds.DECISIONS
-    assert grounds.worded(verdict.decision, ground) == word
+    assert verdict.decision in evidence_levels.DECISIONS
+    assert evidence_levels.worded(verdict.decision, level) == word
 
 
 def test_holms_correction_gives_stars_to_what_survives_it() -> None:
@@ -110,9 +115,9 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
 def test_what_was_not_judged_has_no_evidence_and_no_n() -> None:
     shown = summary.every(BOARD)
     names = shown["claim"].str.extract(r"`(\w+)`")[0]
-    open_ones = names.isin(BOARD["id"][BOARD["decision"].isin([grounds.NOT_TESTED, grounds.NOTHING])])
+    open_ones = names.isin(BOARD["id"][BOARD["decision"].isin([evidence_levels.NOT_TESTED, evidence_levels.NOTHING])])
     assert (shown.loc[open_ones, ["evidence", "n"]] == "–").all(axis=None) and open_ones.any()
-    assert shown.loc[names == "saco_c05", ["evidence", "n"]].to_numpy().tolist() == [[grounds.STAND_INS, "30"]]
+    assert shown.loc[names == "saco_c05", ["evidence", "n"]].to_numpy().tolist() == [[evidence_levels.SUBSTITUTE, "30"]]
 
 
 def test_a_number_worked_out_again_has_no_border_in_the_figure() -> None:

@@ -18,7 +18,7 @@ from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, filled
 from faithbook.paths import reference_dir
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
-from faithbook.stats.grounds import AUTHORS
+from faithbook.stats.evidence_levels import AUTHORS
 
 VERDICT: dict[str, Any] = {
     "id": "saco_figure3",

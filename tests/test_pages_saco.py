@@ -139,14 +139,14 @@ def test_methods_whose_saco_is_below_zero_are_not_positive(store: Store) -> None
     store.judge("saco_tables").decides(["saco_c12"], "not reproduced")
 
 
-def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
+def test_the_reference_is_shown_where_a_run_says_otherwise(store: Store) -> None:
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)
     runs(store, turned(), n=24)
     found = store.judge("saco_tables")
     found.decides(["saco_c04"], "reproduced")
     assert found.verdicts.n["saco_c04"] == 40
-    assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
+    assert json.loads((found.folder / "manifest.json").read_text())["notes"]["source"] == "the reference"
 
 
 def photographs(store: Store, parts: dict[str, pd.DataFrame]) -> None:

@@ -389,7 +389,7 @@ def test_a_metric_of_amounts_is_asked_without_them_and_one_without_a_control_is_
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
     """Answers were of the full run, and rows per input of the present build."""
     run = pd.DataFrame({"modality": "text", "what": ["hard", "every metric"], "rows_run": 70, "inputs": 10})
-    theirs, ours = (questions.prices_of(SimpleNamespace(speaks=one), run) for one in (REFERENCE, RUN))
+    theirs, ours = (questions.prices_of(SimpleNamespace(source=source), run) for source in (REFERENCE, RUN))
     assert ours.to_dict() == {("text", "hard"): 7.0}
     asking = {questions.FAMILY_OF[name] for name in FAITHFULNESS}
     assert set(theirs.index) == {(kind, family) for kind in ("text", "vision") for family in asking}

@@ -15,7 +15,7 @@ from faithbook.engine.studies import entry_of, notebooks, reads_of
 from faithbook.judge import analysis_plan, published
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import filled
-from faithbook.judge.scores import REFERENCE as SPEAKS
+from faithbook.judge.scores import REFERENCE as FULL_RUN
 from faithbook.paths import reference_dir, results_dir
 from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN, counted, with_lengths
 
@@ -40,7 +40,7 @@ def test_the_verdicts_of_the_reference_follow_from_its_committed_values(html: Pa
         if (job.folder / "verdicts.parquet").is_file():
             verdicts = filled(pd.read_parquet(job.folder / "verdicts.parquet"))
             verdicts = verdicts.astype(str).fillna("").set_index("id")
-            if json.loads(job.manifest.read_text())["notes"].get("speaks") != SPEAKS:
+            if json.loads(job.manifest.read_text())["notes"].get("source") != FULL_RUN:
                 continue
             for name, row in verdicts.iterrows():
                 columns = ["decision", "n", "passed", "parts"]

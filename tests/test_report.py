@@ -1,4 +1,4 @@
-"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, the data used."""
+"""What report pages are written on: paired quantities, evidence, judged claims, tables, curves, the data used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from faithbook.show import tables
 from faithbook.show.numbers import beside, spoken
 from faithbook.show.page import badge
 from faithbook.sources.edin_texts import LENGTHS
-from faithbook.stats import agreement, comparison, grounds, needed
+from faithbook.stats import agreement, comparison, evidence_levels, needed
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimate import Interval95
@@ -60,9 +60,11 @@ def test_arithmetic_acts_on_ours_and_the_published() -> None:
         (comparison.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25),
     ):
         assert (made.ours.point, made.published) == pytest.approx((ours, theirs))
-    # What is made of two rests on the weaker ground and the smaller n.
-    both = replace(a, evidence=grounds.PAPER, published_n=900) - replace(b, evidence=grounds.DATA, published_n=400)
-    assert (both.evidence, both.published_n) == (grounds.DATA, 400)
+    # What is made of two rests on the weaker evidence and the smaller n.
+    both = replace(a, evidence=evidence_levels.PAPER, published_n=900) - replace(
+        b, evidence=evidence_levels.DATA, published_n=400
+    )
+    assert (both.evidence, both.published_n) == (evidence_levels.DATA, 400)
     assert math.isnan((a / Comparison(b.ours, 0.0)).published)
     found = cells(a=0.6, b=0.2, c=0.4)
     three = [Comparison(found.mean(method=name)) for name in "abc"]
@@ -72,11 +74,11 @@ def test_arithmetic_acts_on_ours_and_the_published() -> None:
 
 def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
     ours = cells(a=0.6).mean(method="a")
-    own = Comparison(ours, 0.5, grounds.PAPER, 40).prediction
+    own = Comparison(ours, 0.5, evidence_levels.PAPER, 40).prediction
     assert own is not None and own.low < 0.5 < own.high
     assert own.high - own.low == pytest.approx(math.sqrt(2) * (ours.interval().high - ours.interval().low))
-    others = [(0.5, ground, 40) for ground in (grounds.STAND_INS, grounds.DATA, grounds.AUTHORS)]
-    for other in (*others, (math.nan, grounds.PAPER, 40), (0.5, grounds.PAPER, None)):
+    others = [(0.5, level, 40) for level in (evidence_levels.SUBSTITUTE, evidence_levels.DATA, evidence_levels.AUTHORS)]
+    for other in (*others, (math.nan, evidence_levels.PAPER, 40), (0.5, evidence_levels.PAPER, None)):
         assert Comparison(ours, *other).prediction is None
 
 
@@ -84,16 +86,22 @@ def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
 @pytest.mark.parametrize(
     ("paper", "notebook", "datasets", "models", "expected"),
     [
-        ("wu_2024", "saco_metrics", ["imagenet"], ["timm:vit_base_patch16_224.orig_in21k_ft_in1k"], grounds.PAPER),
-        ("wu_2024", "saco_metrics", ["cifar10", "imagenet"], ["local:paper/cifar10-base-seed0"], grounds.PAPER),
-        ("wu_2024", "saco_metrics", ["imagenet"], ["local:vision/imagenet-base-seed0"], grounds.DATA),
-        ("wu_2024", "saco_metrics", ["imagenet"], [], grounds.DATA),
-        ("wu_2024", "saco_metrics", ["imagenet", "fashion"], ["local:paper/x"], grounds.STAND_INS),
-        ("wu_2024", "saco_metrics", ["cifar10"], ["local:photo/cifar10-lora-seed0"], grounds.DATA),
-        ("wu_2024", "saco_metrics", [], [], grounds.STAND_INS),
-        ("edin_2025", "naopc_released", ["sst2"], [], grounds.AUTHORS),
-        ("edin_2025", "naopc_six", ["sst2"], [], grounds.DATA),
-        (published.OUR_OWN, "x", ["sst2"], [], grounds.OUR_QUESTION),
+        (
+            "wu_2024",
+            "saco_metrics",
+            ["imagenet"],
+            ["timm:vit_base_patch16_224.orig_in21k_ft_in1k"],
+            evidence_levels.PAPER,
+        ),
+        ("wu_2024", "saco_metrics", ["cifar10", "imagenet"], ["local:paper/cifar10-base-seed0"], evidence_levels.PAPER),
+        ("wu_2024", "saco_metrics", ["imagenet"], ["local:vision/imagenet-base-seed0"], evidence_levels.DATA),
+        ("wu_2024", "saco_metrics", ["imagenet"], [], evidence_levels.DATA),
+        ("wu_2024", "saco_metrics", ["imagenet", "fashion"], ["local:paper/x"], evidence_levels.SUBSTITUTE),
+        ("wu_2024", "saco_metrics", ["cifar10"], ["local:photo/cifar10-lora-seed0"], evidence_levels.DATA),
+        ("wu_2024", "saco_metrics", [], [], evidence_levels.SUBSTITUTE),
+        ("edin_2025", "naopc_released", ["sst2"], [], evidence_levels.AUTHORS),
+        ("edin_2025", "naopc_six", ["sst2"], [], evidence_levels.DATA),
+        (published.OUR_OWN, "x", ["sst2"], [], evidence_levels.OUR_QUESTION),
     ],
 )
 def test_the_ground_follows_from_data_and_models(
@@ -128,14 +136,16 @@ def of_values(values: list[float] | np.ndarray) -> Comparison:
     return Comparison(Conditions.of(frame, over=["m"], unit="id", n_resamples=RESAMPLES).mean())
 
 
-def test_a_part_is_beside_the_published_value_and_the_ground_decides_the_word() -> None:
-    one = pairs({"a": 0.6, "b": 0.2, "c": 0.1, "none": 0.0}, {"a": 0.5, "b": 0.55, "c": 0.1}, evidence=grounds.PAPER)
+def test_a_part_is_beside_the_published_value_and_the_evidence_decides_the_word() -> None:
+    one = pairs(
+        {"a": 0.6, "b": 0.2, "c": 0.1, "none": 0.0}, {"a": 0.5, "b": 0.55, "c": 0.1}, evidence=evidence_levels.PAPER
+    )
     found = judge(ABOVE, {"a minus c": one["a"] - one["c"]})
     assert (found.word, found.n, found.waits_for) == ("reproduced", 40, "")
     told = found.columns
     assert (told["part"], told["passed"], told["parts"], told["published"]) == ("a minus c", 1, 1, 0.4)
     assert told["effect"] == pytest.approx(0.5) and told["low"] < 0.5 < told["high"]
-    weak = replace(one["c"] - one["a"], evidence=grounds.STAND_INS)
+    weak = replace(one["c"] - one["a"], evidence=evidence_levels.SUBSTITUTE)
     assert judge(ABOVE, {"a minus b": weak}).word == "does not replicate on our models"
     both = judge(ALL, {f"a minus {name}": one["a"] - one[name] for name in "bc"})
     assert (both.decision, both.contradicted, found.contradicted) == ("reproduced", 1, None)
@@ -152,7 +162,7 @@ def test_what_is_undecided_has_the_inputs_that_would_decide_it_and_what_it_waits
     assert (found.word, found.waits_for) == ("undecided", scoreboard.MORE_INPUTS)
     assert found.columns["needed"] == pytest.approx(needed.how_many(pair.ours), rel=0.2)
     assert found.columns["detectable"] == pytest.approx(needed.smallest_detectable(pair.ours))
-    released = judge(ABOVE, {"a": replace(pair, evidence=grounds.AUTHORS)})
+    released = judge(ABOVE, {"a": replace(pair, evidence=evidence_levels.AUTHORS)})
     assert released.waits_for == scoreboard.UNOBTAINABLE  # a release is as large as it is
 
 
@@ -235,13 +245,13 @@ def begin(store: Store, notebook: str = "saco_tables") -> Page:
     return start_page(notebook, store.profile, paper="wu_2024")
 
 
-def test_the_reference_speaks_alone(store: Store) -> None:
+def test_values_of_the_reference_come_before_those_of_a_run(store: Store) -> None:
     store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
     store.add("saco_metrics", saco({"rollout": 0.5}, n=90), dataset="fashion", reference=True)
     store.add("saco_metrics", saco({"rollout": 0.7}, n=90, seed=1), dataset="mnist", reference=True)
     page = begin(store)
     measured = page.measure("saco_metrics", over=["dataset", "method"])
-    assert measured.speaks == REFERENCE
+    assert measured.source == REFERENCE
     pair = page.quantity("method")("rollout")
     assert (pair.ours.point, pair.ours.n) == (pytest.approx(0.6), 90)
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
@@ -324,7 +334,7 @@ def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store
 
 
 @pytest.mark.parametrize("profile", ["full", "laptop"])
-def test_a_run_of_the_references_own_profile_or_on_firmer_ground_speaks_for_itself(
+def test_a_run_of_the_references_own_profile_or_on_firmer_evidence_shows_its_own_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
 ) -> None:
     store = Store(tmp_path, monkeypatch, profile=profile)
@@ -332,7 +342,7 @@ def test_a_run_of_the_references_own_profile_or_on_firmer_ground_speaks_for_itse
     store.add("saco_metrics", saco({"rollout": 0.3}), declared=models, dataset="imagenet")
     store.add("saco_metrics", saco({"rollout": 0.5}), dataset="fashion", reference=True)
     measured = begin(store).measure("saco_metrics", over=["dataset", "method"])
-    assert (measured.speaks, measured.evidence(), measured.material.models) == (RUN, grounds.PAPER, models[1:])
+    assert (measured.source, measured.evidence(), measured.material.models) == (RUN, evidence_levels.PAPER, models[1:])
 
 
 def test_published_values_are_those_with_the_labels_and_of_what_is_stood_for(store: Store) -> None:
@@ -361,18 +371,18 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     printed = published.table("saco_table2").astype({"k": int}).query("k == 10")
     every = page.measure("saco_metrics", over=["dataset", "method"], printed=printed)
     assert every.comparable() == ["cifar10"]
-    assert every.by_evidence == {grounds.DATA: ["cifar10"], grounds.STAND_INS: ["animals", "fashion"]}
+    assert every.by_evidence == {evidence_levels.DATA: ["cifar10"], evidence_levels.SUBSTITUTE: ["animals", "fashion"]}
     theirs = printed.query("method == 'rollout'").value.item()  # of ImageNet, beside which ours is looked at
     found = every.mean(method="rollout", dataset=every.comparable())
-    assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, grounds.DATA)
-    assert every.mean(method="rollout").evidence == grounds.STAND_INS
+    assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, evidence_levels.DATA)
+    assert every.mean(method="rollout").evidence == evidence_levels.SUBSTITUTE
     substitutes = (
         "30 silhouettes of animals (*animals*, for ImageNet) and 30 images of clothes (*fashion*, for CIFAR-10)"
     )
-    said = f"30 images of CIFAR-10 ({grounds.DATA}); {substitutes} ({grounds.STAND_INS}); from"
+    said = f"30 images of CIFAR-10 ({evidence_levels.DATA}); {substitutes} ({evidence_levels.SUBSTITUTE}); from"
     assert said in page.data_used().data
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
-    assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], grounds.DATA)
+    assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], evidence_levels.DATA)
     assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)
 
 
@@ -393,19 +403,19 @@ def test_without_the_papers_own_pictures_the_firmest_are_all_stand_ins(store: St
     store.add("saco_metrics", saco({"rollout": 0.2}), dataset="fashion")
     store.add("saco_metrics", saco({"rollout": 0.1}), dataset="fashion", reference=True)
     found = begin(store).measure("saco_metrics", over=["method"], firmest=True)
-    assert (found.speaks, found.levels("dataset")) == (REFERENCE, ["fashion"])
+    assert (found.source, found.levels("dataset")) == (REFERENCE, ["fashion"])
     assert found.mean(method="rollout").ours.point == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize(("of_its_run", "speaks"), [(False, REFERENCE), (True, RUN)])
-def test_a_page_whose_tables_hang_on_its_run_says_so(store: Store, of_its_run: bool, speaks: str) -> None:
+@pytest.mark.parametrize(("of_its_run", "source"), [(False, REFERENCE), (True, RUN)])
+def test_a_page_whose_tables_hang_on_its_run_says_so(store: Store, of_its_run: bool, source: str) -> None:
     """The reference takes no verdicts from it then (`reference.keep_verdicts`)."""
     for reference in (False, True):
         store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion", reference=reference)
     page = begin(store, "saco_stand_ins")
     page.measure("saco_metrics", over=["dataset", "method"])
     page.finish(of_its_run=of_its_run)
-    assert json.loads((page.run.folder / "manifest.json").read_text())["notes"]["speaks"] == speaks
+    assert json.loads((page.run.folder / "manifest.json").read_text())["notes"]["source"] == source
 
 
 def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> None:
@@ -413,7 +423,7 @@ def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> No
     page = begin(store, "saco_tables")
     measured = page.measure("saco_metrics", over=["dataset", "method"])
     assert "The reference has no values" in page.data_used().data
-    assert (measured.speaks, page.have, measured.evidence()) == (RUN, {"fashion"}, grounds.STAND_INS)
+    assert (measured.source, page.have, measured.evidence()) == (RUN, {"fashion"}, evidence_levels.SUBSTITUTE)
     refused(DataError, r"saco_tables gives no verdict on saco_table1, .*saco_c11", page.finish)
     claim = {"saco_c05": {"mean SaCo of random scores": page.quantity("method")("random")}}
     shown = page.verdicts(page.test(claim)).data

@@ -253,7 +253,7 @@ def test_the_pages_of_another_profile_judge_the_reference_again(
 
     def judged(source: str) -> list[list[str]]:
         facts = json.loads(page.manifest.read_text())
-        page.manifest.write_text(json.dumps(facts | {"notes": {"speaks": source}}))
+        page.manifest.write_text(json.dumps(facts | {"notes": {"source": source}}))
         keep_verdicts("laptop")
         board = pd.read_csv(committed_reference / "scoreboard.csv", keep_default_na=False, dtype=str)
         return board[["id", "paper", "kind", "decision", "page", "reason", "n"]].to_numpy().tolist()

@@ -1,4 +1,4 @@
-"""Study 1 by the size of its models: which one speaks, what stands side by side, what the reference keeps of either."""
+"""Study 1 by the size of its models: which model the page shows, what is side by side, what the reference keeps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def study(store: Store, classifier: str, shares: dict[str, float], *, n: int, da
     store.add("soft_variants", {"variants": found.assign(variant="paper")}, dataset=dataset, classifier=classifier)
 
 
-def test_the_larger_model_speaks_and_both_stand_side_by_side(store: Store) -> None:
+def test_the_larger_model_is_shown_and_both_stand_side_by_side(store: Store) -> None:
     study(store, "", SMALL, n=200)
     study(store, "mpnet", LARGE, n=400)
     found = store.report("soft_tables")

@@ -12,7 +12,7 @@ from store import Store
 from faithbook.judge import lessons, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = lessons.lessons()
@@ -30,7 +30,7 @@ WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "s
 def board(**told: dict[str, object]) -> pd.DataFrame:
     """Everything that is judged, not run except what is told (by id)."""
     names = scoreboard.to_judge()["id"]
-    rows = [{"id": name, "decision": grounds.NOT_TESTED, "page": "executed/page"} for name in names]
+    rows = [{"id": name, "decision": evidence_levels.NOT_TESTED, "page": "executed/page"} for name in names]
     return scoreboard.board(pd.DataFrame([row | told.get(row["id"], {}) for row in rows]))
 
 
@@ -63,7 +63,7 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
     said = Results(board(**sides).assign(passed=1, parts=2), values).say(text, when)
     assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
     for one, written in conditions.items():
-        for other in set(grounds.DECISIONS) - set(written):
+        for other in set(evidence_levels.DECISIONS) - set(written):
             turned = Results(board(**sides | {one: {"decision": other}}).assign(passed=1, parts=2), values)
             refused(Refused, f"`{one}` is {other}", turned.say, text, when)
             assert turned.shown(text, when).startswith("*A sentence is left out here: ")
@@ -110,11 +110,11 @@ def test_every_headline_is_among_what_answers_the_questions() -> None:
     assert len(names) == len(set(names)) and headlines <= set(names) <= set(scoreboard.to_judge()["id"])
 
 
-@pytest.mark.parametrize("decision", grounds.DECISIONS)
+@pytest.mark.parametrize("decision", evidence_levels.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
-    told = {"decision": decision, "evidence": grounds.DATA, "n": 32, "passed": 0, "parts": 2}
+    told = {"decision": decision, "evidence": evidence_levels.DATA, "n": 32, "passed": 0, "parts": 2}
     shown = lessons.paragraph(LESSONS[0], Results(board(soft_c01=told), VALUES)).split("\n\n")[1]
-    badge = lessons.badge(grounds.worded(decision, grounds.DATA))
+    badge = lessons.badge(evidence_levels.worded(decision, evidence_levels.DATA))
     assert f"Claim of Zhao & Aletras 2023: *{published.column('claim')['soft_c01']}*. {badge}" in shown
     measured = decision in lessons.MEASURED
     assert ("by −0.21" in shown) == measured == ("n = 32" in shown)
@@ -123,7 +123,7 @@ def test_evidence_is_the_same_under_every_verdict_that_measured_something(decisi
 
 
 def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> None:
-    made = board(saco_c05={"decision": "reproduced", "n": 32, "evidence": grounds.DATA})
+    made = board(saco_c05={"decision": "reproduced", "n": 32, "evidence": evidence_levels.DATA})
     random = ("saco_c05", "mean SaCo of random scores", 0.0, 0.02, 0.0, 0.04, 32)
     quoted = pd.DataFrame([random], columns=VALUES.columns)
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})

@@ -17,7 +17,7 @@ from faithbook.engine.units import write_units
 from faithbook.judge import analysis_plan, freeze, lessons, published, scoreboard, summary, unseen
 from faithbook.judge.sentences import Results
 from faithbook.paths import confirmatory_dir, root
-from faithbook.stats.grounds import NOT_TESTED, NOTHING
+from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING
 
 NO_VERDICT = {NOT_TESTED, NOTHING}
 

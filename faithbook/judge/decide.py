@@ -26,7 +26,7 @@ from faithbook.judge import analysis_plan, published
 from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.show.numbers import row_of
-from faithbook.stats import grounds, needed
+from faithbook.stats import evidence_levels, needed
 from faithbook.stats import verdict as rules
 from faithbook.stats.agreement import tau_b, tau_of
 from faithbook.stats.comparison import Comparison
@@ -90,7 +90,7 @@ class SameNumber:
 
     ours: float
     published: str
-    evidence: str = grounds.AUTHORS
+    evidence: str = evidence_levels.AUTHORS
     cause: str = ""
 
 
@@ -140,8 +140,12 @@ def _decided(rule: Rule, claim: Claim) -> Result:
 
 def _items(rule: Rule, claim: Claim, kind: type[Kind], what: str) -> list[Kind]:
     """What a claim is made of, all of one kind."""
-    items = list(claim.values()) if isinstance(claim, Mapping) else [claim] if isinstance(claim, kind) else claim
-    if not isinstance(items, list | tuple) or not items or not all(isinstance(one, kind) for one in items):
+    items: Any = claim
+    if isinstance(claim, Mapping):
+        items = list(claim.values())
+    elif isinstance(claim, kind):
+        items = [claim]
+    if not isinstance(items, list | tuple) or not items or not all(isinstance(item, kind) for item in items):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
     return list(items)
 
@@ -214,22 +218,30 @@ def _of_statements(rule: Rule, claim: Claim) -> Result:
 
 def _of_orders(rule: Rule, claim: Claim) -> Result:
     """Of several orders of the same items, decided together."""
-    several = _items(rule, claim, Ordered, "orders")
-    if apart := sorted(set().union(*(set(one.items) ^ set(several[0].items) for one in several))):
-        raise InputError(f"orders of {rule.id} differ in {', '.join(apart)}: expected the same items")
-    blocks, own = several[0].block_of_each, _own_orders(several)
-    if own is not None and not rules.own_repeat_agrees(*own, blocks):
+    orders = _items(rule, claim, Ordered, "orders")
+    items = set(orders[0].items)
+    differing = sorted(set().union(*(set(order.items) ^ items for order in orders)))
+    if differing:
+        raise InputError(f"orders of {rule.id} differ in {', '.join(differing)}: expected the same items")
+    blocks, repeats = orders[0].block_of_each, _own_orders(orders)
+    if repeats is not None and not rules.own_repeat_agrees(*repeats, blocks):
         return rules.not_tested(OWN_REPEATS, Verdict.NOTHING)
-    estimates = [estimate for one in several for estimate in one.ours]
-    fewest = min(estimate.fewest for estimate in estimates)
+    fewest = min(estimate.fewest for order in orders for estimate in order.ours)
     if fewest < FEWEST_CLUSTERS:
         return rules.not_tested(f"{fewest} independent inputs, fewer than {FEWEST_CLUSTERS}")
-    points = np.array([[float(estimate.point) for estimate in one.ours] for one in several])
-    replicates = np.stack([np.stack([estimate.replicates for estimate in one.ours], axis=-1) for one in several], 1)
-    halves = np.stack([np.stack([_halves(estimate) for estimate in one.ours], axis=-1) for one in several], axis=2)
-    agreement = None if own is None else float(np.mean([tau_b(*both) for both in zip(*own, strict=True)]))
-    theirs = np.array([one.published for one in several])
-    return rules.order(points, theirs, replicates, halves, fewest, blocks=blocks, own_agreement=agreement)
+    points = np.array([[float(estimate.point) for estimate in order.ours] for order in orders])
+    replicates = np.stack([_of_items(order, lambda estimate: estimate.replicates) for order in orders], axis=1)
+    halves = np.stack([_of_items(order, _halves) for order in orders], axis=2)
+    agreement = None
+    if repeats is not None:
+        agreement = float(np.mean([tau_b(first, second) for first, second in zip(*repeats, strict=True)]))
+    published_values = np.array([order.published for order in orders])
+    return rules.order(points, published_values, replicates, halves, fewest, blocks=blocks, own_agreement=agreement)
+
+
+def _of_items(order: Ordered, values_of: Callable[[Estimate], rules.Array]) -> rules.Array:
+    """Some values [..., I] of the items of an order."""
+    return np.stack([values_of(estimate) for estimate in order.ours], axis=-1)
 
 
 def _halves(estimate: Estimate) -> rules.Array:
@@ -239,14 +251,14 @@ def _halves(estimate: Estimate) -> rules.Array:
     return np.asarray(estimate.point + estimate.resamples.halves @ estimate.contributions)
 
 
-def _own_orders(several: Sequence[Ordered]) -> tuple[list[list[float]], list[list[float]]] | None:
+def _own_orders(orders: Sequence[Ordered]) -> tuple[list[list[float]], list[list[float]]] | None:
     """The values of the items in the paper's own repeats of the orders, the first of each and the second; None where
     one of them is not repeated. Repeats that several orders share count once."""
-    if any(one.repeats is None for one in several):
+    if any(order.repeats is None for order in orders):
         return None
     first, second = [], []
-    for one in several:
-        sides = [[side[name] for name in one.items] for side in one.repeats or ()]
+    for order in orders:
+        sides = [[values[name] for name in order.items] for values in order.repeats or ()]
         if sides[0] not in first:
             first.append(sides[0])
             second.append(sides[1])
@@ -264,9 +276,12 @@ def _of_trend(rule: Rule, claim: Claim) -> Result:
 def _of_numbers(rule: Rule, claim: Claim) -> Result:
     """Of numbers that are worked out twice."""
     numbers = _items(rule, claim, SameNumber, "numbers of ours and published ones")
-    causes = [one.cause for one in numbers]
-    ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
-    return rules.same_number(ours, theirs, tolerance=rule.margin, causes=causes)
+    return rules.same_number(
+        [number.ours for number in numbers],
+        [number.published for number in numbers],
+        tolerance=rule.margin,
+        causes=[number.cause for number in numbers],
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ verdicts
@@ -298,7 +313,7 @@ class Judged:
     @property
     def word(self) -> str:
         """The decision as it reads on its evidence."""
-        return grounds.worded(self.decision, self.evidence)
+        return evidence_levels.worded(self.decision, self.evidence)
 
     @property
     def reason(self) -> str:
@@ -326,7 +341,9 @@ class Judged:
             return str(declared[fact])
         if self.awaited is None:
             return RULE
-        return UNOBTAINABLE if self.evidence == grounds.AUTHORS else MORE_INPUTS  # a release is as large as it is
+        return (
+            UNOBTAINABLE if self.evidence == evidence_levels.AUTHORS else MORE_INPUTS
+        )  # a release is as large as it is
 
     @property
     def contradicted(self) -> int | None:
@@ -383,22 +400,25 @@ def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collecti
     if result.verdict in (Verdict.YES, *against) and any(choice in turned_by for choice in rule.unreported):
         result = replace(result, verdicts=np.array(Verdict.MIXED, dtype=object), why=UNREPORTED)
     if claim:
-        ground = grounds.weakest(_evidence(claim))
+        evidence = evidence_levels.weakest(_evidence(claim))
+    elif published.column("kind").get(name) == "question":
+        evidence = evidence_levels.OUR_QUESTION
     else:  # nobody's material but the paper's own words
-        ground = grounds.OUR_QUESTION if published.column("kind").get(name) == "question" else grounds.STAND_INS
+        evidence = evidence_levels.SUBSTITUTE
     rows = [{"claim": rule.id, **row} for row in (_rows(rule, claim) if claim else [])]
     columns = [*COLUMNS, *BESIDE_BOOK] if any(BESIDE_BOOK[0] in row for row in rows) else list(COLUMNS)
     frame = pd.DataFrame(rows, columns=columns).astype({"n": "Int64", "clusters": "Int64"})
-    asked = claim.claim if isinstance(claim, OnlyIf) else claim
-    awaited, confirm = _sizes(rule, asked, result)
-    return Judged(name, rule, result, ground, frame, _own_repeat(rule, asked), awaited, confirm)
+    inner = claim.claim if isinstance(claim, OnlyIf) else claim
+    awaited, confirm = _sizes(rule, inner, result)
+    return Judged(name, rule, result, evidence, frame, _own_repeat(rule, inner), awaited, confirm)
 
 
 def _result(rule: Rule, claim: Claim, have: Collection[str]) -> Result:
     """What is decided before the rule is asked, else what it says."""
     if rule.fixed_verdict is not None:
         return rules.not_tested("", rule.fixed_verdict)
-    if lacking := [name for name in rule.needs if claim is None or name not in have]:
+    lacking = [name for name in rule.needs if claim is None or name not in have]
+    if lacking:
         return rules.not_tested(f"about {', '.join(lacking)}")
     if isinstance(claim, Mapping) and not claim:
         return rules.not_tested("nothing of it was measured")
@@ -432,12 +452,12 @@ def _sizes(rule: Rule, claim: Claim, result: Result) -> tuple[int | None, int | 
     k = min(rule.k, len(pairs)) if isinstance(rule.k, int) else rule.k
     parts, n = Student.of([pair.ours for pair in pairs]), min(pair.ours.n for pair in pairs)
 
-    def ask(asked: Student) -> Result:
-        return applied(rule, asked, k)
+    def verdict_of(sample: Student) -> Result:
+        return applied(rule, sample, k)
 
     if undecided:
-        return needed.inputs_to_decide(ask, parts, n), None
-    return None, needed.inputs_to_confirm(ask, parts, rule.lines, n)
+        return needed.inputs_to_decide(verdict_of, parts, n), None
+    return None, needed.inputs_to_confirm(verdict_of, parts, rule.lines, n)
 
 
 def _own_repeat(rule: Rule, claim: Claim) -> str:
@@ -447,10 +467,13 @@ def _own_repeat(rule: Rule, claim: Claim) -> str:
         k: int | str = min(rule.k, len(claim)) if isinstance(rule.k, int) else rule.k
         agrees = _own_repeats(rule, _items(rule, claim, Comparison, "parts"), k)
     elif rule.rule == "order" and claim:
-        several = _items(rule, claim, Ordered, "orders")
-        own = _own_orders(several)
-        agrees = None if own is None else rules.own_repeat_agrees(*own, several[0].block_of_each)
-    return "" if agrees is None else "agrees" if agrees else "disagrees"
+        orders = _items(rule, claim, Ordered, "orders")
+        repeats = _own_orders(orders)
+        if repeats is not None:
+            agrees = rules.own_repeat_agrees(*repeats, orders[0].block_of_each)
+    if agrees is None:
+        return ""
+    return "agrees" if agrees else "disagrees"
 
 
 def _evidence(claim: Claim) -> list[str]:
@@ -458,14 +481,14 @@ def _evidence(claim: Claim) -> list[str]:
     if isinstance(claim, Trend):
         return [*_evidence(claim.x), *_evidence(claim.y)]
     if isinstance(claim, Statements):
-        return [ground for part in claim.of.values() for ground in _evidence(part)]
+        return [level for part in claim.of.values() for level in _evidence(part)]
     if isinstance(claim, OnlyIf):
         return [*_evidence(claim.claim), *_evidence(claim.bases)]
     if isinstance(claim, Mapping):
-        return [one.evidence for one in claim.values()]
+        return [part.evidence for part in claim.values()]
     if isinstance(claim, Ordered):
         return _evidence(claim.items)
-    return [ground for one in claim or () for ground in _evidence(one.items)]
+    return [level for order in claim or () for level in _evidence(order.items)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -480,9 +503,9 @@ def _rows(rule: Rule, claim: Claim) -> list[dict[str, Any]]:
     if not isinstance(claim, Mapping):
         return _order_rows(_items(rule, claim, Ordered, "orders"))
     rows = []
-    for part, one in claim.items():
-        of_part = _number_of(rule, one) if isinstance(one, SameNumber) else part_of(rule, one)
-        rows.append({"part": part, **of_part})
+    for name, part in claim.items():
+        columns = _number_of(rule, part) if isinstance(part, SameNumber) else part_of(rule, part)
+        rows.append({"part": name, **columns})
     return rows
 
 
@@ -504,46 +527,53 @@ def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     return row
 
 
-def _number_of(rule: Rule, one: SameNumber) -> dict[str, Any]:
-    close = rules.same_number([one.ours], [one.published], tolerance=rule.margin)
-    return {"published": float(one.published), "ours": one.ours, "answer": close.verdict.value}
+def _number_of(rule: Rule, number: SameNumber) -> dict[str, Any]:
+    close = rules.same_number([number.ours], [number.published], tolerance=rule.margin)
+    return {"published": float(number.published), "ours": number.ours, "answer": close.verdict.value}
 
 
 def _along_row(claim: Trend) -> dict[str, Any]:
     sides = (claim.x.values(), claim.y.values())
-    everyone = [pair.ours for side in sides for pair in side]
-    row: dict[str, Any] = {"n": min(one.n for one in everyone), "clusters": min(one.fewest for one in everyone)}
+    estimates = [pair.ours for side in sides for pair in side]
+    row: dict[str, Any] = {
+        "n": min(estimate.n for estimate in estimates),
+        "clusters": min(estimate.fewest for estimate in estimates),
+    }
     row["ours"] = _pearson(*([float(pair.ours.point) for pair in side] for side in sides))
     row["published"] = _pearson(*([pair.published for pair in side] for side in sides))
     return row | {"part": f"{claim.name} over {len(claim.x)} units"}
 
 
-def _order_rows(several: Sequence[Ordered]) -> list[dict[str, Any]]:
+def _order_rows(orders: Sequence[Ordered]) -> list[dict[str, Any]]:
     """Kendall's tau-b of each order with the printed one, with its interval over inputs; before several of them their
     mean."""
-    taus = [tau_of(one.ours, one.published) for one in several]
-    rows = [_order_row(one, tau) for one, tau in zip(several, taus, strict=True)]
+    taus = [tau_of(order.ours, order.published) for order in orders]
+    rows = [_order_row(order, tau) for order, tau in zip(orders, taus, strict=True)]
     if len(rows) == 1:
         return rows
-    together: dict[str, Any] = {"ours": float(np.mean([row["ours"] for row in rows]))}
+    mean: dict[str, Any] = {"ours": float(np.mean([row["ours"] for row in rows]))}
+    # Orders of one draw of inputs have a mean with an interval.
     if len({id(tau.resamples) for tau in taus}) == 1:
         total = taus[0]
         for tau in taus[1:]:
             total = total + tau
-        together = row_of(total / len(taus), "ours", "low", "high")
-    first = {"part": f"mean of {len(rows)}", **together}
+        mean = row_of(total / len(taus), "ours", "low", "high")
+    first = {"part": f"mean of {len(rows)}", **mean}
     first |= {name: min(row[name] for row in rows) for name in ("n", "clusters")}
-    known = [row["repeat"] for row in rows if "repeat" in row]
-    return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
+    repeats = [row["repeat"] for row in rows if "repeat" in row]
+    if len(repeats) == len(rows):
+        first["repeat"] = float(np.mean(repeats))
+    return [first, *rows]
 
 
-def _order_row(one: Ordered, tau: Estimate) -> dict[str, Any]:
+def _order_row(order: Ordered, tau: Estimate) -> dict[str, Any]:
     """Kendall's tau-b of our order with the printed one, its interval over inputs; `repeat`: that of the paper's own
     repeat."""
-    row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
+    row: dict[str, Any] = {"part": order.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
     row["clusters"] = tau.fewest
-    if one.repeats is not None:
-        row["repeat"] = float(tau_b(*([side[name] for name in one.items] for side in one.repeats)))
+    if order.repeats is not None:
+        first, second = ([values[name] for name in order.items] for values in order.repeats)
+        row["repeat"] = float(tau_b(first, second))
     return row
 
 

@@ -60,7 +60,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
 """The tables in `data/`, and of each the columns that count: no notes, no sentences for readers, no names of pages."""
 JUDGING = ("faithbook/stats", "faithbook/judge/decide.py", "faithbook/judge/analysis_plan.py")
 """Of these every function counts."""
-APART = ("calibrate.py", "needed.py", "grounds.py")
+APART = ("calibrate.py", "needed.py", "evidence_levels.py")
 """Of the statistics what says something about rules, and nothing about a claim."""
 MEASURES = ("faithbook.studies", "faithbook.stats")
 """Packages whose functions a page's measures may call."""

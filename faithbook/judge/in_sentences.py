@@ -22,7 +22,7 @@ from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.judge.wording import STATEMENTS
 from faithbook.show.labels import label
 from faithbook.show.tables import of_size, rounded
-from faithbook.stats.grounds import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
+from faithbook.stats.evidence_levels import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
 from faithbook.stats.verdict import Verdict
 
 DECIDES = (

@@ -20,7 +20,7 @@ from faithbook.judge.scoreboard import confirmed, is_headline, on_unseen_inputs,
 from faithbook.judge.sentences import Results, conditions
 from faithbook.show import figures
 from faithbook.show.page import badge
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 
 ON_UNSEEN = {
@@ -87,7 +87,7 @@ def again_on_unseen(when: str) -> str:
     for name, written in conditions(when).items():
         if name in again.index:
             decision, evidence = (str(value) for value in again.loc[name, ["decision", "evidence"]])
-            word = grounds.worded(decision, evidence).removesuffix(" on our models")
+            word = evidence_levels.worded(decision, evidence).removesuffix(" on our models")
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
             judged.append(f"{said} (`{name}`): *{word}*{', as before' if decision in written else ''}")
@@ -125,10 +125,10 @@ def on_unseen(overview: str, results: Results) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for name in names:
-        before = grounds.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
+        before = evidence_levels.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
         words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
-        alone = grounds.worded(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
+        alone = evidence_levels.worded(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
         cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_unseen(name, again))
         rows.append(f"| {' | '.join(cells)} |")
     begins = (
@@ -195,7 +195,7 @@ def _claim(results: Results, name: str) -> str:
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
     words = published.column("claim")[name].rstrip(".")
-    decided = badge(grounds.worded(decision, str(verdict["evidence"])))
+    decided = badge(evidence_levels.worded(decision, str(verdict["evidence"])))
     return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
 
 

@@ -1,4 +1,4 @@
-"""On what evidence (`faithbook.stats.grounds`) the values of a computation rest: what is a paper's own and what is not.
+"""The evidence (`faithbook.stats.evidence_levels`) of a computation's values: what is a paper's own, and what is not.
 
 Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the evidence follows from
 what a run has read and is never typed beside a claim.
@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 
 from faithbook.access import remembered
 from faithbook.judge import published
-from faithbook.stats.grounds import AUTHORS, DATA, OUR_QUESTION, PAPER, STAND_INS
+from faithbook.stats.evidence_levels import AUTHORS, DATA, OUR_QUESTION, PAPER, SUBSTITUTE
 
 
 def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
@@ -27,7 +27,7 @@ def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iter
         return AUTHORS
     named = list(datasets)
     if not named or any(name not in of_paper["data"] for name in named):
-        return STAND_INS
+        return SUBSTITUTE
     asked = list(models)
     return (
         PAPER if asked and all(any(fnmatch(model, known) for known in of_paper["model"]) for model in asked) else DATA

@@ -104,7 +104,7 @@ def keep_verdicts(profile: str, study: str | None = None) -> Path:
     jobs = [job for job in plan(profile, study) if job.kind == "report" and study in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(f"there is no {some(missing)}: run python -m faithbook build --profile {profile}")
-    sources = [json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("speaks") for job in jobs]
+    sources = [json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("source") for job in jobs]
     paths = [job.folder / "verdicts.parquet" for job, source in zip(jobs, sources, strict=True) if source == REFERENCE]
     verdicts = [pd.read_parquet(path) for path in paths if path.is_file()]
     if verdicts:

@@ -32,7 +32,7 @@ from faithbook.show import figures, plots, tables
 from faithbook.show.labels import inputs_of, label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
@@ -135,7 +135,7 @@ class Page:
             text = sentence()
             result = f"**In short.** {text[:1].upper()}{text[1:]}"
         except (LookupError, ValueError, DataError):  # a label, a row or all values are missing
-            if any(scores.speaks == REFERENCE for scores in self._measured):
+            if any(scores.source == REFERENCE for scores in self._measured):
                 raise
             result = "*This run has not measured all numbers of this page's result.*"
         return Markdown(f"{result}\n\n{self.data_used().data}" if self._measured else result)
@@ -143,8 +143,8 @@ class Page:
     def data_used(self) -> Markdown:
         """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
         sources, standing = [], materials.stands_for(self.paper)
-        for source in dict.fromkeys(measured.speaks for measured in self._measured):
-            of_source = [measured for measured in self._measured if measured.speaks == source]
+        for source in dict.fromkeys(measured.source for measured in self._measured):
+            of_source = [measured for measured in self._measured if measured.source == source]
             sizes = _sizes(of_source)
             inputs = "; ".join(f"{_in_words(counted, standing)} ({evidence})" for evidence, counted in sizes.items())
             notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
@@ -152,7 +152,7 @@ class Page:
             sources.append(f"{inputs}; from {run} of {notebooks}")
         rest = (
             ""
-            if not self.judges or any(measured.speaks == REFERENCE for measured in self._measured)
+            if not self.judges or any(measured.source == REFERENCE for measured in self._measured)
             else f" {RUN_SPEAKS}"
         )
         return Markdown(f"**Data used.** {'. '.join(sources)}.{rest} Square brackets hold 95 % intervals.")
@@ -220,7 +220,11 @@ class Page:
         for name, verdict in tested.items():
             told = self._told(verdict)
             # Where nothing was judged nothing rests on evidence.
-            evidence = "" if verdict.decision in (grounds.NOT_TESTED, grounds.NOTHING) else f" ({verdict.evidence})"
+            evidence = (
+                ""
+                if verdict.decision in (evidence_levels.NOT_TESTED, evidence_levels.NOTHING)
+                else f" ({verdict.evidence})"
+            )
             words = self._claims.get(name, "").rstrip(".")
             words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             if same := in_sentences.repeats(told, self._entries):
@@ -473,8 +477,8 @@ class Page:
         """What ran where, once a page: every exhibit's line leads here."""
         n = sum(measured.frame[["dataset", "id"]].drop_duplicates().shape[0] for measured in self._measured[:1])
         name = f"provenance-{self.notebook.replace('_', '-')}"
-        of_book = [measured.notebook for measured in self._measured if measured.speaks == REFERENCE]
-        of_run = [measured.notebook for measured in self._measured if measured.speaks != REFERENCE]
+        of_book = [measured.notebook for measured in self._measured if measured.source == REFERENCE]
+        of_run = [measured.notebook for measured in self._measured if measured.source != REFERENCE]
         whose = (numbers_of(self.run, of_book, of_book=True), numbers_of(self.run, of_run, of_book=False))
         return self.run.provenance(n=n or None, note=note, name=name, numbers="; and ".join(filter(None, whose)))
 
@@ -496,8 +500,8 @@ class Page:
         if quotable and self.judges:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
-            sources = {measured.speaks for measured in self._measured}
-            self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
+            sources = {measured.source for measured in self._measured}
+            self.run.note(source=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
         shown = self.provenance(note=note)
         self.run.finish()
         return shown
@@ -543,7 +547,7 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
         for name, n in counted.items():
             of_level = sizes.setdefault(level_of.get(name, measured.evidence()), {})
             of_level[name] = max(n, of_level.get(name, 0))
-    return dict(sorted(sizes.items(), key=lambda item: grounds.GROUNDS.index(item[0])))
+    return dict(sorted(sizes.items(), key=lambda item: evidence_levels.LEVELS.index(item[0])))
 
 
 def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:

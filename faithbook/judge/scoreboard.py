@@ -10,7 +10,7 @@ import pandas as pd
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import rounded
-from faithbook.stats.grounds import REPRODUCED, STAND_INS, UNDECIDED, worded
+from faithbook.stats.evidence_levels import REPRODUCED, SUBSTITUTE, UNDECIDED, worded
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
@@ -42,7 +42,7 @@ FIELDS = (
 """Columns of the board beside id, paper and kind: how an id of the published tables, figures or claims or of our
 questions fared.
 
-- `decision`: one of `grounds.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
+- `decision`: one of `evidence_levels.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
 - `n`: independent inputs in the smallest set; `passed` of `parts`: contrasts that hold on their own;
 - `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for it;
   `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
@@ -81,7 +81,7 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts with all of `FIELDS`, their defaults where a report left one out."""
-    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS}
+    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": SUBSTITUTE}
     frame = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
     return frame.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
 

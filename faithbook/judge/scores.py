@@ -30,7 +30,7 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge import materials
 from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.show.ranges import RANGES, holds, within
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
 from faithbook.stats.estimate import UNLIMITED, Array, Estimate
@@ -144,8 +144,8 @@ class Scores:
         return cls(paper, notebook, frame, material, cells_of(frame), none if printed is None else printed, book, same)
 
     @property
-    def speaks(self) -> str:
-        """Whose values ours are."""
+    def source(self) -> str:
+        """Whose values these are: the committed full run's (`REFERENCE`) or a run's of this machine (`RUN`)."""
         return self.material.source
 
     def levels(self, column: str) -> list[Any]:
@@ -308,7 +308,7 @@ def _shown_material(run: Run, notebook: str, parts: Sequence[str], paper: str) -
     if reference is None or run.values != plan.REFERENCE:
         return computed
     level_here, level_of_book = (material.evidence(paper, notebook) for material in (computed, reference))
-    firmer = level_here != level_of_book and grounds.weakest([level_here, level_of_book]) == level_of_book
+    firmer = level_here != level_of_book and evidence_levels.weakest([level_here, level_of_book]) == level_of_book
     return computed if firmer else reference
 
 
@@ -362,7 +362,7 @@ def _by_evidence(paper: str, notebook: str, material: Material, datasets: Iterab
     by_level: dict[str, list[str]] = {}
     for name in datasets:
         by_level.setdefault(material.evidence(paper, notebook, [name]), []).append(name)
-    return {level: by_level[level] for level in grounds.GROUNDS if level in by_level}
+    return {level: by_level[level] for level in evidence_levels.LEVELS if level in by_level}
 
 
 def _reference(run: Run, notebook: str) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ import pandas as pd
 
 from faithbook.show.numbers import written
 from faithbook.show.tables import rounded
-from faithbook.stats.grounds import DECISIONS
+from faithbook.stats.evidence_levels import DECISIONS
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")

@@ -24,16 +24,16 @@ from faithbook.judge.scoreboard import (
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
 from faithbook.show.tables import rounded
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.estimate import ALPHA
-from faithbook.stats.grounds import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
+from faithbook.stats.evidence_levels import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
 
 DECIDED = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED)
 """The decisions that findings have, in their order."""
 
-LEVELS = (*grounds.GROUNDS, NOT_TESTED)
+LEVELS = (*evidence_levels.LEVELS, NOT_TESTED)
 """Levels of evidence, the firmest first; last what was not tested."""
-OWN_MATERIAL = (grounds.AUTHORS, grounds.PAPER, grounds.DATA)
+OWN_MATERIAL = (evidence_levels.AUTHORS, evidence_levels.PAPER, evidence_levels.DATA)
 """Levels of evidence that are the papers' own, at least in part: they come first."""
 
 HOLD = "comparisons that hold"
@@ -97,7 +97,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     group=name,
                     id=row["id"],
                     words=f"{said[:1].upper()}{said[1:]}.",
-                    verdict=grounds.worded(row["decision"], row["evidence"]),
+                    verdict=evidence_levels.worded(row["decision"], row["evidence"]),
                     evidence=row["level"],
                     borders=() if rule.rule == "same" else rule.lines,
                     ours=_number(row["effect"]),
@@ -146,7 +146,7 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     twice = of_papers[of_papers["id"].isin(again.index)]
     same = twice["decision"] == twice["id"].map(again)
     headline = pd.Series([is_headline(name) for name in twice["id"]], index=twice.index, dtype=bool)
-    released = int((of_papers["level"] == grounds.AUTHORS).sum())
+    released = int((of_papers["level"] == evidence_levels.AUTHORS).sum())
     counted |= {"judged again": int(headline.sum()), "same again": int((same & headline).sum())}
     counted |= {"further again": int((~headline).sum()), "further same": int((same & ~headline).sum())}
     return counted | {"released": released, "exploratory only": len(of_papers) - len(twice) - released}
@@ -191,7 +191,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 for name, text, page in zip(rows["id"], words, rows["page"], strict=True)
             ],
             "decision": [
-                badge(grounds.worded(decision, evidence)) + (" ★" if star else "")
+                badge(evidence_levels.worded(decision, evidence)) + (" ★" if star else "")
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
             "source": [cited(paper) for paper in rows["paper"]],
@@ -208,7 +208,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
 
 def _bare(decision: str, evidence: str) -> str:
     """A decision in a table of which every row is of our models."""
-    return grounds.worded(decision, evidence).removesuffix(" on our models")
+    return evidence_levels.worded(decision, evidence).removesuffix(" on our models")
 
 
 def _seen_on(page: str) -> str:

@@ -29,7 +29,7 @@ from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
 from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN
 from faithbook.paths import confirmatory_dir, reference_dir, root
-from faithbook.stats.grounds import NOT_TESTED, NOTHING, UNDECIDED
+from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING, UNDECIDED
 from faithlib.errors import DataError
 
 _POOLED = ("pooled", "pooled_n", "pooled_effect", "pooled_low", "pooled_high")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from faithbook.judge import analysis_plan, published
 from faithbook.judge.analysis_plan import Rule
 from faithbook.show.labels import label
-from faithbook.stats.grounds import NOTHING, worded
+from faithbook.stats.evidence_levels import NOTHING, worded
 from faithbook.stats.verdict import Verdict
 
 _TOP = ", TP"

@@ -37,16 +37,16 @@ def tau_b(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     >>> tau_b([[1, 2, 3], [3, 2, 1]], [10, 20, 20]).round(3).tolist()
     [0.816, -0.816]
     """
-    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if not one.ndim or not other.ndim or one.shape[-1] != other.shape[-1]:
-        raise InputError(f"first {one.shape} and second {other.shape}: expected as many items on the last axis")
-    i, j = np.triu_indices(one.shape[-1], 1)
-    signs, others = (np.sign(values[..., i] - values[..., j]) for values in (one, other))
-    defined = ~(np.isnan(signs) | np.isnan(others))
-    signs, others = np.where(defined, signs, 0), np.where(defined, others, 0)
-    untied = (signs != 0).sum(axis=-1) * (others != 0).sum(axis=-1)
+    x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-1]:
+        raise InputError(f"first {x.shape} and second {y.shape}: expected as many items on the last axis")
+    i, j = np.triu_indices(x.shape[-1], 1)
+    signs_x, signs_y = np.sign(x[..., i] - x[..., j]), np.sign(y[..., i] - y[..., j])
+    defined = ~(np.isnan(signs_x) | np.isnan(signs_y))
+    signs_x, signs_y = np.where(defined, signs_x, 0), np.where(defined, signs_y, 0)
+    untied = (signs_x != 0).sum(axis=-1) * (signs_y != 0).sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        return (signs * others).sum(axis=-1) / np.sqrt(untied)
+        return (signs_x * signs_y).sum(axis=-1) / np.sqrt(untied)
 
 
 def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -80,9 +80,9 @@ def defined_mean(values: Array) -> Array:
     >>> defined_mean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
     [2.0, nan]
     """
-    there = ~np.isnan(values)
+    defined = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, values, 0).sum(0) / there.sum(0))
+        return np.asarray(np.where(defined, values, 0).sum(0) / defined.sum(0))
 
 
 def tau_of(ours: Sequence[Estimate], other: Sequence[Estimate] | Sequence[float]) -> Estimate:
@@ -91,10 +91,10 @@ def tau_of(ours: Sequence[Estimate], other: Sequence[Estimate] | Sequence[float]
     Its replicates are ranked again. It is shown with an interval; whether an order is the published one is tested by
     permutation (`verdict.order`).
     """
-    theirs = [one for one in other if isinstance(one, Estimate)]
-    if theirs:
+    estimates = [value for value in other if isinstance(value, Estimate)]
+    if estimates:
         number = len(ours)
-        tau = combined(lambda values: tau_b(values[..., :number], values[..., number:]), [*ours, *theirs])
+        tau = combined(lambda values: tau_b(values[..., :number], values[..., number:]), [*ours, *estimates])
     else:
         values = np.asarray(other, dtype=float)
         tau = combined(lambda drawn: tau_b(drawn, values), list(ours))
@@ -104,12 +104,11 @@ def tau_of(ours: Sequence[Estimate], other: Sequence[Estimate] | Sequence[float]
 def tau_of_independent(ours: Sequence[Estimate], other: Sequence[Estimate]) -> Estimate:
     """The same of estimates that are measured on other inputs: what resampling either side changes, with the other as
     it is, stands side by side as strata do."""
-    first, second = (
-        tau_of(resampled, [float(one.point) for one in fixed]) for resampled, fixed in ((ours, other), (other, ours))
-    )
-    together = np.concatenate([first.deviations, second.deviations], axis=1)
+    first = tau_of(ours, [float(estimate.point) for estimate in other])
+    second = tau_of(other, [float(estimate.point) for estimate in ours])
+    deviations = np.concatenate([first.deviations, second.deviations], axis=1)
     clusters = np.concatenate([first.clusters, second.clusters])
-    return replace(first, deviations=together, clusters=clusters, n=min(first.n, second.n))
+    return replace(first, deviations=deviations, clusters=clusters, n=min(first.n, second.n))
 
 
 def rank_agreement(
@@ -128,13 +127,13 @@ def rank_agreement(
     A pair without a cell left is NaN, of no inputs: not testable. Raises InputError where no input has all metrics.
     """
     cells = ["dataset", *[name for name in inside if name != "dataset"]]
-    asked = frame[frame["metric"].isin(list(metrics))]
-    wide = asked.pivot_table(index=[*cells, "cluster", "id"], columns="metric", values="value", observed=True)
+    of_metrics = frame[frame["metric"].isin(list(metrics))]
+    wide = of_metrics.pivot_table(index=[*cells, "cluster", "id"], columns="metric", values="value", observed=True)
     wide = wide.reindex(columns=list(metrics)).dropna()
     if wide.empty:
         raise InputError(f"no input has all of {', '.join(metrics)}: nothing to correlate")
     shared = pd.MultiIndex.from_frame(
-        asked[["dataset", "cluster"]].drop_duplicates().sort_values(["dataset", "cluster"])
+        of_metrics[["dataset", "cluster"]].drop_duplicates().sort_values(["dataset", "cluster"])
     )
     stratum = pd.factorize(shared.get_level_values("dataset"))[0].astype(np.int64)
     resamples = Resamples.draw(stratum, n_resamples)
@@ -144,18 +143,18 @@ def rank_agreement(
     sizes, stratum_of_cell = [], []
     for _, cell in wide.groupby(level=cells, sort=False):
         keys = pd.MultiIndex.from_arrays([cell.index.get_level_values(name) for name in ("dataset", "cluster")])
-        place = shared.get_indexer(keys)
-        rho, tau = drawn_correlations(cell.to_numpy(), weights[:, place])
+        positions = shared.get_indexer(keys)
+        rho, tau = drawn_correlations(cell.to_numpy(), weights[:, positions])
         values[SPEARMAN].append(rho)
         values[KENDALL].append(tau)
-        sizes.append((len(set(place)), len(cell)))
-        stratum_of_cell.append(int(stratum[place[0]]))  # a cell is of one data set, and so of one stratum
-    made: Pairs = {}
+        sizes.append((len(set(positions)), len(cell)))
+        stratum_of_cell.append(int(stratum[positions[0]]))  # a cell is of one data set, and so of one stratum
+    pairs: Pairs = {}
     for kind, of_cells in values.items():
-        for pair, (one, other) in enumerate(combinations(metrics, 2)):
-            of_pair = np.array([cell[pair] for cell in of_cells])  # [cells, 1 + resamples]
-            made[kind, one, other] = _mean_over_cells(of_pair, sizes, stratum_of_cell, resamples)
-    return made
+        for index, (first, second) in enumerate(combinations(metrics, 2)):
+            of_pair = np.array([cell[index] for cell in of_cells])  # [cells, 1 + resamples]
+            pairs[kind, first, second] = _mean_over_cells(of_pair, sizes, stratum_of_cell, resamples)
+    return pairs
 
 
 def _mean_over_cells(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from faithbook.stats import estimate, grounds
+from faithbook.stats import estimate, evidence_levels
 from faithbook.stats.estimate import Array, Estimate, Interval95
 from faithlib.errors import InputError
 
@@ -34,7 +34,7 @@ class Comparison:
 
     ours: Estimate
     published: float = math.nan
-    evidence: str = grounds.STAND_INS
+    evidence: str = evidence_levels.SUBSTITUTE
     published_n: int | None = None
     seeds: Array = field(default_factory=lambda: np.empty(0), repr=False)
     repeats: tuple[float, ...] = ()
@@ -54,8 +54,8 @@ class Comparison:
             published = float(do(self.published, other.published))
         except ZeroDivisionError:
             published = math.nan
-        both = _folded(do(self.ours, other.ours), lambda values: do(*values), [self, other], published)
-        return _with_book(both, [self, other], lambda books: do(*books))
+        result = _folded(do(self.ours, other.ours), lambda values: do(*values), [self, other], published)
+        return _with_book(result, [self, other], lambda books: do(*books))
 
     def __add__(self, other: Comparison | float) -> Comparison:
         return self._with(other, lambda a, b: a + b)
@@ -88,7 +88,7 @@ class Comparison:
         Both sides are taken to spread as ours do: (half of our interval) * sqrt(1 + n / n published) on either side.
         None where the population is not the paper's own, or it prints no value or no n.
         """
-        if self.evidence != grounds.PAPER or not self.published_n or math.isnan(self.published):
+        if self.evidence != evidence_levels.PAPER or not self.published_n or math.isnan(self.published):
             return None
         ours = self.ours.interval()
         wider = math.sqrt(1 + self.ours.n / self.published_n)
@@ -115,7 +115,7 @@ class Comparison:
 
 
 def combined(
-    function: Callable[[Array], Array], of: Sequence[Comparison], *, published: float | None = None
+    function: Callable[[Array], Array], quantities: Sequence[Comparison], *, published: float | None = None
 ) -> Comparison:
     """A smooth function of several quantities (a spread, a correlation): `function` maps [..., P] to [...].
 
@@ -123,87 +123,89 @@ def combined(
 
     Raises InputError for no quantities.
     """
-    _require(of)
-    printed = float(function(np.array([one.published for one in of]))) if published is None else published
-    ours = estimate.combined(function, [one.ours for one in of])
-    together = _folded(ours, lambda values: function(np.stack(values, axis=-1)), of, printed)
-    return _with_book(together, of, lambda books: estimate.combined(function, books))
+    _require(quantities)
+    if published is None:
+        published = float(function(np.array([quantity.published for quantity in quantities])))
+    ours = estimate.combined(function, [quantity.ours for quantity in quantities])
+    result = _folded(ours, lambda values: function(np.stack(values, axis=-1)), quantities, published)
+    return _with_book(result, quantities, lambda books: estimate.combined(function, books))
 
 
 def log_ratio(numerator: Comparison, denominator: Comparison) -> Comparison:
     """The natural logarithm of a ratio: how ratios are tested. NaN where one of the two is not above zero."""
 
-    def logarithm(both: Array) -> Array:
+    def logarithm(pair: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.log(both[..., 0]) - np.log(both[..., 1]))
+            return np.asarray(np.log(pair[..., 0]) - np.log(pair[..., 1]))
 
     return combined(logarithm, [numerator, denominator])
 
 
-def variance_between(of: Sequence[Comparison]) -> Comparison:
+def variance_between(quantities: Sequence[Comparison]) -> Comparison:
     """The variance between several quantities, ours minus what noise alone would give; the published one is that of the
     printed values, of whose noise nothing is known.
 
     Means m_1 .. m_P that do not differ still have a variance: on average the mean over p of Var(m_p - mean of all),
     which is taken out of the point, so that it can lie below zero.
     """
-    seen = combined(lambda values: np.asarray(values.var(axis=-1)), of)
-    noise = _noise_between([one.ours for one in of])
-    without = replace(seen, ours=seen.ours - noise, seeds=seen.seeds - noise)
-    if seen.book is None:
-        return without
-    books = [one.book for one in of if one.book is not None]
-    return replace(without, book=seen.book - _noise_between(books))
+    observed = combined(lambda values: np.asarray(values.var(axis=-1)), quantities)
+    noise = _noise_between([quantity.ours for quantity in quantities])
+    corrected = replace(observed, ours=observed.ours - noise, seeds=observed.seeds - noise)
+    if observed.book is None:
+        return corrected
+    books = [quantity.book for quantity in quantities if quantity.book is not None]
+    return replace(corrected, book=observed.book - _noise_between(books))
 
 
 def _noise_between(estimates: Sequence[Estimate]) -> float:
     """The variance that means have between them which do not differ."""
     middle = estimate.average(estimates)
-    return float(np.mean([(one - middle).standard_error ** 2 for one in estimates]))
+    return float(np.mean([(mean - middle).standard_error ** 2 for mean in estimates]))
 
 
-def _require(of: Sequence[Comparison]) -> None:
-    if not of:
+def _require(quantities: Sequence[Comparison]) -> None:
+    if not quantities:
         raise InputError("no quantities to combine")
 
 
 def _folded(
-    ours: Estimate, function: Callable[[list[Any]], Any], of: Sequence[Comparison], published: float
+    ours: Estimate, function: Callable[[list[Any]], Any], quantities: Sequence[Comparison], published: float
 ) -> Comparison:
     """What several quantities become together; `function` of their seeds, and of the values of the paper's repeats."""
-    _require(of)
-    sizes = [one.published_n for one in of if one.published_n is not None]
-    as_many_seeds = len(of[0].seeds) > 0 and len({len(one.seeds) for one in of}) == 1
-    as_many_repeats = len({len(one.repeats) for one in of}) == 1
-    repeats = zip(*(one.repeats for one in of), strict=True) if as_many_repeats else ()
+    _require(quantities)
+    sizes = [quantity.published_n for quantity in quantities if quantity.published_n is not None]
+    numbers_of_seeds = {len(quantity.seeds) for quantity in quantities}
+    as_many_seeds = len(numbers_of_seeds) == 1 and numbers_of_seeds != {0}
+    as_many_repeats = len({len(quantity.repeats) for quantity in quantities}) == 1
+    repeats = zip(*(quantity.repeats for quantity in quantities), strict=True) if as_many_repeats else ()
     with np.errstate(invalid="ignore", divide="ignore"):
-        seeds = np.asarray(function([one.seeds for one in of])) if as_many_seeds else np.empty(0)
+        seeds = np.asarray(function([quantity.seeds for quantity in quantities])) if as_many_seeds else np.empty(0)
         of_repeats = tuple(float(function([np.asarray(value) for value in values])) for values in repeats)
     return Comparison(
         ours,
         published,
-        grounds.weakest(one.evidence for one in of),
-        min(sizes) if len(sizes) == len(of) else None,
+        evidence_levels.weakest(quantity.evidence for quantity in quantities),
+        min(sizes) if len(sizes) == len(quantities) else None,
         seeds,
         of_repeats,
     )
 
 
 def _with_book(
-    together: Comparison, of: Sequence[Comparison], function: Callable[[list[Estimate]], Estimate]
+    result: Comparison, quantities: Sequence[Comparison], function: Callable[[list[Estimate]], Estimate]
 ) -> Comparison:
     """What several quantities become together, beside what those of the book become, where it has all of them from the
     same resamples."""
-    books = [one.book for one in of if one.book is not None]
-    if len(books) < len(of) or any(book.resamples is not books[0].resamples for book in books):
-        return together
-    return replace(together, book=function(books))
+    books = [quantity.book for quantity in quantities if quantity.book is not None]
+    if len(books) < len(quantities) or any(book.resamples is not books[0].resamples for book in books):
+        return result
+    return replace(result, book=function(books))
 
 
-def mean(of: Sequence[Comparison]) -> Comparison:
+def mean(quantities: Sequence[Comparison]) -> Comparison:
     """The mean of several quantities, each counted once. Raises InputError for none."""
-    _require(of)
-    total = of[0]
-    for one in of[1:]:
-        total = total + one
-    return total / len(of)
+    _require(quantities)
+    total = quantities[0]
+    for quantity in quantities[1:]:
+        total = total + quantity
+    return total / len(quantities)

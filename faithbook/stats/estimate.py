@@ -218,10 +218,8 @@ class Estimate:
         factor = np.where(resting, size / (size - 1), 0.0).reshape(shape)
         spread = self.deviations.var(axis=0)
         if np.isnan(spread).any() and len(self.deviations):  # a resample without any cluster of a rare condition
-            there = ~np.isnan(self.deviations)
-            spread = np.where(
-                there.any(axis=0), np.nanvar(np.where(there.any(axis=0), self.deviations, 0.0), axis=0), 0
-            )
+            defined = (~np.isnan(self.deviations)).any(axis=0)
+            spread = np.where(defined, np.nanvar(np.where(defined, self.deviations, 0.0), axis=0), 0)
         variance = spread * factor
         total = variance.sum(axis=0)
         squares = (variance**2 / (size - 1).reshape(shape)).sum(axis=0)

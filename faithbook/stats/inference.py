@@ -114,9 +114,9 @@ class BootstrapT:
     def of(cls, parts: Sequence[Estimate]) -> Self:
         """Of the parts of a claim, [M]. Raises InputError for none, or for one that is no linear combination."""
         _require_parts(parts)
-        single = [cls.of_many(part) for part in parts]
+        tested = [cls.of_many(part) for part in parts]
         point, error, pivots = (
-            np.stack([getattr(one, name) for one in single], axis=-1) for name in ("point", "error", "pivots")
+            np.stack([getattr(part, name) for part in tested], axis=-1) for name in ("point", "error", "pivots")
         )
         return cls(point, error, pivots, np.array([part.fewest for part in parts]))
 
@@ -166,12 +166,12 @@ class BootstrapT:
 
     def interval(self) -> tuple[Array, Array]:
         """The 95 % intervals: the values that neither p-value excludes."""
-        place = int(np.floor(ALPHA * (len(self.pivots) + 1) + 1e-9))  # so many pivots may lie as far out
-        if place == 0:
-            nowhere = np.full_like(self.point, np.nan)
-            return nowhere, nowhere
+        number_out = int(np.floor(ALPHA * (len(self.pivots) + 1) + 1e-9))  # so many pivots may lie as far out
+        if number_out == 0:
+            undefined = np.full_like(self.point, np.nan)
+            return undefined, undefined
         error = np.where(self._still, np.nan, self.error)
-        return self.point - self.pivots[-place] * error, self.point - self.pivots[place - 1] * error
+        return self.point - self.pivots[-number_out] * error, self.point - self.pivots[number_out - 1] * error
 
 
 # -------------------------------------------------------------------------------------------------------------- shares
@@ -192,8 +192,8 @@ class Score:
         """Of the parts of a claim, [M]: means of values within [0, 1]. Raises InputError for none, or for one that lies
         outside."""
         _require_parts(parts)
-        single = [cls.of_many(part) for part in parts]
-        point, size = (np.stack([getattr(one, name) for one in single], axis=-1) for name in ("point", "size"))
+        tested = [cls.of_many(part) for part in parts]
+        point, size = (np.stack([getattr(part, name) for part in tested], axis=-1) for name in ("point", "size"))
         return cls(point, size, np.array([part.fewest for part in parts]))
 
     @classmethod
@@ -339,6 +339,6 @@ def holm(p_values: ArrayLike, alpha: float = ALPHA) -> NDArray[np.bool_]:
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
     passes = p[order] <= alpha / np.arange(len(p), 0, -1)
-    kept = np.empty(len(p), dtype=bool)
-    kept[order] = np.logical_and.accumulate(passes)
-    return kept
+    significant = np.empty(len(p), dtype=bool)
+    significant[order] = np.logical_and.accumulate(passes)
+    return significant

@@ -173,7 +173,7 @@ def each(parts: Inference, threshold: float = 0.0, margin: float | None = None) 
     are not (below the threshold, or within the margin of it).
     """
     m = np.shape(parts.point)[-1]
-    every, some = direction(parts, "all", threshold, margin), direction(parts, 1, threshold, margin)
+    all_above, any_above = direction(parts, "all", threshold, margin), direction(parts, 1, threshold, margin)
     few = _few(parts)
     above, against = _without(few, parts.p_above(threshold)), _without(few, parts.p_below(threshold))
     if margin is not None:
@@ -181,13 +181,13 @@ def each(parts: Inference, threshold: float = 0.0, margin: float | None = None) 
         against = np.minimum(against, _without(few, inside))
     one_is, one_is_not = m * above.min(axis=-1) <= ALPHA, m * against.min(axis=-1) <= ALPHA
     verdicts = _decided(
-        every.verdicts.shape,
-        (Verdict.YES, every.p_yes <= ALPHA),
-        (Verdict.NO, some.p_no <= ALPHA),
-        (Verdict.EQUIVALENT, some.verdicts == Verdict.EQUIVALENT),
+        all_above.verdicts.shape,
+        (Verdict.YES, all_above.p_yes <= ALPHA),
+        (Verdict.NO, any_above.p_no <= ALPHA),
+        (Verdict.EQUIVALENT, any_above.verdicts == Verdict.EQUIVALENT),
         (Verdict.MIXED, one_is & one_is_not),
     )
-    return Result(_untested(few, verdicts, m), every.p_yes, some.p_no, every.passed)
+    return Result(_untested(few, verdicts, m), all_above.p_yes, any_above.p_no, all_above.passed)
 
 
 def within(parts: Inference, low: float, high: float, k: int | str = "all") -> Result:
@@ -223,10 +223,9 @@ def whole(halves: Sequence[Verdict]) -> Verdict:
     """
     if not halves:
         raise InputError("a claim without statements: there is nothing to judge")
-    testable = [half for half in halves if half is not Verdict.NOTHING]
-    if not testable:
+    halves = [half for half in halves if half is not Verdict.NOTHING]
+    if not halves:
         return Verdict.NOTHING
-    halves = testable
     if all(half is Verdict.NOT_TESTED for half in halves):
         return Verdict.NOT_TESTED
     against = [half for half in halves if half in (Verdict.NO, Verdict.EQUIVALENT)]
@@ -333,10 +332,10 @@ def agreement_of(
 
 def _spearman(first: Array, second: Array) -> Array:
     """Spearman's rank correlation over the last axis; 0 where one side is the same for all."""
-    one, other = (scipy.stats.rankdata(side, axis=-1) for side in (first, second))
-    one, other = one - one.mean(axis=-1, keepdims=True), other - other.mean(axis=-1, keepdims=True)
-    norm = np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
-    return np.asarray(np.where(norm > 0, (one * other).sum(axis=-1) / np.where(norm > 0, norm, 1.0), 0.0))
+    x, y = scipy.stats.rankdata(first, axis=-1), scipy.stats.rankdata(second, axis=-1)
+    x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean(axis=-1, keepdims=True)
+    norm = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    return np.asarray(np.where(norm > 0, (x * y).sum(axis=-1) / np.where(norm > 0, norm, 1.0), 0.0))
 
 
 def order(

@@ -24,7 +24,7 @@ from faithbook.show.page import badge
 from faithbook.show.plots import Layout, dot_plot, line_plot
 from faithbook.show.tables import every
 from faithbook.sources.files import sources
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches, score
 
 page = start_page("crosslingual_aligner", profile, values=values, paper="zaman_belinkov_2022")
@@ -106,7 +106,7 @@ def got(name):
     """What to do about a gold set whose files are absent."""
     source = sources()[name]
     return (
-        f"- `{name}`, {GOLD[name]}: {badge(grounds.NOT_TESTED)} {source.what}. Get them by hand: {source.where}; "
+        f"- `{name}`, {GOLD[name]}: {badge(evidence_levels.NOT_TESTED)} {source.what}. Get them by hand: {source.where}; "
         f"put them into the folder `{name}` of FAITHLIB_DATA (`data/raw` if it is not set), the sentences as "
         f"`{source.file}`. Licence: {source.licence}."
     )

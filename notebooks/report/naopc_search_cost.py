@@ -19,7 +19,7 @@ from IPython.display import Markdown
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.show.numbers import ends_of, spoken
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.estimate import ALPHA
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import Verdict, conjunction, direction
@@ -146,7 +146,9 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
     rows[-1] |= ends(fewer, "times fewer", "fewer low", "fewer high")
     rows[-1] |= ends(short, "short of", "short low", "short high")
-    rows[-1] |= {"reached": page.worded(grounds.worded(answers[-1].verdict.decision, grounds.OUR_QUESTION))}
+    rows[-1] |= {
+        "reached": page.worded(evidence_levels.worded(answers[-1].verdict.decision, evidence_levels.OUR_QUESTION))
+    }
 aims = pd.DataFrame(rows)
 caption = (
     "Pruned searches compared with the published one at width 5 on long texts: forward passes, and by how much the "
@@ -156,17 +158,17 @@ page.listing(aims, "naopc_aim", caption=caption, digits=4, empty="*None in this 
 
 # %%
 if aims.empty:
-    word = grounds.NOT_TESTED
+    word = evidence_levels.NOT_TESTED
     note = f"A beam of width 5 needs about 30,000 forward passes for a text of {LONG} words, so this build leaves such texts out."
 else:
     tested = [answer for answer in answers if answer.verdict is not Verdict.NOT_TESTED]
-    word = grounds.NOT_TESTED
+    word = evidence_levels.NOT_TESTED
     if tested:  # by one search at least, after the correction for all that were tried
         yes = conjunction([answer.p_yes for answer in tested], 1) <= ALPHA
         no = conjunction([answer.p_no for answer in tested], len(tested)) <= ALPHA
         verdict = Verdict.YES if yes else Verdict.NO if no else Verdict.UNDECIDED
-        word = grounds.worded(verdict.decision, grounds.OUR_QUESTION)
-    reached = aims[aims.reached == grounds.worded(grounds.REPRODUCED, grounds.OUR_QUESTION)]
+        word = evidence_levels.worded(verdict.decision, evidence_levels.OUR_QUESTION)
+    reached = aims[aims.reached == evidence_levels.worded(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)]
     note = (
         f"Whether at least one search reaches the aim, corrected for the number of searches. On their own, {len(reached)} of "
         f"{len(aims)} lines of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."

@@ -20,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed, spoken
-from faithbook.stats import comparison, grounds
+from faithbook.stats import comparison, evidence_levels
 from faithbook.stats.agreement import tau_of
 from faithbook.studies.saco import wu, wu_figures
 from faithbook.studies.saco.wu import FAMILIES, METHODS, short
@@ -40,7 +40,8 @@ measured = page.measure(
     bounds=(-1, 1),
 )
 ON = {
-    (SMALL if level == grounds.STAND_INS else PHOTOGRAPHS): datasets for level, datasets in measured.by_evidence.items()
+    (SMALL if level == evidence_levels.SUBSTITUTE else PHOTOGRAPHS): datasets
+    for level, datasets in measured.by_evidence.items()
 }
 saco = {name: page.quantity("method", k=10, dataset=datasets) for name, datasets in ON.items()}
 missing = [name for name in COLOURS if name not in ON]

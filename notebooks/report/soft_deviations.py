@@ -23,7 +23,7 @@ from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, listed, spoken
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
-from faithbook.stats.grounds import worded
+from faithbook.stats.evidence_levels import worded
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
 from faithbook.studies.soft import zhao_aletras_deviations as deviations

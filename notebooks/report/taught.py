@@ -23,7 +23,7 @@ from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results
 from faithbook.judge.sentences import values as quoted_values
 from faithbook.show.page import badge
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import SIZES, of_each
 from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
@@ -125,7 +125,7 @@ def claims_and_decisions(names, sources):
         if name not in results.board.index:
             continue
         verdict = results.board.loc[name]
-        decided = badge(grounds.worded(results.decision(name), str(verdict["evidence"])))
+        decided = badge(evidence_levels.worded(results.decision(name), str(verdict["evidence"])))
         tested = str(verdict["page"]).removeprefix("executed/")
         said = MODEL_FIRST.sub("", words[name].rstrip("."))
         lines.append(f"| {said[:1].upper()}{said[1:]} | {sources(name)} | {decided} | {{doc}}`../executed/{tested}` |")

@@ -15,7 +15,7 @@ from faithbook.judge import decide, materials, published
 from faithbook.judge.decide import Parts
 from faithbook.judge.reference import committed_board
 from faithbook.show.labels import label
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.soft.zhao_aletras import shared
 from faithbook.studies.soft.zhao_aletras_diagnosticity import PAIRS, Power, Reading, claims, rises, rises_and_falls
@@ -61,7 +61,7 @@ def of_the_board(claim: str) -> str:
     except FileNotFoundError:  # before there is a reference
         return "on other models: {doc}`naopc_bounds`"
     row = board[board["id"] == claim].iloc[0]
-    word = grounds.worded(row["decision"], row["evidence"])
+    word = evidence_levels.worded(row["decision"], row["evidence"])
     where = row["page"].rpartition("/")[2]
     return f"{word} (other models; {row['evidence']}, n = {row['n']}): {{doc}}`{where}`"
 

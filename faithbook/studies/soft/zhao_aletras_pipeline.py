@@ -24,7 +24,7 @@ from faithbook.show.labels import label, labels, short
 from faithbook.show.numbers import ends_of, listed, row_of, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
 from faithbook.show.tables import in_words
-from faithbook.stats import grounds
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft.zhao_aletras import ALL_WEIGHTS, RELEASED, SIZES, SQUARED, of_largest, replay_name, subsets
@@ -70,7 +70,10 @@ class Replayed:
         by_kind: dict[str, list[str]] = {}
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
-            kind, length = (grounds.DATA if name in OWN else grounds.STAND_INS), "long" if name in LONG else "short"
+            kind, length = (
+                (evidence_levels.DATA if name in OWN else evidence_levels.SUBSTITUTE),
+                "long" if name in LONG else "short",
+            )
             by_kind.setdefault(f"{kind}, {length} texts", []).append(name)
         return by_kind
 

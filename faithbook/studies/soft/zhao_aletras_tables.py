@@ -159,7 +159,7 @@ def precision_of(run: Run, measured: Scores) -> str:
     The setting `auto` is settled where a run is planned, which need not be the machine that draws its page.
     """
     of_upstream = (json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream)
-    manifests = costs.reference_runs() if measured.speaks == REFERENCE else of_upstream
+    manifests = costs.reference_runs() if measured.source == REFERENCE else of_upstream
     of_notebook = [one for one in manifests if one["notebook"] == measured.notebook]
     of_these = [one for one in of_notebook if one["parameters"].get("dataset") in measured.material.datasets]
     return " and ".join(sorted({str(one.get("settings", {}).get("dtype", "not noted")) for one in of_these}))

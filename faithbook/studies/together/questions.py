@@ -116,7 +116,7 @@ def prices_of(measured: Scores, run: pd.DataFrame) -> pd.Series:
     `run`: the table `together_costs` of the present run. Of the full run, whose values are committed without such
     tables, `data/prices.csv` has them.
     """
-    if measured.speaks == REFERENCE:
+    if measured.source == REFERENCE:
         prices = published.our_table("prices").astype({"rows": float})
         return prices.set_index(["modality", "family"])["rows"]
     alone = run[run["what"].isin(FAMILIES)]

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from faithbook.stats.verdict import Verdict
 
-AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "substitute data, our models"
+AUTHORS, PAPER, SUBSTITUTE = "authors' outputs", "the paper's data and models", "substitute data, our models"
 DATA = "paper's data, our models"
 OUR_QUESTION = "our own question"
-GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
+LEVELS = (AUTHORS, PAPER, DATA, SUBSTITUTE, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 
 REPRODUCED, MIXED, NOT_REPRODUCED = Verdict.YES.decision, Verdict.MIXED.decision, Verdict.NO.decision
@@ -23,23 +23,23 @@ DECISIONS = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED, NOTHING)
 
 _OWN_MODELS = {REPRODUCED: "replicates on our models", NOT_REPRODUCED: "does not replicate on our models"}
 _OWN_QUESTION = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
-_ON = {OUR_QUESTION: _OWN_QUESTION, DATA: _OWN_MODELS, STAND_INS: _OWN_MODELS}
+_ON = {OUR_QUESTION: _OWN_QUESTION, DATA: _OWN_MODELS, SUBSTITUTE: _OWN_MODELS}
 
 
-def worded(decision: str, ground: str) -> str:
+def worded(decision: str, level: str) -> str:
     """A decision as it reads on its evidence: what is reproduced on the paper's own material only *replicates* on other
     models or data.
 
     >>> worded("reproduced", DATA), worded("not reproduced", AUTHORS), worded("mixed", DATA)
     ('replicates on our models', 'not reproduced', 'mixed')
     """
-    return _ON.get(ground, {}).get(decision, decision)
+    return _ON.get(level, {}).get(decision, decision)
 
 
-def weakest(grounds: Iterable[str]) -> str:
+def weakest(levels: Iterable[str]) -> str:
     """The weakest evidence level that a claim rests on.
 
-    >>> weakest([PAPER, STAND_INS, DATA])
+    >>> weakest([PAPER, SUBSTITUTE, DATA])
     'substitute data, our models'
     """
-    return max(grounds, key=GROUNDS.index)
+    return max(levels, key=LEVELS.index)
