@@ -179,7 +179,11 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
 
 def _model_of_hub(artifact: Artifact) -> Requirement:
     status = hub.look(artifact.name)
-    state = HERE if status.is_cached else DOWNLOADABLE if status.can_be_had else MISSING
+    state = MISSING
+    if status.is_cached:
+        state = HERE
+    elif status.can_be_had:
+        state = DOWNLOADABLE
     newest = f"newest, {status.revision}" if status.revision else "newest"
     licence = artifact.licence or status.licence or "not stated"
     revision = artifact.revision or newest

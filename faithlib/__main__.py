@@ -232,7 +232,9 @@ def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] 
     """Names, and what stands in files of one's own (`mine.py`, `mine.py:name`)."""
     from faithlib.evaluation.own import is_file
 
-    return None if names is None else [read(name) if is_file(name) else name for name in names]
+    if names is None:
+        return None
+    return [read(name) if is_file(name) else name for name in names]
 
 
 # What stands on the command line under the name that it has in `evaluate`.

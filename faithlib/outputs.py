@@ -225,7 +225,9 @@ def head_of(output: str, model: Any, count: int) -> str:
     >>> head_of("logit", len, 1), head_of("logit", len, 3), head_of("value", len, 1)
     ('sigmoid', 'probability', 'value')
     """
-    return output if output != "logit" else stated(model) or ("sigmoid" if count == 1 else "probability")
+    if output != "logit":
+        return output
+    return stated(model) or ("sigmoid" if count == 1 else "probability")
 
 
 def _asking(output: str | None) -> str:

@@ -103,8 +103,9 @@ def format_rows(rows: Sequence[int], noun: str = "row", most: int = 10) -> str:
     >>> format_rows([3]), format_rows([3, 5], "text"), format_rows(range(40), most=3)
     ('row 3', 'texts 3, 5', 'rows 0, 1, 2 and 37 more')
     """
-    named = f"{noun if len(rows) == 1 else f'{noun}s'} {', '.join(map(str, rows[:most]))}"
-    return named if len(rows) <= most else f"{named} and {len(rows) - most} more"
+    plural = "" if len(rows) == 1 else "s"
+    first = f"{noun}{plural} {', '.join(map(str, rows[:most]))}"
+    return first if len(rows) <= most else f"{first} and {len(rows) - most} more"
 
 
 class Filled(NamedTuple):

@@ -212,7 +212,12 @@ def page(job: Job) -> bytes:
         elif not any(tag.startswith(("hide-", "remove-", "show-input")) for tag in tags):
             # Bookkeeping, of no use to a reader.
             bare = cell.source.startswith(("run.", "page.")) and "\n" not in cell.source
-            tags = [*tags, ("remove-input" if bare or barred else "hide-input") if cell.outputs else "remove-cell"]
+            if not cell.outputs:
+                tags = [*tags, "remove-cell"]
+            elif bare or barred:
+                tags = [*tags, "remove-input"]
+            else:
+                tags = [*tags, "hide-input"]
             barred = barred or "hide-input" in tags
         cell.metadata["tags"] = tags
         for output in cell.outputs:

@@ -356,7 +356,11 @@ def load_units(
     """
     import pandas as pd
 
-    place = CONFIRMED_DIR if confirmed else UNITS_DIR if reference else ""
+    place = ""
+    if confirmed:
+        place = CONFIRMED_DIR
+    elif reference:
+        place = UNITS_DIR
     if place:
         require(f"{place}/{notebook}")
     folders = [root() / place / notebook] if place else _folders_of(notebook, profile)

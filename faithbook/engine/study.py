@@ -132,8 +132,8 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 def _check_choice(name: str, setting: Any, value: Any) -> None:
     kinds: Any = int | float if isinstance(setting, float) else type(setting)
     if isinstance(value, bool) != isinstance(setting, bool) or not isinstance(value, kinds) or value in ([], {}):
-        kind = "number" if isinstance(setting, float) else "whole number" if isinstance(setting, int) else ""
-        kind = kind or ("non-empty list" if isinstance(setting, list) else type(setting).__name__)
+        names = {float: "number", int: "whole number", list: "non-empty list"}
+        kind = names.get(type(setting), type(setting).__name__)
         raise InputError(f"{name} = {value!r}: expected a {kind}, as in the profile, which has {setting!r}")
     if isinstance(setting, int) and not isinstance(setting, bool) and setting > 0 and value < 1:
         raise InputError(f"{name} = {value}: expected a whole number from 1")

@@ -90,7 +90,8 @@ def again_on_unseen(when: str) -> str:
             word = evidence_levels.worded(decision, evidence).removesuffix(" on our models")
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
-            judged.append(f"{said} (`{name}`): *{word}*{', as before' if decision in written else ''}")
+            as_before = ", as before" if decision in written else ""
+            judged.append(f"{said} (`{name}`): *{word}*{as_before}")
     return (
         f"Judged again, on inputs that were first measured when the rules were frozen: {'; '.join(judged)}."
         if judged

@@ -73,8 +73,11 @@ class Results:
     def _number(self, place: re.Match[str], of: str) -> str:
         pieces = place[1].split("|")
         words = {piece for piece in pieces if piece in _WORDS}
-        rest = [piece for piece in pieces if piece not in _WORDS]
-        name, part = ([of, *rest] if of and len(rest) < 2 else [*rest, "", ""])[:2] if rest else (of, "")
+        # "id|part|words": a sentence about one id may leave it out; without a part it is the deciding one.
+        names = [piece for piece in pieces if piece not in _WORDS]
+        if of and len(names) < 2:
+            names = [of, *names]
+        name, part = [*names, "", ""][:2]
         if counted := words & {"passed", "parts"}:
             return self._count(name, *counted)
         row = self._row(name, part, words)

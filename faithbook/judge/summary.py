@@ -228,7 +228,8 @@ def _counted(row: Mapping[Any, Any]) -> str:
     if rule.rule == "same" or (isinstance(rule.k, int) and rule.k > parts):
         return counted  # a number may differ for a named cause; of fewer than the plan counts the reason says how many
     needed = parts if rule.rule == "each" else rule.needed(parts)
-    return f"{counted} ({'all' if needed == parts else needed} needed)"
+    number = "all" if needed == parts else needed
+    return f"{counted} ({number} needed)"
 
 
 def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:

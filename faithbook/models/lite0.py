@@ -54,10 +54,9 @@ def _converted() -> bytes:
         read_pickle(pickle, weights, ARCHITECTURE)
         with safetensors.safe_open(weights, "pt") as opened:
             order = json.loads(opened.metadata()["order"])
-            theirs = [opened.get_tensor(name) for name in order if not name.endswith(_COUNTER)]
+            weights_in_order = [opened.get_tensor(name) for name in order if not name.endswith(_COUNTER)]
     state = _empty().state_dict()
-    named = [name for name in state if not name.endswith(_COUNTER)]
-    shapes = [[tuple(value.shape) for value in of] for of in (theirs, (state[name] for name in named))]
-    if shapes[0] != shapes[1]:
+    names = [name for name in state if not name.endswith(_COUNTER)]
+    if [value.shape for value in weights_in_order] != [state[name].shape for name in names]:
         raise DataError(f"the weights in {NAME} have other shapes than {ARCHITECTURE}: expected the listed package")
-    return safetensors.torch.save(state | dict(zip(named, theirs, strict=True)))
+    return safetensors.torch.save(state | dict(zip(names, weights_in_order, strict=True)))

@@ -86,7 +86,10 @@ def points_in_words(fig: Any) -> list[tuple[float, float, str]]:
         rows = names.setdefault(ax, _rows(ax)) if of_row else {}
         row = rows[min(rows, key=lambda height: abs(height - y))] if rows else ""
         head = ", ".join(filter(None, [panel, row]))
-        text = f"{head}\n{text}" if of_row and head else f"{panel}, {text}" if panel else text
+        if of_row and head:
+            text = f"{head}\n{text}"
+        elif panel:
+            text = f"{panel}, {text}"
         points.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))
     return points
 

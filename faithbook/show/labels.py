@@ -38,7 +38,8 @@ def inputs_of(name: str, stands_for: str = "") -> str:
         return f"inputs of {label(name)}"
     if not known["substitute"]:
         return known["inputs"]
-    return f"{known['inputs']} (*{name}*{f', for {short(stands_for)}' if stands_for else ''})"
+    instead_of = f", for {short(stands_for)}" if stands_for else ""
+    return f"{known['inputs']} (*{name}*{instead_of})"
 
 
 def short(name: str) -> str:

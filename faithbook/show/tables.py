@@ -174,7 +174,12 @@ def of_size(x: float) -> str:
     >>> of_size(0.8241), of_size(-389.482), of_size(12.53)
     ('0.824', '−389', '12.5')
     """
-    return rounded(x, 3 if abs(x) < 10 or math.isnan(x) else 1 if abs(x) < 100 else 0)
+    digits = 3
+    if abs(x) >= 100:
+        digits = 0
+    elif abs(x) >= 10:
+        digits = 1
+    return rounded(x, digits)
 
 
 # ----------------------------------------------------------------------------------------------- the papers' own tables
@@ -198,7 +203,11 @@ def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str
     hint = f"95 % interval {low} to {high}, n = {pair.ours.n:,}"
     kind, printed = "", ""
     if not math.isnan(pair.published):
-        side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
+        side = "agrees"
+        if interval.high < pair.published:
+            side = "lower"
+        elif interval.low > pair.published:
+            side = "higher"
         kind = f" pair-{side}" if signs else ""
         printed = f" ({rounded(pair.published, digits)})" + (f" {_SIGNS[side]}" if signs else "")
     if pair.book is not None:

@@ -283,7 +283,9 @@ def _cifar(name: str, split: str) -> Pictures:
         # Who has some of the training images has to say which are dev: the first by hash are others in another set.
         own_dev = (cifar.folder_of(name) / "dev").is_dir()
         pixels, labels = cifar.read_folder(name, split if own_dev and part == "train" else part)
-        dev = 5000 if not own_dev else len(pixels) if split == "dev" else 0
+        dev = 5000
+        if own_dev:
+            dev = len(pixels) if split == "dev" else 0
     if part == "test":
         return _made(name, split, pixels, labels, cifar.NAMES[name])
     return _cut(name, split, pixels, labels, cifar.NAMES[name], test=0, dev=dev)

@@ -131,7 +131,9 @@ class Perturbers:
         if given is not None and (given.erase, given.inputs.keys()) == (erase, inputs.keys()):
             return given
         # `Answers` reads logits by an output of its own; what a function answers is checked by what it is said to be.
-        followed = "logit" if not isinstance(inputs, WordInputs) else output if output in FOLLOWED else None
+        followed: str | None = "logit"
+        if isinstance(inputs, WordInputs):
+            followed = output if output in FOLLOWED else None
         key = erase, followed, inputs.keys()
         if key not in self._made:
             self._made[key] = Perturber(self._model, inputs, erase=erase, output=followed, check=False)

@@ -221,7 +221,12 @@ def _weigh(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None,
 
 
 def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dim is None:
+        dims: tuple[int, ...] = ()
+    elif isinstance(dim, int):
+        dims = (dim,)
+    else:
+        dims = tuple(dim)
     if not dims or any(d % input.ndim == 0 for d in dims):
         raise _no_rule(func, "over the rows: add rows up outside of the context")
 

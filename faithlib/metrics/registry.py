@@ -139,17 +139,18 @@ class About:
         About
             Of as many inputs, in this order. `feature_mask` is still F wide, and the perturber shares all answers.
         """
-        there = list(index)
-        whole = there == list(range(len(self.keys)))
-        return self if whole else replace(
+        places = list(index)
+        if places == list(range(len(self.keys))):
+            return self
+        return replace(
             self,
-            feature_mask=self.feature_mask[there],
-            keys=tuple(self.keys[b] for b in there),
-            gold=None if self.gold is None else self.gold[there],
-            bounds=None if self.bounds is None else (self.bounds[0][there], self.bounds[1][there]),
-            chance=None if self.chance is None else self.chance.subset(there),
-            perturber=None if self.perturber is None else self.perturber.subset(there),
-        )  # fmt: skip
+            feature_mask=self.feature_mask[places],
+            keys=tuple(self.keys[b] for b in places),
+            gold=None if self.gold is None else self.gold[places],
+            bounds=None if self.bounds is None else (self.bounds[0][places], self.bounds[1][places]),
+            chance=None if self.chance is None else self.chance.subset(places),
+            perturber=None if self.perturber is None else self.perturber.subset(places),
+        )
 
 
 def about(perturber: Any, **known: Any) -> About:

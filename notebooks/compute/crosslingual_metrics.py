@@ -156,7 +156,10 @@ for places in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predi
 # %%
 measured = {"main": SETTINGS["main"]} if only else SETTINGS
 for name, options in measured.items():
-    print(f"{name}: {options or 'links alone' if name != 'main' else 'as the paper'}")
+    description = options or "links alone"
+    if name == "main":
+        description = "as the paper"
+    print(f"{name}: {description}")
 
 # %% [markdown]
 # A few rows are computed once more with one change at a time, where text and code differ: what is explained (the logit of

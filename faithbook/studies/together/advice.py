@@ -77,7 +77,9 @@ def without_whole(table: pd.DataFrame) -> pd.DataFrame:
 
 def _of_all(answers: pd.Series) -> str:
     """Yes where all answers are, no where one is, else unsure."""
-    return YES if (answers == YES).all() else NO if (answers == NO).any() else UNSURE
+    if (answers == YES).all():
+        return YES
+    return NO if (answers == NO).any() else UNSURE
 
 
 def quotable(table: pd.DataFrame) -> pd.DataFrame:

@@ -196,7 +196,11 @@ def released_curves(answers: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (metric, change, text), part in answers.groupby(["metric", "change", "text"], sort=False):
         y = (part.sort_values("percent").p.to_numpy() > 0.5).astype(float)
-        value = (n_auc(y) if y.any() else 0.0) if metric == "n_auc" else trapezia(y, 1 / (len(y) - 1))
+        value = 0.0  # N-AUC of a curve that is zero throughout
+        if metric != "n_auc":
+            value = trapezia(y, 1 / (len(y) - 1))
+        elif y.any():
+            value = n_auc(y)
         rows.append({"metric": metric, "change": change, "text": text, "value": value})
     return pd.DataFrame(rows)
 
@@ -327,7 +331,11 @@ def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame
                 ends = {end: round(value, 6) + 0.0 for end, value in ends_of(moved).items()}
                 # What is the same on every text has no interval: the difference itself says the direction.
                 low, high = (ends["estimate"] if math.isnan(ends[end]) else ends[end] for end in ("low", "high"))
-                direction = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+                direction = "undecided"
+                if low > 0:
+                    direction = "higher"
+                elif high < 0:
+                    direction = "lower"
                 row |= {"set, ours": by_text.corrected[1:].mean(), "set, released": by_text["value"][1:].mean()}
                 row |= {"difference": ends["estimate"], "low": ends["low"], "high": ends["high"]}
                 row |= {"n": float(moved.n), "released is": direction}

@@ -26,7 +26,14 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     for data, method, metric in cells:
         ends = (cells[data, method, metric] - cells[data, FLOOR, metric]).ours.interval()
         low, high = (-ends.high, -ends.low) if metrics[metric] == "lower" else (ends.low, ends.high)
-        words.append("" if method == FLOOR else "better" if low > 0 else "worse" if high < 0 else "open")
+        word = "open"
+        if method == FLOOR:
+            word = ""
+        elif low > 0:
+            word = "better"
+        elif high < 0:
+            word = "worse"
+        words.append(word)
     return listed(cells, names).assign(beside_random=words)
 
 

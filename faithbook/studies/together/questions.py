@@ -178,9 +178,11 @@ class Clusters:
 
     def above(self, correlation: float) -> list[list[str]]:
         """Metrics in clusters with at least this mean correlation, in the order of the tree."""
-        member = dict(zip(self.names, fcluster(self.tree, 1 - correlation, criterion="distance"), strict=True))
-        order = self.order
-        return [[name for name in order if member[name] == k] for k in dict.fromkeys(member[name] for name in order)]
+        cluster_of = dict(zip(self.names, fcluster(self.tree, 1 - correlation, criterion="distance"), strict=True))
+        clusters: dict[int, list[str]] = {}
+        for name in self.order:
+            clusters.setdefault(cluster_of[name], []).append(name)
+        return list(clusters.values())
 
 
 def _of_input(rho: pd.DataFrame, known: Known) -> pd.DataFrame:
