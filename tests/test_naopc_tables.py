@@ -79,6 +79,13 @@ def cells(scores) -> pd.DataFrame:
     return edin_tables.cells_with_ours(edin_tables.released_cells(), scores)
 
 
+@pytest.fixture(scope="module")
+def released(exact, beams, scores, limits, cells) -> edin_outputs.Recomputed:
+    """What the page makes of its files, from our scores and searches."""
+    own = scores.rename(columns={"aopc": "value"})
+    return edin_outputs.Recomputed(exact, beams, own, limits, cells)
+
+
 # -------------------------------------------------------------------------------------------------------------- limits
 def test_exact_limits_are_the_released_ones_but_for_those_that_start_at_0(exact, limits):
     """All orders share their last step, to the empty text; over the others the released search keeps the best, but
@@ -329,7 +336,7 @@ def test_the_material_counts_texts_words_answers_and_positives() -> None:
         "n (texts)": [3, 1],
         "words, mean": [2.0, 4.0],
         "longest": [3, 4],
-        "answers": [2.0 + 4 + 8, 16.0],
+        "outputs": [2.0 + 4 + 8, 16.0],
         "p > 0.5": [2, 1],
     }
 
@@ -367,10 +374,10 @@ def test_a_compared_table_is_listed_whole_and_shown_where_it_differs() -> None:
     assert listed["match"].tolist()[:2] == ["yes", "no"] and pd.isna(listed["match"].iloc[2])
     assert listed["rests_on"].tolist() == [edin_outputs.OWN[own] for own in (True, False, True)]
     shown = edin_outputs.without_match(table, ["model"], digits=2)
-    assert shown.to_dict("records") == [{"model": "b", "files": "0.25", "ours": "0.30", "n": 3, "cause": "rounded"}]
+    assert shown.to_dict("records") == [{"model": "b", "files": "0.25", "ours": "0.30", "n": "3", "cause": "rounded"}]
     alike = table.iloc[:2].assign(match=[True, False])
     words = edin_outputs.agreement_in_words(alike)
-    assert words.startswith("1 of 2 numbers are those of the files; 1 of them are means of released values on both")
+    assert words.startswith("1 of 2 numbers are those of the files; 1 of all are means of released values on both")
     assert "rounded" in words
     assert edin_outputs.agreement_in_words(alike, within=0.1).startswith("2 of 2")
 
@@ -378,3 +385,86 @@ def test_a_compared_table_is_listed_whole_and_shown_where_it_differs() -> None:
 def test_a_limit_that_is_too_high_may_be_right_by_beam() -> None:
     high = pd.DataFrame({"upper_beam": [0.5, 0.5, 0.50001], "upper_ours": [0.5, 0.4, 0.5]})
     assert edin_outputs.right_by_beam(high) == 2
+
+
+# ------------------------------------------------------------------------------------------------- what the page shows
+def test_what_was_saved_of_single_inputs_becomes_searches_and_scores() -> None:
+    about = {"dataset": "sst2", "model": "bert_sst2", "id": "3"}
+    beams = pd.DataFrame(
+        [
+            {**about, "method": "merged", "width": 5, "metric": metric, "value": value}
+            for metric, value in (("lower", -0.1), ("upper", 0.4), ("rows", 30.0))
+        ]
+    )
+    scores = pd.DataFrame(
+        [
+            {**about, "method": "lime", "kind": "sufficiency", "metric": metric, "value": value}
+            for metric, value in (("aopc", 0.25), ("naopc", 0.7))
+        ]
+    )
+    found = edin_outputs.Recomputed.of(SHORT_TEXTS, beams, scores)
+    assert found.beams[["search", "width", "upper", "rows"]].values.tolist() == [["merged", 5, 0.4, 30.0]]
+    assert found.scores["value"].tolist() == [0.25]
+    computed = found.cells[found.cells.computed]
+    assert computed[["id", "method", "aopc"]].values.tolist() == [[3, "lime", 0.25]]
+
+
+def test_numbers_that_differ_stand_in_readers_words(released) -> None:
+    shown = edin_outputs.without_match(released.bounds, ["dataset", "model", "subset", "statistic"])
+    assert len(shown) == 16 and {*shown["cause"]} == {"search from 0"}
+    assert {*shown["number"]} == {"upper bound", "range"} and {*shown["texts"]} == {"all", "p > 0.5"}
+    first = shown.iloc[0]
+    assert first[["dataset", "model", "files", "ours"]].tolist() == ["SST-2", "BERT, IMDB", "0.5216", "0.5181"]
+    counted = edin_outputs.where_scores_differ(released.means)
+    assert counted["differ"].sum() == 1_210 - 973
+    assert not [cell for cell in counted.to_numpy().ravel() if "_" in str(cell)]
+    assert (counted["differ"] <= counted["of"]).all()
+
+
+def test_the_result_of_the_page_counts_all_tables(released) -> None:
+    shares = released.shared_out().set_index("table")
+    assert shares.loc["all", ["compared", "agree"]].tolist() == [1_513, 1_258]
+    text = edin_outputs.in_short(released)
+    assert text.startswith("Of 1,513 means that we worked out from the authors' files, 1,258 are the same")
+    assert "the cause for 255 of the 255 others" in text and "52 of 2,430 released upper bounds" in text
+    assert "140 of 156 numbers are those of the files; 84 of all" in edin_outputs.agreement_in_words(released.bounds)
+    assert "| search from 0 | 16 | 0.0036 |" in edin_outputs.agreement_in_words(released.bounds)
+    assert "For 48 of these the *beam search*" in edin_outputs.too_high_in_words(released)
+    assert edin_outputs.too_high_shown(released.too_high)["too high by"][0] == "0.1392"
+
+
+def test_ranks_of_short_texts_are_those_of_the_files_except_where_the_search_starts_at_0(released) -> None:
+    for dataset in SHORT:
+        for kind in edin_tables.KINDS:
+            numbers = released.ranks_again(dataset, kind)
+            assert len(numbers) == 6 * 4 * 3
+            differing = [name for name, pair in numbers.items() if f"{pair.ours:.0f}" != pair.published]
+            assert len(differing) == (4 if (dataset, kind) == ("yelp", "sufficiency") else 0)
+            assert all(name.endswith(", exact") for name in differing)
+    panels = released.panels()
+    assert len(panels) == 10 and "IMDB long, sufficiency" in panels
+    assert list(panels["SST-2 short, sufficiency"]) == ["AOPC", "exact", "beam"]
+    assert list(panels["IMDB long, sufficiency"]) == ["AOPC", "beam"]
+    assert len(edin_outputs.in_one_table(panels)) == 10 * 24
+
+
+def test_lower_bounds_of_the_files_are_ours(released) -> None:
+    numbers = released.largest_difference("lower")
+    assert len(numbers) == 12 and max(pair.ours for pair in numbers.values()) < 1e-4
+    assert max(pair.ours for pair in released.largest_difference("upper").values()) == pytest.approx(0.1392, abs=1e-4)
+
+
+def test_the_notebooks_means_are_near_ours(released) -> None:
+    explanations = released.explanations()
+    assert {*explanations.dataset} == {"sst2", "yelp"} and len(explanations) == 2 * 6 * 10
+    earlier = edin_tables.beside_before_after(explanations[explanations.dataset == "yelp"].drop(columns="dataset"))
+    text = edin_outputs.before_after_in_words(earlier)
+    assert text.startswith("36 of 160 are the same to the printed digit; the mean distance is 0.013")
+    assert "NAOPC, sufficiency 0.95" in text
+
+
+def test_a_cause_and_a_label_without_words_stay_as_they_are() -> None:
+    assert edin_outputs.short_cause("nobody knows") == "nobody knows"
+    assert (
+        edin_outputs.in_a_word("beam") == "beam" and edin_outputs.in_a_word("naopc_sufficiency") == "NAOPC, sufficiency"
+    )

@@ -9,6 +9,7 @@ below the claims of a section (`more`).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -391,10 +392,11 @@ def _whose(one: Mapping[str, Any]) -> str:
     """Where the number beside ours stands."""
     if one["evidence"] != AUTHORS:
         return "published"
-    of_review = (
-        published.sources().get(one["id"]) == published.REVIEW and published.column("published_value")[one["id"]]
-    )
-    return "on the review page" if of_review else "in the files"
+    if published.sources().get(one["id"]) != published.REVIEW:
+        return "in the files"
+    # The number that a review page states may be another one: it says that random scores get 0, the files have 0.46.
+    stated = re.findall(r"\d+\.?\d*", published.column("published_value")[one["id"]])
+    return "on the review page" if one["published"] in map(float, stated) else "in the files"
 
 
 def _brackets(*pieces: str) -> str:

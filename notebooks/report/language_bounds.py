@@ -86,7 +86,11 @@ if there:
     methods = measured.levels("method")
     reached = {name: {method: mean(name, method, "naopc_morf") for method in methods} for name in datasets}
     fig, alt = prompted.by_method(reached, xlabel="NAOPC, most relevant sentence first")
-    caption = "NAOPC of each method with 95 % intervals, on a small model: 1 is the best order of removal, 0 the worst."
+    n = min(pair.ours.n for by_method in reached.values() for pair in by_method.values())
+    caption = (
+        "NAOPC of each method with 95 % intervals, on a small model: 1 is the best order of removal, 0 the worst; "
+        f"n = {n} prompts in the smallest set."
+    )
     display(page.figure(fig, "language_bounds_reached", alt=alt, caption=caption))
     page.quote("lm_reached", {f"{method}, {name}": pair for name, of in reached.items() for method, pair in of.items()})
 

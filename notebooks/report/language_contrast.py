@@ -77,12 +77,17 @@ if there:
     alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
     series = {"log p(right verb), or no output": alone, "contrast": contrasts}
     fig, alt = prompted.by_method(series, xlabel="share of sentences whose subject is first")
-    caption = "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M). Chance is one in five."
+    counted = measured.frame.id.nunique()
+    caption = (
+        "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M); "
+        f"n = {counted:,} sentences. Chance is one in five."
+    )
     display(page.figure(fig, "language_contrast_first", alt=alt, caption=caption))
     page.overview((fig, alt), "language_overview", caption=caption)
     quoted = {f"{name}, contrast": one for name, one in contrasts.items()}
     page.quote("lm_subject", quoted | {f"{name}, alone": one for name, one in alone.items()})
 else:  # the overview includes this file in every build
+    counted = 0
     page.run.path("language_overview.md").write_text(f"{WITHOUT_MODEL}\n", encoding="utf-8")
 
 # %% [markdown]
@@ -100,7 +105,9 @@ if there:
         for kind in (CONTRAST, ALONE)
     }
     table = listed(rows, ["method", "nearer noun", "explained"])
-    caption = "Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals"
+    caption = (
+        "Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals; n sentences"
+    )
     display(page.listing(table, "language_contrast_nearer", digits=2, caption=caption))
 
 # %% [markdown]
@@ -111,7 +118,6 @@ if there:
 
 # %%
 parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
-counted = measured.frame.id.nunique() if there else 0
 tested = page.test({"lm_q3": parts})
 display(page.verdicts(tested))
 if counted < FEWEST_SENTENCES:

@@ -12,83 +12,23 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
-from IPython.display import Markdown, display
-
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken
-from faithbook.show.plots import Layout, dot_plot, line_plot
+from faithbook.studies.language import marking
 from faithbook.studies.together.prompted import WITHOUT_MODEL
 
-METHODS = (
-    "attention",
-    "rollout",
-    "rollout_dropped",
-    "saliency",
-    "input_x_gradient",
-    "integrated_gradients",
-    "occlusion",
-    "random",
-)
-SOFT = {"soft_ns": "pi_soft_ns", "soft_nc": "pi_soft_nc"}
-HARD_AND_SOFT = ("ns", "nc", "soft_ns", "soft_nc")
-TEXT = ["dataset", "model", "id", "cluster", "seed"]
-
 page = start_page("language_measures", profile, values=values, paper=published.OUR_OWN)
-there = page.has("language_amounts")
-
-
-def with_correlations(units):
-    """Values of every method, and for every text the rank correlation over methods of each metric with the amount."""
-    real = units[units.method.isin(METHODS)]
-    by_method = real.pivot(index=[*TEXT, "method"], columns="metric", values="value")
-    ranks = by_method.groupby(TEXT).rank()
-    rho = pd.DataFrame(
-        {
-            one: ranks.groupby(TEXT)[["amount", one]].corr().iloc[::2, 1].droplevel(-1)
-            for pair in SOFT.items()
-            for one in pair
-        }
-    )
-    rho = rho.rename_axis(columns="metric").stack().rename("value").reset_index().assign(method="rho")
-    return pd.concat([units[[*TEXT, "method", "metric", "value"]], rho])
-
-
-def above_its_share(units):
-    """The first token's share of a prompt's scores and what it has above an even share; other values as they are."""
-    share = units[units["first"] == "share"].pivot(index=[*TEXT, "method"], columns="metric", values="value")
-    share = (
-        share.assign(above=share.share - share.even_share).melt(ignore_index=False, value_name="value").reset_index()
-    )
-    return pd.concat([share.assign(first="share"), units[units["first"] != "share"]])
-
-
-if there:
-    page.measure("language_amounts", over=["metric", "method"], prepare=with_correlations)
+available = page.has("language_amounts")
+if available:
+    page.measure("language_amounts", over=["metric", "method"], prepare=marking.with_correlations)
     sinks = page.measure(
-        "language_amounts", parts=["sinks"], over=["first", "metric", "method"], prepare=above_its_share
+        "language_amounts", parts=["sinks"], over=["first", "metric", "method"], prepare=marking.above_its_share
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
-    of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
+    score, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
+    right = texts.mean(metric="right")
 
-# %% tags=["remove-input"]
-if there:
-    right, rho = texts.mean(metric="right"), {one: of(one, "rho") for pair in SOFT.items() for one in pair}
-    share = {name: first_token("share", "share", name) for name in ("attention", "rollout", "input_x_gradient")}
-    display(
-        Markdown(
-            f"**What one sees.** On a small model, how much a method marks and its Soft-NS have a rank correlation over methods "
-            f"of {spoken(rho['soft_ns'], '.2f')}, at equal retention of {spoken(rho['pi_soft_ns'], '.2f')}; Soft-NC has "
-            f"{spoken(rho['soft_nc'], '.2f')} and {spoken(rho['pi_soft_nc'], '.2f')}. The first token, a word of the template, takes "
-            f"{spoken(share['attention'], '.0%')} of the attention and {spoken(share['input_x_gradient'], '.0%')} of input × "
-            f"gradient. The model answers correctly for {spoken(right, '.0%', n=True)} of the reviews."
-        )
-    )
-
-# %%
-page.data_used() if there else Markdown(WITHOUT_MODEL)
+page.in_short(lambda: marking.in_short(score, first_token, right) if available else WITHOUT_MODEL)
 
 # %% [markdown]
 # A faithfulness score of a language model can measure two things by mistake. *Amount*: soft metrics drop elements of a
@@ -103,6 +43,10 @@ page.data_used() if there else Markdown(WITHOUT_MODEL)
 # %% [markdown]
 # ## Do soft metrics reward large scores?
 #
+# Soft-NS says how well the answer survives when only what a method marks is kept, Soft-NC how far it falls when that is erased
+# ({ref}`their range <metric-ends>`). Both are shares of the {term}`headroom`, the probability on the whole review minus that on an empty
+# one. So they are defined only for reviews with headroom (n counts these), and values far outside 0 to 1 are possible where it is small.
+#
 # Scores are stretched to [0, 1] in each text; the *amount* of a method is their mean. For each text the methods have a rank by
 # amount and one by metric; the rank correlation of the two is averaged over texts. Above zero, methods that mark more score
 # higher. A correlation alone could mean that better methods mark more. So occlusion enters twice more, its importance to the
@@ -113,51 +57,39 @@ page.data_used() if there else Markdown(WITHOUT_MODEL)
 # ({doc}`../foundations/metrics`).
 
 # %%
-if there:
-    rows = {(name, metric): of(metric, name) for name in METHODS for metric in ("amount", *SOFT, *SOFT.values())}
-    table = listed(rows, ["method", "metric"])
-    cells = table.assign(cell=[spoken(one, ".2f") for one in table.itertuples()])
-    wide = cells.pivot(index="method", columns="metric", values="cell")
-    wide = wide.loc[list(METHODS), ["amount", *SOFT, *SOFT.values()]]
-    caption = "Methods on a small language model: mean importance, soft metrics as they are and at equal retention (higher is better), with 95 % intervals"
-    caption = f"{caption}; n = {table.n.min()} texts in the smallest cell"
-    display(page.listing(wide.reset_index(), "language_amounts", caption=caption))
+if available:
+    amounts = marking.amounts(score)
+    listing = page.listing(
+        marking.amounts_in_words(amounts),
+        "language_amounts",
+        caption="Methods on a small language model: amount (mean importance of a word), soft metrics as they are and at equal retention "
+        f"(higher is better), with 95 % intervals; n = {amounts.n.min()} texts in the smallest cell",
+    )
+listing if available else None
 
 # %%
-if there:
-    amount = table[table.metric == "amount"].set_index("method").estimate
-    drawn = table[table.metric != "amount"].assign(amount=lambda rows: rows.method.map(amount))
-    drawn["panel"] = [f"{label(one)}: rank correlation {rho[one].ours.point:.2f}" for one in drawn.metric]
-    drawn = drawn.sort_values("metric", key=lambda names: names.map([*SOFT, *SOFT.values()].index), kind="stable")
-    layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, shared=False)
-    fig, alt = line_plot(drawn, "mean importance of a word", "score", x="amount", layout=layout, bars=True)
-    caption = "How much a method marks and its soft metrics, as they are and at equal retention. SmolLM2-135M, SST-2."
-    display(page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=table))
+if available:
+    fig, alt = marking.amounts_drawn(amounts, marking.correlations_with_amount(score))
+    caption = (
+        "How much a method marks and its soft metrics (higher is better), as they are and at equal retention, with 95 % intervals. "
+        f"SmolLM2-135M, SST-2, n = {amounts.n.min()} texts."
+    )
+page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=amounts) if available else None
 
 # %%
-OTHERS = [name for name in METHODS if name not in ("occlusion", "random")]
-NAMED = {"soft_ns": "Soft-NS", "soft_nc": "Soft-NC"}
-CLAIMS = {"lm_huang_c01": {}, "lm_q1": {}, "lm_huang_c02": {}}  # without values they are not testable here
-if there:
-    CLAIMS = {
-        "lm_huang_c01": {f"amount and {NAMED[one]}, rank correlation": rho[one] for one in SOFT}
-        | {
-            f"occlusion to the power 1/3 minus to the power 3, {NAMED[one]}": of(one, "occlusion_more")
-            - of(one, "occlusion_less")
-            for one in SOFT
-        },
-        "lm_q1": {
-            f"correlation with {NAMED[one]} minus with {label(two)}": rho[one] - rho[two] for one, two in SOFT.items()
-        },
-        "lm_huang_c02": {
-            f"{label(name)} minus occlusion": of("pi_soft_ns", name) - of("pi_soft_ns", "occlusion") for name in OTHERS
-        },
+claims = {"lm_huang_c01": {}, "lm_q1": {}, "lm_huang_c02": {}}  # without values they are not testable here
+if available:
+    claims = {
+        "lm_huang_c01": marking.rewards_for_amount(score),
+        "lm_q1": marking.falls_of_correlation(score),
+        "lm_huang_c02": marking.ahead_of_occlusion(score),
     }
-amounts = page.test(CLAIMS)
-page.verdicts(amounts)
+tested = page.test(claims)
+page.verdicts(tested)
 
 # %%
-page.parts(amounts, "language_amounts_parts", caption="The parts of these claims, on a small model") if there else None
+caption = "The parts of these claims, on a small model"
+page.parts(tested, "language_amounts_parts", caption=caption) if available else None
 
 # %% [markdown]
 # ## What falls on the first token?
@@ -168,55 +100,37 @@ page.parts(amounts, "language_amounts_parts", caption="The parts of these claims
 # before it multiplies.
 
 # %%
-if there:
-    SINKING = [name for name in METHODS if name not in ("occlusion", "random")]
-    shares = listed({(name,): first_token("share", "share", name) for name in SINKING}, ["method"])
+if available:
+    shares = marking.first_shares(first_token)
     even = first_token("share", "even_share", "attention").ours.point
-    layout = Layout(names={name: label(name) for name in SINKING}, mark=even)
-    fig, alt = dot_plot(shares, "first token's share of the absolute scores of a prompt", row="method", layout=layout)
+    fig, alt = marking.first_shares_drawn(shares, even)
     caption = f"The first token's share of a prompt's scores; dotted: an even share, {even:.0%}. SmolLM2-135M, SST-2, n = {shares.n.min()}."
-    display(page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares))
+page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares) if available else None
 
 # %% [markdown]
 # What does protecting it change? For the next table the review comes first in the prompt, so that the first token is one of its
-# words. Either it is a feature like the others (*open*), or it is protected and only the other words are features.
+# words. Either it is a feature like the others (*open*), or it is protected and only the other words are features. This is another prompt,
+# so the number of reviews with headroom is another one.
 
 # %%
-PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
-if there:
-    pairs = {
-        (name, metric): [first_token(first, metric, name) for first in ("open", "protected")]
-        for name in PROTECTED
-        for metric in HARD_AND_SOFT
-    }
-    changes = {key: protected - opened for key, (opened, protected) in pairs.items()}
-    frame = listed(changes, ["method", "metric"]).rename(columns={"estimate": "change"})
-    for i, name in enumerate(("open", "protected")):
-        frame.insert(2 + i, name, [pair[i].ours.point for pair in pairs.values()])
-    caption = "Metrics with the first word of the prompt as a feature (open) and protected, and the change with its 95 % interval"
-    display(page.listing(frame, "language_sinks", caption=f"{caption}; a small model, higher is better"))
+caption = (
+    "Metrics with the first word of the prompt as a feature (open) and protected, and the change (protected minus open) with its 95 % "
+    "interval; a small model, higher is better, n reviews"
+)
+page.listing(marking.protecting(first_token), "language_sinks", caption=caption) if available else None
 
 # %%
-CLAIMS = {"lm_q5": {}, "lm_q6": {}}
-if there:
-    EXPECTED = [name for name in SINKING if name != "rollout_dropped"]
-    CLAIMS = {
-        "lm_q5": {
-            f"{label(name)}, share minus an even share": first_token("share", "above", name) for name in EXPECTED
-        },
-        "lm_q6": {
-            f"{label(name)}, {label(metric)}: protected minus open": changes[name, metric]
-            for name in ("attention", "rollout")
-            for metric in HARD_AND_SOFT
-        },
-    }
-sunk = page.test(CLAIMS)
-page.verdicts(sunk)
+claims = {"lm_q5": {}, "lm_q6": {}}
+if available:
+    claims = {"lm_q5": marking.above_even_share(first_token), "lm_q6": marking.gains_of_attention(first_token)}
+tested = page.test(claims)
+page.verdicts(tested)
 
 # %%
-page.parts(sunk, "language_sinks_parts", caption="The parts of these claims, on a small model") if there else None
+caption = "The parts of these claims, on a small model"
+page.parts(tested, "language_sinks_parts", caption=caption) if available else None
 
 # %%
-if there:
-    page.quote("lm_equal_retention", {f"amount and {label(kept)}": rho[kept] for kept in SOFT.values()})
-page.finish(note="" if there else "no language model on this machine")
+if available:
+    page.quote("lm_equal_retention", marking.quoted(score))
+page.finish(note="" if available else "no language model on this machine")

@@ -12,37 +12,24 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from itertools import combinations
-
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, load_units
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.analysis_plan import rule
-from faithbook.judge.decide import SameNumber
 from faithbook.judge.report import start_page
-from faithbook.show.numbers import listed
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.show.tables import pipe_table
-from faithbook.stats.agreement import tau_b
 from faithbook.stats.estimate import ALPHA
 from faithbook.studies.naopc import edin_claims, edin_figures, edin_outputs, edin_tables
-from faithbook.studies.naopc.edin_figures import NAMES, SETS
-from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT, read_packed
+from faithbook.studies.naopc.edin_released import MODELS, read_packed
 
 page = start_page("naopc_released_outputs", profile, values=values, paper="edin_2025")
-KINDS = edin_tables.KINDS
-# The tables that this page has in common with the released files: the library's limits, scores and searches.
-exact = load("naopc_released_exact", profile)
-beams = load_units("naopc_released", profile, part="beams").astype({"id": int})
-beams = beams.pivot(index=["dataset", "model", "id", "method", "width"], columns="metric", values="value").reset_index()
-beams = beams.rename(columns={"method": "search"})
-scores = load_units("naopc_released", profile).query("metric == 'aopc'").astype({"id": int})
-limits = edin_tables.released_limits()
-cells = edin_tables.cells_with_ours(edin_tables.released_cells(), scores.rename(columns={"value": "aopc"}))
-
+released = edin_outputs.Recomputed.of(
+    exact=load("naopc_released_exact", profile),
+    beams=load_units("naopc_released", profile, part="beams"),
+    scores=load_units("naopc_released", profile),
+)
 measured = page.measure(
     "naopc_released",
     parts=["", "exact"],
@@ -52,29 +39,18 @@ measured = page.measure(
     bounds=(-1, 1),
     n_resamples=1999,
 )
-over = ["dataset", "model"]
 beyond = page.measure(
-    "naopc_released", parts=["exact"], prepare=edin_claims.outside_values, over=over, bounds=(0, 1), n_resamples=1999
+    "naopc_released",
+    parts=["exact"],
+    prepare=edin_claims.outside_values,
+    over=["dataset", "model"],
+    bounds=(0, 1),
+    n_resamples=1999,
 )
 mean, outside = page.quantity("metric"), beyond.quantity("model")
 models = [name for name in MODELS if name in measured.levels("model")]
-bounds = edin_tables.bounds_table(limits, exact)
-high = edin_tables.too_high(limits, exact)
-
-
-# %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    off = edin_tables.differences(bounds)
-    recomputed = bounds[bounds.ours.notna()]
-    return (
-        f"{len(recomputed) - off.numbers.sum()} of {len(recomputed)} means of limits, words and seconds in the authors' files are ours too. "
-        f"Of {len(exact):,} upper limits of short texts {len(high)} are higher than any order of removals reaches, by up to "
-        f"{high.excess.max():.3f}."
-    )
-
-
-page.in_short(in_short)
+methods = [name for name in measured.levels("method") if name != "none"]
+page.in_short(lambda: edin_outputs.in_short(released))
 
 # %% [markdown]
 # {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
@@ -82,25 +58,23 @@ page.in_short(in_short)
 # ({doc}`explained here <naopc_toy>`).
 #
 # **What is compared.** The authors print few numbers of these files. The means in the columns headed *files* were worked out for
-# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. Of
-# short texts the column *ours* rests on limits and scores of our own, made from the released answers; of long texts the answers
-# were not released, and both columns are means of the same released values, which can only confirm the sums. A
-# {ref}`table below <naopc-shares>` has how many are of which kind. For each number that differs, the page says which change gives
-# the other one. The numbers of one notebook of the authors are printed in its source; they stand
-# {ref}`beside ours <naopc-before-after>`.
+# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. For
+# short texts the column *ours* is based on bounds and scores of our own, made from the released outputs. For long texts the outputs
+# were not released, and both columns are means of the same released values, which can only confirm the sums
+# ({ref}`how many are of which kind <naopc-shares>`). The numbers of one notebook of the authors are printed in its source;
+# {ref}`another table <naopc-before-after>` has them next to ours.
 #
-# "Sufficiency" on this page is the paper's: AOPC of the *ascending* order, least important word first, where a low value is
-# good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest.
-# Comprehensiveness and sufficiency have the same two bounds. On pages about our own models they are called MoRF and LeRF
-# (most, and least, relevant first).
-
-
-# %%
-def compared(table, name, *names, caption, digits=4):
-    """The rows that differ, with the cause; the file has all of them."""
-    differing = edin_outputs.without_match(table, names, digits=digits)
-    full_caption = f"{caption}: the {len(differing)} of {len(table):,} without a match; the file has all"
-    return page.listing(edin_outputs.listed(table, names), name, caption=full_caption, wide=differing)
+# **Why numbers differ.** For each number that differs we looked for the change that gives the other one. The tables call these causes:
+#
+# - *search from 0*: the released search for upper bounds starts at 0, above what any order reaches for some texts;
+# - *texts of one word*: such a text has no range between its bounds; its NAOPC was counted as 0, ours leaves it out;
+# - *rounding*: released scores are rounded (single precision), which lifts some that are equal to a bound over it;
+# - *scores not released*: some scores of the mean are not in the files; ours, which are not rounded, take their place.
+#
+# **Words.** *Sufficiency* on this page is the paper's: AOPC with the least important word first, where a low value is good. It is not
+# ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest. *Comprehensiveness* is AOPC with the
+# most important word first. Both have the same two bounds, the lowest and the highest AOPC of any order. On pages about our own
+# models they are called LeRF and MoRF (least, and most, relevant first).
 
 
 # %% [markdown]
@@ -114,121 +88,84 @@ def compared(table, name, *names, caption, digits=4):
 
 # %%
 page.listing(
-    edin_outputs.material(exact),
+    edin_outputs.material(released.exact),
     "naopc_released_material",
-    caption="Short texts: how many, words to remove, outputs for subsets, texts that the model calls positive",
+    digits=1,
+    caption="Short texts: how many, words to remove, model outputs for their subsets, texts that the model calls positive (p > 0.5)",
 )
 
 # %%
 lengths = edin_tables.lengths()
 fig, alt = edin_figures.lengths(lengths)
-caption = "How long the long texts are, words between blanks. Dashed: the mean."
+caption = "How many words the long texts have, as blanks separate them. Dashed: the mean."
 page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
 # %% [markdown]
 # ## Bounds
 #
 # **What was released.** The largest and smallest AOPC of each text: over all $N!$ orders for short ones, by a beam of
-# width 5 for long ones. 156 numbers: means over texts of both bounds, their distance, the words, the seconds.
+# width 5 for long ones. 156 numbers: means over texts of both bounds, of the range between them, of words and of seconds.
 #
 # **Our run.** For short texts we compute both bounds by dynamic programming over the $2^N$ subsets (`exact_bounds`). If two
 # programs disagree about a maximum, the *smaller* one has missed an order, or the *larger* one is a value that no order
-# reaches. For long texts the outputs were not released, and both sides are the mean of the released limits.
+# reaches. For long texts the outputs were not released, and both sides are the mean of the released bounds.
 
 # %%
-caption = "Means of bounds, words and seconds from the files, and ours, with the cause"
-compared(
-    bounds, "naopc_released_bounds", *["dataset", "length", "model", "search", "subset", "statistic"], caption=caption
+caption = "Means of bounds, words and seconds from the files, and ours, with the cause (short texts, exact search)"
+page.listing(
+    edin_outputs.listed(released.bounds, edin_outputs.BOUND_LABELS),
+    "naopc_released_bounds",
+    caption=edin_outputs.short_of_matching(released.bounds, caption),
+    wide=edin_outputs.without_match(released.bounds, ["dataset", "model", "subset", "statistic"]),
 )
 
 # %%
 caption = (
-    "Released upper limits that no order reaches: the answer to the whole text, the highest that an order does reach, "
-    "the released one, what the released beam found, and by how much the released one is too high"
+    "Released upper bounds that no order reaches: the AOPC of the best order, the released bound, what the released beam search found, "
+    "and by how much the released bound is too high"
 )
-page.listing(high, "naopc_released_too_high", digits=4, caption=caption, empty="*No released upper limit is too high.*")
-
-# %%
-right = edin_outputs.right_by_beam(high)
-worst = "no upper limit is too high here" if high.empty else f"by up to {high.excess.max():.3f}"
-Markdown(
-    f"Of {len(exact):,} upper limits {len(high)} are too high, {worst}; of {right} of those the *beam search* in the same "
-    "repository has the right value. All orders end in the empty text, so the last of the $N$ summands is the same for "
-    "all of them; the released numbers are what comes out when the running maximum over the *other* $N - 1$ summands "
-    "starts at 0 and not at minus infinity. That rule gives every released upper limit (a test checks each). It matters "
-    "where a model gives the positive class hardly any probability to begin with, so that most removals raise it."
+page.listing(
+    released.too_high,
+    "naopc_released_too_high",
+    caption=caption,
+    empty="*No released upper bound is too high.*",
+    wide=edin_outputs.too_high_shown(released.too_high),
 )
 
 # %%
-both = exact.merge(limits[limits.search == "exact"], on=["dataset", "model", "id"], suffixes=("", "_released"))
-fig, alt = edin_figures.limits(both)
-caption = "Exact bounds of the same short texts, one line per model. Dotted: as released."
+Markdown(edin_outputs.too_high_in_words(released))
+
+# %%
+fig, alt = edin_figures.limits(released.both_limits)
+caption = "Exact bounds of the same short texts, one line per model; dotted: as released. n = 66 texts of SST-2 and 339 of Yelp for each model."
 page.figure(fig, "naopc_figure_limits", alt=alt, caption=caption)
 
 # %%
-upper = {(d, m): mean("upper", dataset=d, model=m) for d in SHORT for m in models}
-gaps = {
-    f"{SETS[d]}: {NAMES[a]} and {NAMES[b]} apart": abs(upper[d, a] - upper[d, b])
-    for d in SHORT
-    for a, b in combinations(models, 2)
-}
-
-
-def apart(bound):
-    """The largest difference between a released bound and ours, by data set and model."""
-    far = (both[bound] - both[f"{bound}_released"]).abs().groupby([both.dataset, both.model]).max()
-    return {f"largest difference, {SETS[d]} by {NAMES[m]}": SameNumber(far[d, m], "0.0000") for d, m in far.index}
-
-
+gaps = edin_claims.gaps_between_models(mean, models)
 page.quote("naopc_bounds", {"furthest pair": max(gaps.values(), key=lambda gap: gap.ours.point)})
-means_of_bounds = edin_tables.numbers(bounds, "dataset", "length", "model", "subset", "statistic")
+means_of_bounds = edin_tables.numbers(released.bounds, "dataset", "length", "model", "subset", "statistic")
 claims = {
     "naopc_released_bounds": means_of_bounds,
     "naopc_figure_upper_limit": means_of_bounds,
-    "naopc_figure_lower_limit": apart("lower"),
+    "naopc_figure_lower_limit": released.largest_difference("lower"),
     "naopc_figure_lengths": None,
-    "naopc_c01": {
-        f"deviation of upper bounds over models, {SETS[d]}": edin_claims.between_models([upper[d, m] for m in models])
-        for d in SHORT
-    },
-    "naopc_c07": {
-        f"deviation of the place of one AOPC over models, {SETS[d]}": edin_claims.places(
-            mean, [name for name in measured.levels("method") if name != "none"], models, dataset=d
-        )
-        for d in SHORT
-    },
+    "naopc_c01": edin_claims.deviations_of_upper(mean, models),
+    "naopc_c07": edin_claims.deviations_of_place(mean, methods, models),
 }
 page.verdicts(page.test(claims))
 
 # %% [markdown]
-# **One AOPC, six meanings (c07).** The paper says that an AOPC is hard to read without the limits of its model. The table takes one
-# score on each data set, the mean over all models and methods, and says how far it lies between the mean lower (0) and the mean
-# upper limit (1) of each model.
+# **One AOPC, six meanings (c07).** The paper says that an AOPC is hard to read without the bounds of its model. The table takes one
+# score on each data set, the mean over all models and methods. Its *place* between the mean bounds of a model is 0 at the lower and 1
+# at the upper bound.
 
 # %%
-one_score = {
-    d: mean("aopc_comprehensiveness", method=[m for m in measured.levels("method") if m != "none"], dataset=d)
-    for d in SHORT
-}
-placed = [
-    {
-        "dataset": d,
-        "model": m,
-        "AOPC": one_score[d].ours.point,
-        "lower": mean("lower", dataset=d, model=m).ours.point,
-        "upper": mean("upper", dataset=d, model=m).ours.point,
-        "n": mean("upper", dataset=d, model=m).ours.n,
-    }
-    for d in SHORT
-    for m in models
-]
-placed_table = pd.DataFrame(placed)
-placed_table["place"] = (placed_table.AOPC - placed_table.lower) / (placed_table.upper - placed_table.lower)
+one_score = edin_outputs.one_score(mean, methods, models)
 page.listing(
-    placed_table,
+    one_score,
     "naopc_one_score",
-    digits=2,
-    caption="One AOPC (comprehensiveness) and its place between the limits of each model, n short texts",
+    caption="One AOPC (comprehensiveness) and its place between the bounds of each model, n short texts",
+    wide=edin_outputs.one_score_shown(one_score),
 )
 
 # %%
@@ -236,7 +173,7 @@ clear = sum(gap.ours.p_above(edin_claims.APART) <= ALPHA for gap in gaps.values(
 furthest = max(gap.ours.point for gap in gaps.values())
 Markdown(
     f"Taken two by two, {clear} of {len(gaps)} pairs of models have mean upper bounds that are clearly more than "
-    f"{edin_claims.APART:g} apart, the furthest by {furthest:.2f}.\n\n{edin_outputs.agreement_in_words(bounds)}"
+    f"{edin_claims.APART:g} apart, the furthest by {furthest:.2f}.\n\n{edin_outputs.agreement_in_words(released.bounds)}"
 )
 
 # %% [markdown]
@@ -251,18 +188,20 @@ Markdown(
 
 # %%
 page.listing(
-    edin_outputs.texts_left_out(exact, scores),
+    edin_outputs.texts_left_out(released.exact, released.scores),
     "naopc_texts_left_out",
     caption="Short texts without a NAOPC of ours: those of one word, and those whose words the attributions and the outputs count "
     "differently",
 )
 
 # %%
-means = edin_tables.scores_table(cells, limits, exact)
-
-# %%
-caption = "Mean scores from the files and ours, with the cause"
-compared(means, "naopc_released_scores", *["dataset", "length", "model", "method", "metric"], caption=caption)
+page.listing(
+    edin_outputs.listed(released.means, edin_outputs.SCORE_LABELS),
+    "naopc_released_scores",
+    caption="Mean scores from the files that differ from ours: how many of those of a data set and score, with the cause and the "
+    "largest difference; the file has each of them",
+    wide=edin_outputs.where_scores_differ(released.means),
+)
 
 # %% [markdown]
 # **Rows that are nearly one.** A row whose digits are those of another method may be that method. The released DeepLIFT is nearly
@@ -270,41 +209,34 @@ compared(means, "naopc_released_scores", *["dataset", "length", "model", "method
 # gradient ({doc}`soft_deviations`, D10).
 
 # %%
-alike_rows = edin_tables.nearest_methods(means)
+nearest = edin_outputs.nearest_methods(released.means)
 page.listing(
-    alike_rows.assign(
-        one=alike_rows.one.map(edin_figures.short_name), other=alike_rows.other.map(edin_figures.short_name)
-    ),
+    nearest,
     "naopc_rows_apart",
-    caption="The methods whose mean AOPC lie nearest to each other, mean and largest distance over the cells of the files",
+    caption="The methods whose mean AOPC are nearest to each other, by the files: mean and largest distance over n pairs of a model and "
+    "a set of texts, under both scores",
+    wide=edin_outputs.nearest_shown(nearest),
 )
 
 # %%
-methods = [name for name in measured.levels("method") if name != "none"]
-panels = {kind: {method: mean(f"naopc_{kind}", method=method) for method in methods} for kind in KINDS}
+panels = {kind: {method: mean(f"naopc_{kind}", method=method) for method in methods} for kind in edin_tables.KINDS}
 fig, alt = edin_figures.methods(panels)
 caption = (
-    "Mean NAOPC over both data sets and all models. Comprehensiveness: higher is better; sufficiency: lower is better."
+    "Mean NAOPC over both data sets and all models, short texts, with 95 % intervals of ours. Comprehensiveness: higher is better; "
+    "sufficiency: lower is better."
 )
 page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
 
 # %%
-extremes = {("lower", "none"): "lowest possible", ("upper", "none"): "highest possible"}
-reached = dict.fromkeys([("aopc_comprehensiveness", method) for method in methods], "ten methods")
-spread = {
-    (series, NAMES[m], method): mean(metric, dataset="yelp", model=m, method=method)
-    for (metric, method), series in (extremes | reached).items()
-    for m in models
-}
+spread = edin_outputs.possible_and_reached(mean, methods, models)
 caption = (
     "AOPC with the most important words first (the paper's comprehensiveness) that is possible on the short Yelp texts, and what ten "
-    f"methods reach (random scores are one of them), by model (n = {min(one.ours.n for one in spread.values())} texts). A model has the "
+    f"methods reach (random scores are one of them), by model (n = {spread.n.min()} texts). A model has the "
     "name of its encoder and of the data that it was trained on; all of them read the same Yelp texts."
 )
-drawn = dot_plot(
-    listed(spread, ["series", "row", "method"]), "AOPC", layout=Layout(series="series", mark=0.0, width=7.5)
+page.overview(
+    dot_plot(spread, "AOPC", layout=Layout(series="series", mark=0.0, width=7.5)), "naopc_overview", caption=caption
 )
-page.overview(drawn, "naopc_overview", caption=caption)
 
 # %% [markdown]
 # **NAOPC lies between 0 and 1**, by its definition. Released values are outside if a beam missed the best order, if single
@@ -314,38 +246,30 @@ page.overview(drawn, "naopc_overview", caption=caption)
 
 
 # %%
-def by_chance(kind, naopc="naopc_{}", **labels):
-    """NAOPC of random attributions, by model."""
-    return {f"random, {NAMES[m]}": mean(naopc.format(kind), method="random", model=m, **labels) for m in models}
-
-
-CHOICES = {"both data sets": list(SHORT), "SST-2": ["sst2"], "Yelp": ["yelp"]}
-BOUNDS = {"exact": "naopc_{}", "beam 5": "naopc_{}_beam"}
-tried = {
-    (texts, kind, bounds): by_chance(kind, naopc, dataset=chosen)
-    for bounds, naopc in BOUNDS.items()
-    for texts, chosen in CHOICES.items()
-    for kind in KINDS
-}
-curve = page.multiverse("naopc_c05", ["texts", "sum", "bounds"], tried)
+curve = page.multiverse("naopc_c05", ["texts", "score", "bounds"], edin_claims.random_variants(mean, models))
 claims = {
-    "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
-    "naopc_c04": {f"share outside, {NAMES[m]}": SameNumber(float(outside(m).ours.point), "0") for m in models},
-    "naopc_c05": by_chance("comprehensiveness"),
+    "naopc_released_scores": edin_tables.numbers(released.means, "dataset", "length", "model", "method", "metric"),
+    "naopc_c04": edin_claims.shares_outside(outside, models),
+    "naopc_c05": edin_claims.random_by_model(mean, models),
 }
 second = page.test(claims)
 page.verdicts(second)
 
 # %%
 Markdown(
-    f"`naopc_c04` is judged to the letter: one value outside refutes it.\n\n{edin_outputs.agreement_in_words(means)}"
+    f"That NAOPC lies between 0 and 1 (c04) is judged to the letter: one value outside refutes it.\n\n{edin_outputs.agreement_in_words(released.means)}"
 )
 
 # %%
-page.plot(second, "naopc_released_claims_scores", only=["naopc_c05"], caption="What a claim says is zero.")
+caption = (
+    "Mean NAOPC of random attributions by model (comprehensiveness, short texts), which the claim says is zero; *published*: recomputed "
+    "from the released files."
+)
+page.plot(second, "naopc_released_claims_scores", only=["naopc_c05"], caption=caption)
 
 # %%
-page.curve(curve, "naopc_c05_curve", caption="Random attributions by texts, by the sum, and by bounds.")
+caption = "Mean NAOPC of random attributions of the model where it is furthest from zero, by texts, score and bounds, with 95 % intervals."
+page.curve(curve, "naopc_c05_curve", caption=caption)
 
 # %% [markdown]
 # ## Beam search
@@ -361,167 +285,108 @@ page.curve(curve, "naopc_c05_curve", caption="Random attributions by texts, by t
 # the width until neither bound changes by more than 0.001.
 
 # %%
-widths = edin_tables.beam_table(limits, beams, exact)
-compared(
-    widths,
+caption = (
+    "Numbers about beams from the files and ours: errors of bounds and the share found exactly on short texts (our own count is a "
+    "sample, which matches if it is within two standard errors)"
+)
+page.listing(
+    edin_outputs.listed(released.widths, edin_outputs.BEAM_LABELS),
     "naopc_released_beam",
-    *["comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"],
-    caption="Numbers about beams from the files and ours, with the reason (`beam_variants`: a sample; a match is within two "
-    "standard errors)",
-    digits=5,
+    caption=edin_outputs.short_of_matching(released.widths, caption),
+    wide=edin_outputs.without_match(released.widths, ["search_variant", "beam_size", "bound", "statistic"], digits=5),
 )
 
 # %%
-cost = edin_outputs.search_costs(beams, exact)
-n = len(exact)
+cost = edin_outputs.search_costs(released.beams, released.exact)
+n = len(released.exact)
 fig, alt = edin_figures.search_costs(cost)
-caption = f"Error against cost on {n:,} pairs of a model and a short text."
+caption = f"Mean error of either bound against the model outputs that a search needs, on n = {n:,} pairs of a model and a short text."
 page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost.assign(n=n))
 
 # %% [markdown]
-# **Limits of long texts as the beam grows.** The authors draw them as box plots, all together and each model and data set alone.
+# **Bounds of long texts as the beam grows.** The authors draw them as box plots, all together and each model and data set alone.
 # Both sides are released values here. Their plotting script (`reports/compare_increasing_beam_sizes.py`) gives the models of
 # SST-2 the names of those of IMDB and the other way round, so the rows of the released figures that say *SST2* show the models of
 # IMDB and the reverse; ours have each model under its own name ({doc}`../errata`).
 
 # %%
-grown = read_packed("limits_widths")
-fig, alt = edin_figures.widths(grown)
-texts_a_set = grown.groupby("dataset").id.nunique().min()
+fig, alt = edin_figures.widths(read_packed("limits_widths"))
 caption = (
-    f"Upper and lower limits of AOPC on {texts_a_set} long texts of each data set, by the width of the beam, as released (boxes: "
-    "quartiles; whiskers: 1.5 times their distance; single texts beyond are not drawn)."
+    f"Upper and lower bounds of AOPC on {edin_outputs.fewest_long_texts()} long texts of each data set, by the width of the beam, as "
+    "released (boxes: quartiles; whiskers: 1.5 times their distance; single texts beyond are not drawn)."
 )
-widths_means = edin_tables.growing_beams().pivot(
-    index=["dataset", "beam_size"], columns=["bound", "statistic"], values="value"
-)
-page.figure(fig, "naopc_figure_beam_widths", alt=alt, caption=caption, data=widths_means.reset_index())
+page.figure(fig, "naopc_figure_beam_widths", alt=alt, caption=caption, data=edin_outputs.growing_limits())
 
 # %%
-review = published.table("naopc_review").query("statistic == 'pearson_beam_vs_exact'").set_index("metric").value
-as_reviewed = {"upper": review["comprehensiveness"], "lower": review["sufficiency"]}
-agreeing = {
-    f"correlation of the {bound} bounds": edin_claims.correlated(mean, bound, printed)
-    for bound, printed in as_reviewed.items()
-}
-released = widths[widths.comparison != "beam_variants"]  # these are a count of ours, beside the released files
-growing = edin_tables.numbers(
-    widths[widths.comparison == "increasing_beams"], "dataset", "beam_size", "bound", "statistic"
-)
+growing = edin_tables.numbers(released.growing_widths, "dataset", "beam_size", "bound", "statistic")
 claims = {
-    "naopc_released_beam": edin_tables.numbers(
-        released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
-    ),
+    "naopc_released_beam": edin_tables.numbers(released.released_widths, *edin_outputs.BEAM_LABELS),
     "naopc_figure_beam_all": growing,
     "naopc_figure_beam_single": growing,
-    "naopc_c03": agreeing,
+    "naopc_c03": edin_claims.correlations_with_beam(mean, published.table("naopc_review")),
 }
 page.verdicts(page.test(claims))
 
 # %%
-sampled = widths[widths.comparison == "beam_variants"]
-without = pipe_table(widths.cause[widths.cause != ""].value_counts().rename("numbers").reset_index())
-Markdown(
-    f"{released.ours.notna().sum()} of the {len(widths)} numbers of the table are compared, each a mean of released values on both "
-    f"sides. {len(sampled)} are a count made for this book on a sample of 600 inputs and not the authors': {sampled.match.sum()} "
-    f"of them lie within two standard errors of ours. The rest, by the reason:\n\n{without}"
-)
+Markdown(edin_outputs.widths_in_words(released))
 
 # %% [markdown]
 # ## Rankings under AOPC and NAOPC
 #
 # **What was released.** Kendall's $\tau$ between the ranking by mean AOPC and the ranking by mean NAOPC: of the six
 # models, within a method, and of the ten methods, within a model. $\tau$ is 1 if normalising changes nothing. Also:
-# the share of model pairs whose order flips. **Our run.** The same, with our scores, and with our exact bounds where the numbers
+# the share of pairs of models that change their order. **Our run.** The same, with our scores, and with our exact bounds where the numbers
 # from the files use exact ones.
 
 # %%
-taus = edin_tables.taus_table(cells, limits, exact)
-caption = "Agreements of rankings from the files and ours, with the cause"
-compared(
-    taus, "naopc_released_taus", *["dataset", "length", "ranking", "metric", "statistic", "bounds"], caption=caption
+page.listing(
+    edin_outputs.listed(released.taus, edin_outputs.TAU_LABELS),
+    "naopc_released_taus",
+    caption=edin_outputs.short_of_matching(
+        released.taus, "Agreements of rankings from the files and ours, with the cause"
+    ),
+    wide=edin_outputs.without_match(released.taus, edin_outputs.TAU_LABELS),
 )
 
 # %%
-parts = {
-    (texts, bounds): {
-        f"{kind}, {SETS[name]}": edin_claims.moved(mean, kind, methods, models, naopc, dataset=[name])
-        for kind in KINDS
-        for name in chosen
-    }
-    for bounds, naopc in BOUNDS.items()
-    for texts, chosen in CHOICES.items()
-}
-flips = page.multiverse("naopc_c02", ["texts", "bounds"], parts)
-ranked = edin_tables.with_p_full(cells, limits)
-by = {"beam": limits[limits.search == "beam"], "theirs": edin_tables.scored_by(limits)}
-by["ours"] = edin_tables.scored_by(edin_tables.with_ours(limits, exact))
-value = {name: edin_tables.normalised(ranked, table, no_range=0.0) for name, table in by.items()}
-by_files = {
-    name: edin_tables.normalised(ranked, by[table], no_range=0.0, aopc="aopc_files")
-    for name, table in {"exact": "theirs", "beam": "beam"}.items()
-}
-panels, again = {}, {}
-for kind in KINDS:
-    for dataset in SHORT:
-        part = ranked[(ranked.dataset == dataset) & (ranked.length == "short")]
-        picked = {name: each.loc[part.index] for name, each in value.items()}
-        filed = {name: each.loc[part.index] for name, each in by_files.items()}
-        mine = edin_tables.ranks(part, kind, AOPC=part.aopc, exact=picked["ours"], beam=picked["beam"])
-        theirs = edin_tables.ranks(part, kind, AOPC=part.aopc_files, **filed)
-        panels[f"{SETS[dataset]} short, {kind}"] = mine
-        again[dataset, kind] = {
-            f"{NAMES[model]}, {method}, {score}": SameNumber(
-                mine.loc[(model, method), score],
-                f"{theirs.loc[(model, method), score]:.0f}",
-                cause=edin_tables.FLOOR if score == "exact" else "",
-            )
-            for model, method in mine.index
-            for score in mine
-        }
-    for dataset in LONG:
-        part = ranked[(ranked.dataset == dataset) & (ranked.length == "long")]
-        panels[f"{SETS[dataset]} long, {kind}"] = edin_tables.ranks(
-            part, kind, AOPC=part.aopc, beam=value["beam"].loc[part.index]
-        )
-
-# %%
+panels = released.panels()
 fig, alt = edin_figures.rankings(panels)
 caption = (
     "Ranks of pairs of a model and one of four methods, texts with p > 0.5, 1 the best. As in the released scripts, except that "
     "each panel has one data set: theirs of SST-2 also holds the texts of Yelp, and theirs of long texts those of the panels before."
 )
-data = pd.concat([ranks.reset_index().assign(panel=title) for title, ranks in panels.items()])
-page.figure(fig, "naopc_figure_rankings", alt=alt, caption=caption, data=data)
+page.figure(fig, "naopc_figure_rankings", alt=alt, caption=caption, data=edin_outputs.in_one_table(panels))
 
 # %%
-few = means[(means.length == "long") & means.method.isin(edin_tables.RANKED_METHODS)]
-few_scores = {
-    kind: edin_tables.numbers(few[few.metric.str.endswith(kind)], "dataset", "model", "method", "metric")
-    for kind in KINDS
-}
+variants = edin_claims.moved_variants(mean, methods, models)
+flips = page.multiverse("naopc_c02", ["texts", "bounds"], variants)
 claims = {
-    "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
-    "naopc_c02": parts["both data sets", "exact"],
-    "naopc_figure_ranking_short_comprehensiveness": again["sst2", "comprehensiveness"],
-    "naopc_figure_ranking_short_sufficiency": again["sst2", "sufficiency"],
-    "naopc_figure_ranking_yelp_comprehensiveness": again["yelp", "comprehensiveness"],
-    "naopc_figure_ranking_yelp_sufficiency": again["yelp", "sufficiency"],
-    "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
-    "naopc_figure_ranking_comprehensiveness_older": few_scores["comprehensiveness"],
-    "naopc_figure_ranking_sufficiency_older": few_scores["sufficiency"],
+    "naopc_released_taus": edin_tables.numbers(released.taus, "dataset", "length", "ranking", "metric", "bounds"),
+    "naopc_c02": variants["both data sets", "exact"],
+    "naopc_figure_ranking_short_comprehensiveness": released.ranks_again("sst2", "comprehensiveness"),
+    "naopc_figure_ranking_short_sufficiency": released.ranks_again("sst2", "sufficiency"),
+    "naopc_figure_ranking_yelp_comprehensiveness": released.ranks_again("yelp", "comprehensiveness"),
+    "naopc_figure_ranking_yelp_sufficiency": released.ranks_again("yelp", "sufficiency"),
+    "naopc_figure_ranking_long": released.numbers_ranked(),
+    "naopc_figure_ranking_comprehensiveness_older": released.numbers_ranked("comprehensiveness"),
+    "naopc_figure_ranking_sufficiency_older": released.numbers_ranked("sufficiency"),
 }
 page.verdicts(page.test(claims))
 
 # %%
 allowed = rule("naopc_figure_ranking_long").margin
 Markdown(
-    f"Of Kendall's $\\tau$: {edin_outputs.agreement_in_words(taus)}\n\n"
-    f"The panels of long texts are judged with a tolerance of {allowed:g}: {edin_outputs.agreement_in_words(few, within=allowed)}"
+    f"Of Kendall's $\\tau$: {edin_outputs.agreement_in_words(released.taus)}\n\n"
+    f"The panels of long texts are judged with a tolerance of {allowed:g}: "
+    f"{edin_outputs.agreement_in_words(released.ranked_means, within=allowed)}"
 )
 
 # %%
-page.curve(flips, "naopc_c02_curve", caption="How far normalising moves models, by texts and bounds.")
+caption = (
+    "How far normalising moves models, by texts and bounds: one minus the correlation over models of mean AOPC and mean NAOPC (0: "
+    "nothing changes), the highest value of a score and a data set, with 95 % intervals."
+)
+page.curve(flips, "naopc_c02_curve", caption=caption)
 
 # %% [markdown]
 # The two older ranking plots (`ranking_plot_comprehensiveness.pdf` and its twin) are panels of long texts: the script that drew
@@ -533,34 +398,31 @@ page.curve(flips, "naopc_c02_curve", caption="How far normalising moves models, 
 #
 # **What was released.** A script prints a table of explanations by model: means of AOPC and NAOPC over the short texts that a model
 # calls positive, on Yelp and on SST-2. A notebook (`notebooks/normalization_before_after.ipynb`) draws 160 such means of four
-# models as heat maps, bars and arrows. They stand in its source, with two digits, and are of an earlier state of the results, whose
-# files are no longer in the repository: so no number has to agree.
+# models as heat maps, bars and arrows. They are printed in its source, with two digits, and are of an earlier state of the results,
+# whose files are no longer in the repository. So no number has to agree.
 #
 # **Our run.** The same table with our scores and bounds, on the files as they are now.
 
 # %%
-held = edin_tables.with_p_full(cells, limits)
-own_limits = edin_tables.scored_by(edin_tables.with_ours(limits, exact))
-explained = {dataset: edin_tables.explanations(held, own_limits, dataset) for dataset in SHORT}
-table = pd.concat([means_of.assign(dataset=dataset) for dataset, means_of in explained.items()], ignore_index=True)
-columns = ["dataset", "method", "model", "n"]
+explanations = released.explanations()
 page.listing(
-    table[[*columns, *(name for name in table.columns if "aopc" in name)]],
+    explanations,
     "naopc_explanations",
     digits=2,
-    caption="Mean AOPC and NAOPC by explanation and model, short texts with p > .5, by our scores and bounds (AttInGrad, which "
+    caption="Mean AOPC and NAOPC by explanation and model, short texts with p > 0.5, by our scores and bounds (AttInGrad, which "
     "the authors' table leaves out, included)",
 )
 
 # %%
-fig, alt = edin_figures.before_after(explained["yelp"])
+of_yelp = explanations[explanations.dataset == "yelp"].drop(columns="dataset")
+fig, alt = edin_figures.before_after(of_yelp)
 caption = (
     "The short texts of Yelp before and after normalising: mean AOPC (left) and NAOPC (right) by method and model."
 )
-page.figure(fig, "naopc_figure_before_after", alt=alt, caption=caption, data=explained["yelp"])
+page.figure(fig, "naopc_figure_before_after", alt=alt, caption=caption, data=of_yelp)
 
 # %%
-earlier = edin_tables.beside_before_after(explained["yelp"])
+earlier = edin_tables.beside_before_after(of_yelp)
 page.listing(
     earlier.rename(columns={"value": "printed"}),
     "naopc_before_after",
@@ -569,40 +431,24 @@ page.listing(
 )
 
 # %%
-near = int((earlier.gap <= 0.005 + 1e-9).sum())
-alike = {metric: tau_b(part.value.to_numpy(), part.ours.to_numpy()) for metric, part in earlier.groupby("metric")}
-orders = ", ".join(f"{metric.replace('_', ' ')} {float(tau):.2f}" for metric, tau in alike.items())
-Markdown(
-    f"{near} of {len(earlier)} are the same to the printed digit; the mean distance is {earlier.gap.mean():.3f} and the largest "
-    f"{earlier.gap.max():.3f}. Kendall's tau of the forty pairs of a method and a model: {orders}."
-)
+Markdown(edin_outputs.before_after_in_words(earlier))
 
 # %% [markdown]
-# **What normalising leaves apart.** Random attributions do not look at the model, so a score that compares models should give all of
-# them about the same. NAOPC does not: its zero is the worst order and its one the best, and where between them a random order
-# falls depends on the model.
+# **What normalising leaves apart.** Random attributions do not look at the model, so a score that compares models should be about the
+# same for all of them. NAOPC is not: 0 is the worst order and 1 the best, and where a random order is between them depends on the
+# model.
 
 # %%
-by_model = {
-    (dataset, model, metric): mean(f"{metric}_{kind}", method="random", model=model, dataset=dataset)
-    for dataset in SHORT
-    for model in models
-    for kind in ["comprehensiveness"]
-    for metric in ("aopc", "naopc")
-}
+random = edin_outputs.random_by_model(mean, models)
 page.listing(
-    listed(by_model, ["dataset", "model", "score"]),
+    random,
     "naopc_random_by_model",
     caption="Random attributions: mean AOPC and NAOPC (comprehensiveness) by model, with 95 % intervals over n short texts",
+    wide=edin_outputs.random_shown(random),
 )
 
 # %%
-long_random = means[(means.length == "long") & (means.method == "random") & (means.metric == "naopc_comprehensiveness")]
-short_random = [pair.ours.point for (_, _, metric), pair in by_model.items() if metric == "naopc"]
-Markdown(
-    f"On short texts random attributions have a NAOPC between {min(short_random):.2f} and {max(short_random):.2f} by model and data "
-    f"set, on long ones between {long_random.ours.min():.2f} and {long_random.ours.max():.2f}."
-)
+Markdown(edin_outputs.random_in_words(random, released.means))
 
 # %% [markdown]
 # ## What the review page says of the bounds
@@ -611,11 +457,12 @@ Markdown(
 # two models fine-tuned on SST-2; it does not say which texts or models it means. Nothing was released of an LSTM.
 
 # %%
+review = edin_tables.review_bounds(released.limits, released.exact)
 page.listing(
-    edin_tables.review_bounds(limits, exact),
+    review,
     "naopc_review_bounds",
-    digits=2,
     caption="Bounds that the review page states, and ours (mean over n short texts of SST-2)",
+    wide=edin_outputs.review_shown(review),
 )
 
 # %%
@@ -627,12 +474,10 @@ page.verdicts(page.test({"naopc_review": None, "naopc_figure_before_after": None
 # Where both sides are means of the same released values, agreement says that the sums are right, and no more.
 
 # %%
-tables = {"bounds": bounds, "scores": means, "agreement of rankings": taus, "beams": released}
-shares = edin_tables.shared_out(tables)
 page.listing(
-    shares,
+    released.shared_out(),
     "naopc_shares",
-    caption="Numbers that are compared, and how many of them rest on our own limits or scores",
+    caption="Numbers that are compared, how many of them agree, and how many are based on bounds or scores of our own",
 )
 
 # %% [markdown]

@@ -12,32 +12,20 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
 from faithbook.studies.naopc import edin_toy
+from faithbook.studies.naopc.edin_toy import LINES, PERFECT
 
 page = start_page("naopc_toy", profile, values=values, paper="edin_2025")
-kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "orders")]
-small = edin_toy.functions(*kept)
-LINES = ("steep line", "flat line")
-perfect = tuple(range(edin_toy.N))  # the words in the order of their weights: the same for both
-
-
-# %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    reached = {line: small[line].orders[perfect] for line in LINES}  # AOPC and NAOPC of the perfect explanation
-    return (
-        "The perfect explanation has "
-        + " and ".join(f"an AOPC of {reached[line][0]:.3f} on the {line}" for line in LINES)
-        + f", and a NAOPC of {reached[LINES[0]][1]:.0f} on both."
-    )
-
-
-page.in_short(in_short)
+small = edin_toy.functions(
+    answers=load("naopc_small_answers", profile),
+    bounds=load("naopc_small_bounds", profile),
+    orders=load("naopc_small_orders", profile),
+)
+page.in_short(lambda: edin_toy.in_short(small))
 
 # %% [markdown]
 # Two models read the same four words. Both are equally sure of their answer. For both the same explanation is
@@ -68,7 +56,7 @@ page.in_short(in_short)
 # w_{(1)} \ge w_{(2)} \ge \dots\end{aligned}$$ (eq-toy-linear)
 
 # %%
-fig, alt = edin_toy.curves(small, LINES, perfect)
+fig, alt = edin_toy.curves(small, LINES, PERFECT)
 caption = (
     "The perturbation curves of the perfect explanation. AOPC is how far the answer has fallen below that to the "
     "whole text, mean over the four removals."
@@ -80,7 +68,7 @@ page.figure(fig, "naopc_toy_curves", alt=alt, caption=caption)
 # wrong. What is missing is the range: which scores are *possible* for each model.
 
 # %%
-fig, alt = edin_toy.spans(small, LINES, perfect)
+fig, alt = edin_toy.spans(small, LINES, PERFECT)
 caption = (
     "The same two explanations of two models, beside the smallest and the largest score over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
@@ -97,8 +85,7 @@ page.figure(fig, "naopc_figure_toy", alt=alt, caption=caption)
 # what it is. That is checked here on the steep line, halved and raised, for every order of its words:
 
 # %%
-moved = abs(small["steep line, halved and raised"].naopc - small["steep line"].naopc)
-Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1g}.")
+Markdown(edin_toy.change_by_scaling(small))
 
 # %% [markdown]
 # ## Words that work together
@@ -168,14 +155,11 @@ page.verdicts(page.test({"naopc_figure_toy": None}))
 # still mix different levels of chance.
 
 # %%
+orders = edin_toy.naopc_of_orders(small)
+n = len(small["steep line"].orders)
 fig, alt = edin_toy.every_order(small)
-page.figure(
-    fig,
-    "naopc_toy_orders",
-    alt=alt,
-    caption=f"NAOPC of the {len(moved)} orders, and what a random order gets on average.",
-    data=pd.concat(pd.DataFrame({"model": name, "naopc": small[name].naopc}) for name in edin_toy.FORMULAS),
-)
+caption = f"NAOPC of the {n} orders, and what a random order gets on average."
+page.figure(fig, "naopc_toy_orders", alt=alt, caption=caption, data=orders)
 
 # %% [markdown]
 # ## What NAOPC does not do
@@ -183,17 +167,12 @@ page.figure(
 # It makes the scores of two models comparable in one respect: the best and the worst that is possible becomes the same
 # number. It does not say whether a model is worth explaining, and where all orders are nearly equal it divides by nearly
 # nothing. An OR of *all* words is the extreme case: every order has the same AOPC, the bounds coincide and NAOPC is
-# undefined (`naopc` returns NaN and `naopc_faults` counts it). And the bounds have to be known. For four words they
+# undefined (the library returns NaN and counts such texts). And the bounds have to be known. For four words they
 # cost sixteen answers; what they cost for real sentences, and what happens when they are only approximated, is the
 # subject of {doc}`the next page <naopc_released_outputs>`.
 
 # %%
-level = small["OR of all words"]
-undefined = int(pd.isna(level.naopc).sum())
-Markdown(
-    f"OR of all {edin_toy.N} words: lower bound {level.bounds[0]:.2f}, upper bound {level.bounds[1]:.2f}, and {undefined} of "
-    f"{len(level.orders)} orders without a NAOPC."
-)
+Markdown(edin_toy.level_function(small))
 
 # %%
-page.finish(note=f"every one of the {len(moved)} orders of four words; none was sampled")
+page.finish(note=f"every one of the {n} orders of four words; none was sampled")

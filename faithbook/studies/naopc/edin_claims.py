@@ -18,13 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
+from faithbook.judge.decide import SameNumber
+from faithbook.show.labels import label
 from faithbook.stats.comparison import Comparison, combined
+from faithbook.studies.naopc.edin_released import SETS, SHORT
 from faithbook.studies.naopc.edin_tables import (
     CELL,
+    KINDS,
     beyond,
     normalised,
     printed,
@@ -234,3 +239,86 @@ def agreement(both: pd.DataFrame) -> pd.DataFrame:
 def _wide(frame: pd.DataFrame, metrics: list[str], *keys: str) -> pd.DataFrame:
     """The values of some metrics, one column each, by text and model."""
     return frame[frame["metric"].isin(metrics)].pivot(index=[*CELL, *keys], columns="metric", values="value")
+
+
+# ------------------------------------------------------------------------------------------- claims on released outputs
+DATASETS = {"both data sets": list(SHORT), "SST-2": ["sst2"], "Yelp": ["yelp"]}
+BOUNDS = {"exact": "naopc_{}", "beam 5": "naopc_{}_beam"}
+"""By bounds, what the NAOPC of a kind is called."""
+
+
+def gaps_between_models(mean: Mean, models: Sequence[str]) -> dict[str, Comparison]:
+    """How far the mean upper bounds of every two models are apart on the same short texts."""
+    gaps = {}
+    for dataset in SHORT:
+        for model, other in combinations(models, 2):
+            gap = mean("upper", dataset=dataset, model=model) - mean("upper", dataset=dataset, model=other)
+            gaps[f"{SETS[dataset]}: {label(model)} and {label(other)} apart"] = abs(gap)
+    return gaps
+
+
+def deviations_of_upper(mean: Mean, models: Sequence[str]) -> dict[str, Comparison]:
+    """naopc_c01: how far apart the models' mean upper bounds are, on each data set."""
+    return {
+        f"deviation of upper bounds over models, {SETS[dataset]}": between_models(
+            [mean("upper", dataset=dataset, model=model) for model in models]
+        )
+        for dataset in SHORT
+    }
+
+
+def deviations_of_place(mean: Mean, methods: Sequence[str], models: Sequence[str]) -> dict[str, Comparison]:
+    """naopc_c07: how far apart the places of one AOPC between the models' limits are, on each data set."""
+    return {
+        f"deviation of the place of one AOPC over models, {SETS[dataset]}": places(
+            mean, methods, models, dataset=dataset
+        )
+        for dataset in SHORT
+    }
+
+
+def random_by_model(
+    mean: Mean, models: Sequence[str], kind: str = KINDS[0], naopc: str = "naopc_{}", **labels: object
+) -> dict[str, Comparison]:
+    """naopc_c05: NAOPC of random attributions, by model."""
+    return {
+        f"random, {label(model)}": mean(naopc.format(kind), method="random", model=model, **labels) for model in models
+    }
+
+
+def random_variants(mean: Mean, models: Sequence[str]) -> dict[tuple[str, str, str], dict[str, Comparison]]:
+    """naopc_c05 by data sets, kind and bounds."""
+    return {
+        (texts, kind, bounds): random_by_model(mean, models, kind, naopc, dataset=datasets)
+        for bounds, naopc in BOUNDS.items()
+        for texts, datasets in DATASETS.items()
+        for kind in KINDS
+    }
+
+
+def moved_variants(
+    mean: Mean, methods: Sequence[str], models: Sequence[str]
+) -> dict[tuple[str, str], dict[str, Comparison]]:
+    """naopc_c02 by data sets and bounds: how far normalising moves the models, of each kind on each data set."""
+    variants = {}
+    for bounds, naopc in BOUNDS.items():
+        for texts, datasets in DATASETS.items():
+            variants[texts, bounds] = {
+                f"{kind}, {SETS[dataset]}": moved(mean, kind, methods, models, naopc, dataset=[dataset])
+                for kind in KINDS
+                for dataset in datasets
+            }
+    return variants
+
+
+def shares_outside(outside: Callable[[str], Comparison], models: Sequence[str]) -> dict[str, SameNumber]:
+    """naopc_c04: the share of each model's released values outside [0, 1], next to 0."""
+    return {f"share outside, {label(model)}": SameNumber(float(outside(model).ours.point), "0") for model in models}
+
+
+def correlations_with_beam(mean: Mean, review: pd.DataFrame) -> dict[str, Comparison]:
+    """naopc_c03: correlation of our exact bounds with those of the released beam of width 5, next to the statement of
+    the review page (`review`: its table)."""
+    stated = review[review["statistic"] == "pearson_beam_vs_exact"].set_index("metric")["value"]
+    bounds = {"upper": stated["comprehensiveness"], "lower": stated["sufficiency"]}
+    return {f"correlation of the {bound} bounds": correlated(mean, bound, value) for bound, value in bounds.items()}

@@ -13,9 +13,8 @@ from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label, labels, short
 from faithbook.show.plots import Drawn, Layout, compared, dot_plot, line_plot
 from faithbook.stats.comparison import Comparison
-from faithbook.studies.naopc.edin_released import LONG, MODELS, SHORT
+from faithbook.studies.naopc.edin_released import LONG, MODELS, SETS, SHORT
 
-SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
 Together = Sequence[tuple[Sequence[str], Sequence[str]]]
@@ -71,9 +70,10 @@ def limits(both: pd.DataFrame) -> Drawn:
 
 
 def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
-    """Means by method, ours beside the published: one panel a kind of score."""
+    """Means by method, ours and those of the files: one panel per kind of score."""
     tidy = pd.concat([compared(pairs, kind=kind) for kind, pairs in panels.items()])
-    layout = Layout(panel="kind", series="series", names={method: short_name(method) for method in tidy["row"]})
+    names = {method: short_name(method) for method in tidy["row"]} | {"published": "in the files"}
+    layout = Layout(panel="kind", series="series", names=names)
     return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
 
 
@@ -83,14 +83,14 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
     tidy = cost.melt(["search", "rows"], list(errors), "bound", "estimate")
     looks = dict(zip([*SEARCHES, "exact"], zip(PALETTE, [*SEARCHES.values(), "*"], strict=False), strict=True))
     layout = Layout(panel="bound", series="search", names=errors, looks=looks)
-    return line_plot(tidy, "answers asked for, mean", "mean error", x="rows", layout=layout)
+    return line_plot(tidy, "model outputs needed, mean", "mean error", x="rows", layout=layout)
 
 
 def trade_off(cost: pd.DataFrame) -> Drawn:
-    """Error of the bounds against rows, one panel a classifier and length (classifier, words, kind, search, rows,
+    """Error of the bounds against rows, one panel per classifier and length (classifier, words, kind, search, rows,
     estimate, low, high)."""
     drawn = cost[cost.kind != "exact"]
-    drawn = drawn.assign(panel=[f"{row.classifier}, {row.words} words" for row in drawn.itertuples()])
+    drawn = drawn.assign(panel=[f"{label(row.classifier)}, {row.words} words" for row in drawn.itertuples()])
     looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
     layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
     return line_plot(
@@ -133,7 +133,7 @@ def widths(limits: pd.DataFrame) -> Drawn:
         for dataset in LONG
     )
     return fig, (
-        f"Box plots of the upper (blue) and lower limit of AOPC by the width of the beam, {len(models)} models by "
+        f"Box plots of the upper (blue) and lower bound of AOPC by the width of the beam, {len(models)} models by "
         f"{len(LONG)} data sets. Medians over models and texts at width {tried[0]} and {tried[-1]}: {words}."
     )
 
@@ -185,15 +185,20 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours
+def _own_names() -> dict[str, str]:
+    """Names for people; data sets of ours have their bare names, for what they stand for differs between studies."""
+    return labels() | {name: short(name) for name in ("movie", "bbc")}
+
+
 def ranges(bounds: pd.DataFrame) -> Drawn:
     """From the lower to the upper bound of each model, marked at the upper, one panel per data set (dataset, length,
     classifier, bound, estimate)."""
     keys = ["dataset", "length", "classifier"]
     low, high = (bounds[bounds.bound == bound].set_index(keys).estimate for bound in ("lower", "upper"))
     tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
-    layout = Layout(panel="dataset", series="length", columns=3, names=labels(), mark=0.0, width=9.5)
+    layout = Layout(panel="dataset", series="length", columns=3, names=_own_names(), mark=0.0, width=9.5)
     fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
-    return fig, "Lines from the mean lower to the mean upper bound of AOPC, by classifier, data set and length."
+    return fig, "Lines from the mean lower to the mean upper bound of AOPC, by model, data set and length."
 
 
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
@@ -203,8 +208,8 @@ def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     kept = [
         name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
     ]
-    layout = Layout(panel="dataset", series="classifier", columns=3, names=labels(), width=9.5)
-    x_label = "radius of the attack (share of a token's length)"
+    layout = Layout(panel="dataset", series="classifier", columns=3, names=_own_names(), width=9.5)
+    x_label = "radius of the attack"
     return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
 
 
@@ -213,10 +218,10 @@ def scores(values: pd.DataFrame, together: Together) -> Drawn:
     high; random scores among the methods)."""
     frames, values = [], values.sort_values("method", key=lambda names: names == "random", kind="stable")
     for models, sets in together:
-        on = ", ".join(label(dataset) for dataset in sets)
+        on = ", ".join(short(dataset) for dataset in sets)
         part = values[values.classifier.isin(models)]
         frames += [
             part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
         ]
-    layout = Layout(panel="panel", series="classifier", names=labels(), width=9.5)
+    layout = Layout(panel="panel", series="classifier", names=_own_names(), width=9.5)
     return dot_plot(pd.concat(frames), "score, higher is better", row="method", layout=layout)

@@ -34,6 +34,8 @@ METHODS = {  # the files' name: the published tables' name
 }
 SHORT = ("sst2", "yelp")
 LONG = ("sst2", "yelp", "imdb")
+SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
+"""Names for people."""
 TABLES = ("answers", "attributions", "scores", "limits_exact", "limits_beam", "limits_widths", "texts")
 """Each a file per model, except `texts`, of which no model said anything."""
 

@@ -144,6 +144,41 @@ def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+LINES = ("steep line", "flat line")
+PERFECT = tuple(range(N))
+"""The words in the order of their weights, which is the same for both lines."""
+
+
+def in_short(by_name: Mapping[str, Small]) -> str:
+    """The result of the page in a sentence: AOPC and NAOPC of the perfect explanation on two lines."""
+    scores = {line: by_name[line].orders[PERFECT] for line in LINES}
+    aopc = " and ".join(f"an AOPC of {plain:.3f} on the {line}" for line, (plain, _) in scores.items())
+    _, normalised = scores[LINES[0]]
+    return f"The perfect explanation has {aopc}, and a NAOPC of {normalised:.0f} on both."
+
+
+def change_by_scaling(by_name: Mapping[str, Small]) -> str:
+    """How far NAOPC changes when a model is multiplied and raised, over all orders."""
+    change = abs(by_name["steep line, halved and raised"].naopc - by_name["steep line"].naopc)
+    return f"Largest change of NAOPC over all {len(change)} orders: {change.max():.1g}."
+
+
+def naopc_of_orders(by_name: Mapping[str, Small]) -> pd.DataFrame:
+    """NAOPC of every order of every function with a formula: model, naopc."""
+    return pd.concat(pd.DataFrame({"model": name, "naopc": by_name[name].naopc}) for name in FORMULAS)
+
+
+def level_function(by_name: Mapping[str, Small]) -> str:
+    """What NAOPC is where all orders have the same AOPC."""
+    level = by_name["OR of all words"]
+    undefined = int(np.isnan(level.naopc).sum())
+    lower, upper = level.bounds
+    return (
+        f"OR of all {N} words: lower bound {lower:.2f}, upper bound {upper:.2f}, and {undefined} of "
+        f"{len(level.orders)} orders without a NAOPC."
+    )
+
+
 # -------------------------------------------------------------------------------------------------------------- figures
 def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
     """What functions answer while words go in one order, from which AOPC averages how far they have fallen."""

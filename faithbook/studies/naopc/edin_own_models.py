@@ -1,0 +1,427 @@
+"""Models of ours on the measurements of Edin et al.: what `naopc_bounds` compares, and how it is put for readers.
+
+    models = OwnModels.of(measured.frame, page.quantity("metric"), listed=["l6", "lstm"])
+    models.of_dataset("movie")            # the models that classified these texts
+    bounds(models)                        # a table: the bounds of each model
+    ranking_agreements(models)            # a table: Kendall's tau of rankings by AOPC and by NAOPC
+
+Tables have the names that code uses; `in_words` functions and captions have those for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import pandas as pd
+
+from faithbook.judge import published
+from faithbook.judge.scores import Scores
+from faithbook.show.labels import label, short
+from faithbook.show.numbers import listed, row_of, spoken
+from faithbook.show.tables import in_words, rounded
+from faithbook.stats.agreement import tau_of
+from faithbook.stats.comparison import Comparison
+from faithbook.studies.naopc import edin_bounds, edin_claims
+from faithbook.studies.naopc.edin_claims import Mean
+
+LENGTHS = ("short", "long")
+EXACT = ("short",)
+"""Texts whose bounds are exact."""
+TEXTS = {"all texts": LENGTHS, "short texts": EXACT, "long texts": ("long",)}
+ORDERS = {"morf": "comprehensiveness", "lerf": "sufficiency"}
+"""The two orders of removal, and the paper's words for AOPC by them."""
+RANKINGS = ("models", "methods")
+RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class OwnModels:
+    """The models that were measured.
+
+    - `mean`: the mean of a metric over all cells with some labels, `mean("upper", model="l6")`.
+    - `names`: the models; `datasets`: the data sets.
+    - `methods`: the attribution methods of each model, random scores left out.
+    - `groups`: models that classified the same texts, with the data sets of these; only they are compared.
+    """
+
+    mean: Mean
+    names: list[str]
+    datasets: list[str]
+    methods: dict[str, list[str]]
+    groups: list[tuple[list[str], list[str]]]
+
+    @classmethod
+    def of(cls, values: pd.DataFrame, mean: Mean, listed: Sequence[str]) -> Self:
+        """The models with scores among those `listed`, in this order. `values`: as `edin_bounds.of_models` has them."""
+        methods = edin_bounds.explained(values)
+        names = [name for name in listed if name in methods]
+        datasets = values["dataset"].unique().tolist()
+        return cls(mean, names, datasets, methods, edin_bounds.together(values, names))
+
+    def of_dataset(self, dataset: str) -> list[str]:
+        """The models that classified the texts of a data set."""
+        return next(models for models, datasets in self.groups if dataset in datasets)
+
+    @property
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Data set, length of the texts and model, wherever a model was measured."""
+        return [
+            (dataset, length, model)
+            for dataset in self.datasets
+            for length in LENGTHS
+            for model in self.of_dataset(dataset)
+        ]
+
+
+def n_texts(table: pd.DataFrame) -> str:
+    """The least and the largest number of texts of a table's cells, in words.
+
+    >>> n_texts(pd.DataFrame({"n": [60, 100]})), n_texts(pd.DataFrame({"n": [60, 60]}))
+    ('n = 60 to 100 texts', 'n = 60 texts')
+    """
+    least, most = int(table["n"].min()), int(table["n"].max())
+    return f"n = {least} texts" if least == most else f"n = {least} to {most} texts"
+
+
+# -------------------------------------------------------------------------------------------------------------- bounds
+def bounds(models: OwnModels) -> pd.DataFrame:
+    """The mean bounds of AOPC and the range between them: dataset, length, classifier, bound, estimate with its ends,
+    n."""
+    cells: dict[tuple[str, ...], Comparison] = {}
+    for dataset, length, model in models.cells:
+        for bound in (*edin_bounds.ENDS, "range"):
+            cells[dataset, length, model, bound] = models.mean(bound, dataset=dataset, length=length, model=model)
+    return listed(cells, ["dataset", "length", "classifier", "bound"])
+
+
+def mean_range(table: pd.DataFrame, length: str) -> float:
+    """The mean range between the bounds over data sets and models, from a table of `bounds`."""
+    return float(table[(table["length"] == length) & (table["bound"] == "range")]["estimate"].mean())
+
+
+def spread_of_bounds(models: OwnModels) -> str:
+    """How far the upper bounds of models are apart, for each group of models that classified the same texts."""
+    clauses = []
+    for names, datasets in models.groups:
+        if len(names) == 1:  # nothing to compare with
+            continue
+        of_lengths = []
+        for length in LENGTHS:
+            uppers = [models.mean("upper", model=name, length=(length,), dataset=datasets) for name in names]
+            deviation = spoken(edin_claims.between_models(uppers), ".2f", n=True)
+            of_lengths.append(f"{deviation} on {length} texts")
+        on = " and ".join(short(dataset) for dataset in datasets)
+        clauses.append(f"over the {len(names)} models on {on} it is {' and '.join(of_lengths)}")
+    if not clauses:
+        return ""
+    return (
+        "The standard deviation of the mean upper bounds says how far models are apart. The bounds of a model "
+        f"are averaged over the data sets first; {'; '.join(clauses)}."
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ rankings
+def ranking_agreement(models: OwnModels, *, dataset: str, length: str, kind: str, ranking: str) -> Comparison:
+    """Kendall's tau between a ranking by mean AOPC and the same ranking by mean NAOPC.
+
+    `ranking`: "models" within a method, the mean over the methods that all models of the data set have; or "methods"
+    within a model, the mean over models. Random scores are one of the methods.
+    """
+    names = models.of_dataset(dataset)
+    if ranking == "models":
+        shared = [*edin_bounds.common(models.methods, names), RANDOM]
+        groups = [[{"model": name, "method": method} for name in names] for method in shared]
+    else:
+        groups = [[{"model": name, "method": method} for method in (*models.methods[name], RANDOM)] for name in names]
+    taus = []
+    for group in groups:
+        by_score = [
+            [models.mean(f"{score}_{kind}", **item, dataset=dataset, length=length).ours for item in group]
+            for score in ("aopc", "naopc")
+        ]
+        taus.append(tau_of(*by_score))
+    total = taus[0]
+    for tau in taus[1:]:
+        total = total + tau
+    return Comparison(total / len(taus))
+
+
+def ranking_agreements(models: OwnModels) -> pd.DataFrame:
+    """Kendall's tau of all rankings: dataset, length, metric, ranking, published (of the released files, the mean over
+    their data sets), estimate with its ends, n."""
+    released = released_agreements()
+    rows = []
+    for dataset, length, kind, ranking in product(models.datasets, LENGTHS, ORDERS, RANKINGS):
+        tau = ranking_agreement(models, dataset=dataset, length=length, kind=kind, ranking=ranking)
+        labels = {"dataset": dataset, "length": length, "metric": f"aopc_{kind}", "ranking": ranking}
+        rows.append({**labels, "published": released[length, ranking, ORDERS[kind]], **row_of(tau)})
+    return pd.DataFrame(rows)
+
+
+def released_agreements() -> pd.Series:
+    """The same from the authors' files, the mean over their data sets, by length, ranking and metric."""
+    table = published.table("naopc_released_taus")
+    table = table[table["statistic"] == "kendall_tau_aopc_vs_naopc_mean"]
+    table = table.assign(ranking=table["ranking"].str.split("_").str[0])
+    return table.groupby(["length", "ranking", "metric"])["value"].mean()
+
+
+def rankings_in_short(agreements: pd.DataFrame) -> str:
+    """The result of the page in a sentence, from `ranking_agreements`."""
+    means = agreements.groupby("ranking").agg(ours=("estimate", "mean"), published=("published", "mean"))
+    of_models, of_methods = means.loc["models"], means.loc["methods"]
+    by_cell = agreements[agreements["ranking"] == "models"]["estimate"].dropna()
+    order = (
+        "normalising AOPC reorders models more than it reorders methods. " if of_models.ours < of_methods.ours else ""
+    )
+    return (
+        f"{order}Kendall's tau between a ranking by AOPC and the same ranking by NAOPC (1: nothing changes) is "
+        f"{of_models.ours:.2f} on average for models ({rounded(by_cell.min(), 2)} to "
+        f"{rounded(by_cell.max(), 2)} by data set, length and order of removal; in the authors' released files "
+        f"{of_models.published:.2f}) and {of_methods.ours:.2f} for attribution methods "
+        f"({of_methods.published:.2f}); {n_texts(agreements[agreements['n'] > 0])} per ranking."
+    )
+
+
+# ------------------------------------------------------------------------------------------------- adversarial training
+@dataclass(frozen=True)
+class AdversarialPair:
+    """A standard model and the same after adversarial training, on the data sets for which both were measured, with
+    the methods that both have."""
+
+    models: OwnModels
+    standard: str
+    hardened: str
+    datasets: list[str]
+    methods: list[str]
+
+    def differences(self, kind: str = "morf", **labels: object) -> dict[str, Comparison]:
+        """The two parts of the claim: the adversarially trained model minus the standard one under AOPC, and the other
+        way round under NAOPC. Where lower is better (LeRF) both have the opposite sign."""
+        sign = 1.0 if kind == "morf" else -1.0
+        cells = {"method": self.methods, "dataset": self.datasets, "length": EXACT} | labels
+        gains = []
+        for score in ("aopc", "naopc"):
+            of_hardened = self.models.mean(f"{score}_{kind}", **cells, model=self.hardened)
+            gains.append(of_hardened - self.models.mean(f"{score}_{kind}", **cells, model=self.standard))
+        aopc, naopc = gains
+        return {"AOPC, adversarially trained minus standard": aopc * sign, "NAOPC, standard minus it": naopc * -sign}
+
+    def variants(self) -> dict[tuple[str, str, str], dict[str, Comparison]]:
+        """The same by texts, method and order of removal, each of them changed alone; the claim itself is the first."""
+        methods = "all but random"
+        variants = {("short texts", methods, "MoRF"): self.differences()}
+        for texts, lengths in TEXTS.items():
+            if lengths != EXACT:
+                variants[texts, methods, "MoRF"] = self.differences(length=lengths)
+        if len(self.datasets) > 1:
+            for dataset in self.datasets:
+                variants[f"short texts, {short(dataset)}", methods, "MoRF"] = self.differences(dataset=dataset)
+        for method in self.methods:
+            variants["short texts", label(method), "MoRF"] = self.differences(method=method)
+        for texts, lengths in TEXTS.items():
+            variants[texts, methods, "LeRF"] = self.differences("lerf", length=lengths)
+        return variants
+
+
+def adversarial_in_words(pair: AdversarialPair) -> str:
+    """How the adversarially trained model differs from the standard one under either score."""
+    by_score = pair.differences()
+    aopc = by_score["AOPC, adversarially trained minus standard"]
+    naopc = -by_score["NAOPC, standard minus it"]
+    return (
+        f"On short texts {label(pair.hardened)} minus {label(pair.standard)} is {spoken(aopc, '+.2f')} under AOPC and "
+        f"{spoken(naopc, '+.2f')} under NAOPC, mean over methods (MoRF; n = {aopc.ours.n})."
+    )
+
+
+def adversarial_pair(models: OwnModels, preferred: Sequence[str]) -> AdversarialPair | None:
+    """The standard and the adversarially trained model, on the `preferred` data sets if both were measured on one of
+    them, else on all where they were; None where there are no such two models."""
+
+    def with_pair(datasets: Sequence[str]) -> list[str]:
+        return [
+            name for name in datasets if any({*pair} <= {*models.of_dataset(name)} for pair in edin_bounds.HARDENED)
+        ]
+
+    datasets = with_pair(preferred) or with_pair(models.datasets)
+    if not datasets:
+        return None
+    on_first = models.of_dataset(datasets[0])
+    standard, hardened = next(pair for pair in edin_bounds.HARDENED if {*pair} <= {*on_first})
+    return AdversarialPair(
+        models, standard, hardened, datasets, edin_bounds.common(models.methods, [standard, hardened])
+    )
+
+
+def accuracy_under_attack(models: OwnModels, attacked: Scores) -> pd.DataFrame:
+    """Accuracy of each model by the length of the attack: dataset, classifier, radius, estimate with its ends, n."""
+    columns = ["dataset", "classifier", "radius"]
+    accuracy, radii = attacked.quantity(*columns), sorted(attacked.levels("radius"))
+    cells = {
+        (dataset, name, radius): accuracy(dataset, name, radius)
+        for dataset in models.datasets
+        for name in models.of_dataset(dataset)
+        for radius in radii
+    }
+    return listed(cells, columns)
+
+
+# -------------------------------------------------------------------------------------------------------------- scores
+def scores_of_methods(models: OwnModels) -> pd.DataFrame:
+    """Mean AOPC and NAOPC of each method on each model, most relevant word first: score, classifier, method, estimate
+    with its ends, n; random scores are one of the methods."""
+    cells: dict[tuple[str, ...], Comparison] = {}
+    for names, _ in models.groups:
+        for score, name in product(("aopc", "naopc"), names):
+            for method in (*models.methods[name], RANDOM):
+                cells[score, name, method] = models.mean(f"{score}_morf", method=method, model=name)
+    return listed(cells, ["score", "classifier", "method"])
+
+
+def random_scores(models: OwnModels) -> str:
+    """What random scores get, over all models and from the model where it is least to that where it is most."""
+    means = sorted(models.mean("naopc_morf", method=RANDOM, model=name).ours.point for name in models.names)
+    overall = spoken(models.mean("naopc_morf", method=RANDOM), ".2f", n=True)
+    return (
+        f"Random scores get a mean NAOPC of {overall}, from {means[0]:.2f} to {means[-1]:.2f} by model. "
+        "So a NAOPC has to be compared with that of random scores on the *same* model."
+    )
+
+
+def below_random(scores: pd.DataFrame) -> str:
+    """Methods whose mean NAOPC is below that of random scores on the same model, from `scores_of_methods`."""
+    naopc = scores[scores["score"] == "naopc"]
+    random = naopc[naopc["method"] == RANDOM].set_index("classifier")["estimate"]
+    below = naopc[naopc["estimate"] < naopc["classifier"].map(random)]
+    if below.empty:
+        return "No method has a lower mean NAOPC than random scores on the same model."
+    clauses = []
+    for method, rows in below.groupby("method", sort=False):
+        on_models = [
+            f"{label(row.classifier)} ({row.estimate:.2f} against {random[row.classifier]:.2f}, n = {row.n:.0f})"
+            for row in rows.itertuples()
+        ]
+        clauses.append(f"{label(str(method))} on {', '.join(on_models)}")
+    return (
+        f"Lower than random scores on the same model is the mean NAOPC of {'; '.join(clauses)}. There the "
+        "words that a method calls most important lower the probability less than random words do; why, we do "
+        "not know."
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- sufficiency
+CONVENTIONS = {"eraser": "sufficiency_eraser", "ascending": "aopc_lerf"}
+"""The columns of `sufficiency_conventions` and the metrics whose means they are."""
+
+
+def sufficiency_conventions(models: OwnModels) -> pd.DataFrame:
+    """Sufficiency of each model in the two conventions, mean over its methods, and Kendall's tau between their rankings
+    of methods: dataset, length, model, eraser, ascending, tau, low, high, n."""
+    rows: list[dict[str, Any]] = []
+    for dataset, length, model in models.cells:
+        labels = {"dataset": dataset, "length": length, "model": model}
+        row: dict[str, Any] = dict(labels)
+        by_convention = []
+        for column, metric in CONVENTIONS.items():
+            of_methods = [
+                models.mean(metric, **labels, method=method).ours for method in (*models.methods[model], RANDOM)
+            ]
+            row[column] = sum(estimate.point for estimate in of_methods) / len(of_methods)
+            by_convention.append(of_methods)
+        rows.append(row | row_of(tau_of(*by_convention), "tau", "low", "high"))
+    return pd.DataFrame(rows)
+
+
+def conventions_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `sufficiency_conventions` for readers: tau with its interval in a cell."""
+    return pd.DataFrame(
+        {
+            "dataset": table["dataset"].map(short),
+            "texts": table["length"],
+            "model": table["model"].map(label),
+            "ERASER": [f"{mean:.2f}" for mean in table["eraser"]],
+            "least relevant first": [f"{mean:.2f}" for mean in table["ascending"]],
+            "Kendall's tau": [f"{row.tau:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in table.itertuples()],
+            "n": table["n"].astype(int),
+        }
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ searches
+PASSES = {"forward passes": "rows", "forward passes, exact search": "rows_exact"}
+
+
+def search_errors(models: OwnModels, shares: Scores) -> pd.DataFrame:
+    """Beam searches against exact bounds on short texts, one row per search: mean error of either bound with its ends,
+    the share of texts whose bound is off by more than 0.02, forward passes, n. `shares`: of `edin_bounds.of_shares`."""
+    share = shares.quantity("metric")
+    rows = []
+    for search in shares.levels("search"):
+        row: dict[str, Any] = {"search": search}
+        for end in ("upper", "lower"):
+            row |= row_of(models.mean(f"error_{end}", search=search), f"{end}_error", f"{end}_low", f"{end}_high")
+        for end in ("upper", "lower"):
+            row[f"{end} off"] = share(f"off_{end}", search=search).ours.point
+        for head, metric in PASSES.items():
+            row[head] = models.mean(metric, search=search).ours.point
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def searches_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `search_errors` for readers: each error with its interval in a cell."""
+    shown: dict[str, Any] = {"search": table["search"]}
+    for bound in ("upper", "lower"):
+        ends = table[[f"{bound}_error", f"{bound}_low", f"{bound}_high"]].itertuples(index=False)
+        shown[f"error, {bound} bound"] = [
+            f"{rounded(error, 4)} [{rounded(low, 4)}, {rounded(high, 4)}]" for error, low, high in ends
+        ]
+        shown[f"off by more than 0.02, {bound}"] = [f"{share:.0%}" for share in table[f"{bound} off"]]
+    for head in PASSES:
+        shown[head] = [f"{number:,.0f}" for number in table[head]]
+    return pd.DataFrame(shown)
+
+
+def published_width(table: pd.DataFrame, range_of_bounds: float) -> str:
+    """How far the authors' search falls short at the width that the paper uses, from `search_errors`, beside the mean
+    range between the bounds; "" where it was not run."""
+    of_width = table[table["search"] == edin_bounds.PUBLISHED_SEARCH]
+    if of_width.empty:
+        return ""
+    row = of_width.iloc[0]
+    return (
+        f"The authors' search ({row.search}) falls short of the upper bound by {row.upper_error:.3f} and of "
+        f"the lower bound by {row.lower_error:.3f} on average, where the mean range between the bounds is "
+        f"{range_of_bounds:.2f}."
+    )
+
+
+def bounds_held(shares: Scores) -> str:
+    """How often the exact bound of a short text is within the error bound of the search, over all searches."""
+    upper, lower = (shares.mean(metric=f"proved_{end}").ours for end in ("upper", "lower"))
+    return (
+        f"On short texts the exact bound was within the error bound in {upper.point:.0%} of the searches for the upper "
+        f"bound and {lower.point:.0%} of those for the lower bound (n = {upper.n} texts in the smallest set)."
+    )
+
+
+def error_bounds(models: OwnModels) -> pd.DataFrame:
+    """How far the search can fall short of the bounds of long texts at most, mean over texts: dataset, classifier, end,
+    estimate with its ends, n."""
+    cells: dict[tuple[str, ...], Comparison] = {}
+    for end, dataset in product(("upper", "lower"), models.datasets):
+        for model in models.of_dataset(dataset):
+            cells[dataset, model, end] = models.mean(f"beyond_{end}", dataset=dataset, model=model)
+    return listed(cells, ["dataset", "classifier", "end"])
+
+
+def wide(table: pd.DataFrame, rows: Sequence[str], column: str) -> pd.DataFrame:
+    """A long table of quantities for readers, each with its interval in a cell. Data sets have their bare names: what
+    they stand for differs between studies."""
+    words = in_words(table, rows, column, ".2f")
+    words = words.assign(dataset=[name.partition(" (")[0] for name in words["dataset"]])
+    return words.rename(columns={"length": "texts", "classifier": "model"})

@@ -1,0 +1,138 @@
+"""What the pages on erasures and on soft metrics of a language model test and show, from the committed values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from faithbook.engine.run import load_units
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.conditions import Conditions
+from faithbook.studies.language import marking, win_rates
+
+Mean = Callable[..., Comparison]
+
+
+def mean_of(values: pd.DataFrame, over: list[str], *names: str, **fixed: str) -> Mean:
+    """The mean of values over the cells with some labels, as `Page.quantity` gives it."""
+    design = {"unit": ["dataset", "id"], "cluster": "cluster", "stratum": "dataset", "n_resamples": 99}
+    cells = Conditions.of(values.dropna(subset=["value"]), over=over, **design)
+    return lambda *labels, **more: Comparison(cells.mean(**fixed, **dict(zip(names, labels, strict=True)), **more))
+
+
+# ------------------------------------------------------------------------------------------------------------ win rates
+LENGTHS = ["short", "long"]
+
+
+@pytest.fixture(scope="module")
+def wins() -> Mean:
+    values = win_rates.by_length(load_units("language_erasures", reference=True))
+    over = ["length", "erasure", "metric", "method"]
+    return mean_of(values, over, "method", "erasure", "length", metric=win_rates.SIDE)
+
+
+@pytest.fixture(scope="module")
+def rates(wins: Mean) -> pd.DataFrame:
+    return win_rates.table(wins, LENGTHS)
+
+
+def test_win_rates_are_shown_by_length_and_method_with_random_scores_last(rates: pd.DataFrame) -> None:
+    shown = win_rates.in_words(rates, LENGTHS)
+    assert shown["method"].tolist() == [*win_rates.METHODS, "random"] * 2
+    assert shown["length"].tolist() == ["short"] * 6 + ["long"] * 6
+    assert shown["set to zero"].tolist()[4].startswith("0.93 [")  # occlusion on short texts
+    assert win_rates.sizes(rates, LENGTHS) == "300 short and 100 long"
+
+
+def test_the_widest_gap_is_named_with_its_erasures(wins: Mean, rates: pd.DataFrame) -> None:
+    text = win_rates.in_short(wins, rates, LENGTHS)
+    assert "x∇x (input × gradient) on long texts is 0.38 with *set to zero* and 0.58 with *other texts' words*" in text
+    assert "by −0.01 on short texts (n = 300) and by −0.01 on long texts (n = 100)" in text
+    short = win_rates.in_short(wins, rates[rates.length == "short"], ["short"])
+    assert "occlusion on short texts is 0.73 with *other texts' words* and 0.93 with *set to zero*" in short
+
+
+def test_claims_on_erasures_compare_what_they_say(wins: Mean) -> None:
+    dependence = win_rates.dependence_on_erasure(wins)
+    assert len(dependence) == 5 * 3 * 2
+    gain = wins("occlusion", "zero", "short") - wins("occlusion", "delete", "short")
+    assert dependence["occlusion: set to zero minus deleted"].ours.point == pytest.approx(gain.ours.point)
+    assert gain.ours.point == pytest.approx(0.131, abs=5e-4)
+    short, long = win_rates.deletion_and_infill(wins).values()
+    assert (short.ours.point, long.ours.point) == pytest.approx((0.011, -0.014), abs=5e-4)
+    below = win_rates.below_one_half(wins, LENGTHS)
+    assert len(below) == 40 and sum(part.ours.point > 0 for part in below.values()) < 13
+    lost = below["Rollout without the sink, padding token, long: one half minus win rate"]
+    assert lost.ours.point == pytest.approx(0.231, abs=5e-4)
+
+
+def test_plausibility_is_a_rank_correlation_over_the_methods_of_a_text() -> None:
+    units = pd.concat([load_units("language_erasures", reference=True, part=part) for part in ("", "texts")])
+    rho = win_rates.with_plausibility(units)
+    assert set(rho.dataset) == {"prompted-reviews"} and rho.value.dropna().between(-1, 1).all()
+    parts = win_rates.with_each_erasure(mean_of(rho, ["erasure"]))
+    assert parts["win rate and plausibility, set to zero"].ours.point == pytest.approx(0.238, abs=5e-4)
+
+
+def test_the_models_answers_are_counted_by_length() -> None:
+    texts = win_rates.by_length(load_units("language_erasures", reference=True, part="texts"))
+    text = win_rates.answered_rightly(mean_of(texts, ["length", "metric"]), LENGTHS, matches=20)
+    assert (
+        text.startswith("A win rate is over 20 random word sets")
+        and "85% of the short texts and 62% of the long" in text
+    )
+
+
+def test_a_figure_names_every_cell_for_those_who_do_not_see_it(rates: pd.DataFrame) -> None:
+    _, alt = win_rates.drawn(rates, LENGTHS)
+    assert alt.count(";") == 5 * 4 * 2 - 1 and "random" not in alt.partition("dotted. ")[2]
+
+
+# ---------------------------------------------------------------------------------------------------- amounts and sinks
+@pytest.fixture(scope="module")
+def score() -> Mean:
+    values = marking.with_correlations(load_units("language_amounts", reference=True))
+    values = values[values.dataset == "prompted-sst"]
+    return mean_of(values, ["metric", "method"], "metric", "method")
+
+
+@pytest.fixture(scope="module")
+def first_token() -> Mean:
+    values = marking.above_its_share(load_units("language_amounts", reference=True, part="sinks"))
+    return mean_of(values, ["first", "metric", "method"], "first", "metric", "method")
+
+
+def test_soft_metrics_follow_the_amount_and_no_longer_at_equal_retention(score: Mean) -> None:
+    rewards, falls = marking.rewards_for_amount(score), marking.falls_of_correlation(score)
+    assert rewards["amount and Soft-NS, rank correlation"].ours.point == pytest.approx(0.244, abs=5e-4)
+    assert falls["correlation with Soft-NC minus with pi-Soft-NC"].ours.point == pytest.approx(0.470, abs=5e-4)
+    assert len(rewards) == 4 and len(falls) == 2
+    ahead = marking.ahead_of_occlusion(score)
+    assert len(ahead) == 6 and all(part.ours.point < 0 for part in ahead.values())
+    assert {*marking.quoted(score)} == {"amount and pi-Soft-NS", "amount and pi-Soft-NC"}
+
+
+def test_methods_are_listed_in_their_order_with_their_amount_first(score: Mean) -> None:
+    shown = marking.amounts_in_words(marking.amounts(score))
+    assert shown["method"].tolist() == list(marking.METHODS)
+    assert [*shown] == ["method", "amount", "soft_ns", "soft_nc", "pi_soft_ns", "pi_soft_nc"]
+    assert shown["amount"].tolist()[-1].startswith("0.50 [")
+
+
+def test_protecting_the_first_word_is_a_difference_of_two_means(first_token: Mean) -> None:
+    table = marking.protecting(first_token)
+    assert table["change"].tolist() == pytest.approx((table["protected"] - table["open"]).tolist())
+    assert len(table) == 16 and len(marking.gains_of_attention(first_token)) == 8
+    above = marking.above_even_share(first_token)
+    assert len(above) == 5 and above["IG (integrated gradients), share minus an even share"].ours.point < 0
+    shares = marking.first_shares(first_token).set_index("method").estimate
+    assert shares["rollout_dropped"] == 0 and shares["rollout"] == shares.max()
+
+
+def test_the_result_says_both_correlations_and_the_first_tokens_share(score: Mean, first_token: Mean) -> None:
+    texts = mean_of(load_units("language_amounts", reference=True, part="texts"), ["metric", "dataset"])
+    text = marking.in_short(score, first_token, texts(metric="right", dataset="prompted-sst"))
+    assert "is 0.24 [" in text and "Soft-NS and 0.35 [" in text and "(n = 186 reviews)" in text
+    assert "takes 51%" in text and "for 85%" in text
