@@ -202,10 +202,8 @@ def models(
     ends = pd.concat(bounds, ignore_index=True)
     ends["upper"] -= 0.1 * ((ends.method == "released") & ends.id.isin(ends.id.unique()[::10]))
     ends = ends.melt(["id", "dataset", "classifier", "length", "method", "width"], SEARCHED, "metric", "value")
-    scored = pd.concat(scores)
-    outside = scored[scored.metric.isin(["aopc_morf", "aopc_lerf"])].assign(outside=0)
-    units = {"": scored, "bounds": of_inputs(ends), "robustness": pd.concat(hits)}
-    store.add("naopc_models", units, tables={"naopc_model_scores": outside})
+    units = {"": pd.concat(scores), "bounds": of_inputs(ends), "robustness": pd.concat(hits)}
+    store.add("naopc_models", units)
 
 
 def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store: Store) -> None:
@@ -224,11 +222,11 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert taus["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
     certificates = found.table("naopc_certificates")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
-    assert {end: pair.ours.point for end, pair in found.names["proved"].items()} == {"upper": 1, "lower": 1}
+    assert "100% of the searches for the upper bound and 100% of those for the lower" in found.text
     # What one model lacks is left out of what compares models.
     drawn = found.table("naopc_methods_plot").groupby("classifier").method.unique().map(set).to_dict()
     assert drawn == {model: {*EXPLAINED} for model in CLASSIFIERS} | {"lstm": {"saliency", "random"}}
-    assert edin_bounds.common(found.names["methods"], CLASSIFIERS) == ["saliency"]
+    assert edin_bounds.common(found.names["models"].methods, CLASSIFIERS) == ["saliency"]
 
 
 def test_adversarial_training_that_is_better_under_both_does_not(store: Store) -> None:
@@ -252,10 +250,10 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     for name in ("naopc_bounds_plot", "naopc_robustness"):
         assert set(found.table(name)[["dataset", "classifier"]].itertuples(index=False)) == everyone
     # Six pairs of the four on two data sets, 28 of the eight on the third.
-    (compared,) = (one for one in found.names["together"] if "bert-sst" in one[0])
+    (compared,) = (one for one in found.names["models"].groups if "bert-sst" in one[0])
     assert compared == (asked["sst"], ["sst"])
     # Of the adversarially trained models the one that read the paper's own data is judged.
-    assert (found.verdicts.evidence["naopc_c06"], found.names["hardened"]) == (
+    assert (found.verdicts.evidence["naopc_c06"], found.names["pair"].hardened) == (
         "paper's data, our models",
         "bert-robust",
     )
