@@ -84,7 +84,7 @@ def test_a_page_starts_with_its_result(path: Path) -> None:
 
 
 TITLE = "# %% [markdown]\n# # Title\n\n"
-MODULE = "# %%\nfrom faithbook.studies.soft import zhao_aletras_tables as tables\n\n# %%\n"
+MODULE = "# %%\nfrom faithbook.studies.naopc import edin_toy as tables\n\n# %%\n"
 RESULT = "# %%\npage.in_short(lambda: f'of {n}')\n"
 
 
@@ -94,7 +94,7 @@ RESULT = "# %%\npage.in_short(lambda: f'of {n}')\n"
         (f"# %%\nn = 1\n\n{RESULT}", []),
         ("# %%\ndef said():\n    return f'of {n}'\n\n\npage.in_short(said)\n", []),
         (f"{MODULE}page.in_short(lambda: tables.in_short(of))\n", []),
-        (f"{MODULE}page.in_short(lambda: tables.UNKNOWN)\n", ["page.in_short(lambda: tables.UNKNOWN)"]),
+        (f"{MODULE}page.in_short(lambda: tables.N)\n", ["page.in_short(lambda: tables.N)"]),
         ("# %%\nif n:\n    display(Markdown(f'**In short.** Of {n}'))\n", []),
         ("# %%\npage.in_short(lambda: 'some of them')\n", ["page.in_short(lambda: 'some of them')"]),
         (f"# %% [markdown]\n# Words.\n\n{RESULT}", ["Words."]),

@@ -49,8 +49,8 @@ def with_correlations(units: pd.DataFrame) -> pd.DataFrame:
     for pair in SOFT.items():
         for metric in pair:
             correlations[metric] = ranks.groupby(TEXT)[["amount", metric]].corr().iloc[::2, 1].droplevel(-1)
-    rho = pd.DataFrame(correlations)
-    rho = rho.rename_axis(columns="metric").stack().rename("value").reset_index().assign(method="rho")
+    stacked = pd.DataFrame(correlations).rename_axis(columns="metric").stack()
+    rho = pd.Series(stacked, name="value").reset_index().assign(method="rho")
     return pd.concat([units[[*TEXT, "method", "metric", "value"]], rho])
 
 

@@ -101,8 +101,8 @@ def in_words(rates: pd.DataFrame, lengths: Sequence[str]) -> pd.DataFrame:
     """The table for readers: a row for each length and method, a column for each erasure."""
     cells = rates.assign(cell=[spoken(row, ".2f") for row in rates.itertuples()])
     wide = cells.pivot(index=["length", "method"], columns="erasure", values="cell")
-    rows = list(product(lengths, (*METHODS, RANDOM)))
-    return wide.loc[rows, list(ERASURES)].reset_index().rename(columns=ERASURES)
+    rows = pd.MultiIndex.from_product([list(lengths), [*METHODS, RANDOM]], names=wide.index.names)
+    return wide.reindex(rows)[list(ERASURES)].reset_index().rename(columns=ERASURES)
 
 
 def sizes(rates: pd.DataFrame, lengths: Sequence[str]) -> str:
@@ -131,8 +131,8 @@ def drawn(rates: pd.DataFrame, lengths: Sequence[str]) -> Drawn:
     figures.legend(fig)
     of_methods = rates[rates["method"] != RANDOM]
     values = "; ".join(
-        f"{label(row.method)}, {ERASURES[row.erasure]}, {row.length} {row.estimate:.2f}"
-        for row in of_methods.itertuples()
+        f"{label(row['method'])}, {ERASURES[row['erasure']]}, {row['length']} {row['estimate']:.2f}"
+        for row in of_methods.to_dict("records")
     )
     return fig, (
         "Dots with intervals, one row per method, one colour per erasure: win rate over random words, one "
@@ -143,10 +143,9 @@ def drawn(rates: pd.DataFrame, lengths: Sequence[str]) -> Drawn:
 def in_short(wins: Wins, rates: pd.DataFrame, lengths: Sequence[str]) -> str:
     """The result of the page in a sentence."""
     of_methods = rates[rates["method"] != RANDOM]
-    ends = of_methods.groupby(["length", "method"], sort=False)["estimate"].agg(["min", "max"])
-    length_of, widest = (ends["max"] - ends["min"]).idxmax()
-    of_widest = of_methods[(of_methods["length"] == length_of) & (of_methods["method"] == widest)]
-    low, high = of_widest.sort_values("estimate").iloc[[0, -1]].itertuples()
+    groups = [part.sort_values("estimate") for _, part in of_methods.groupby(["length", "method"], sort=False)]
+    widest = max(groups, key=lambda part: part["estimate"].iloc[-1] - part["estimate"].iloc[0])
+    low, high = widest.iloc[0], widest.iloc[-1]
     changes = []
     for length in lengths:
         infill, deletion = (over_methods(wins, erasure, length).ours.point for erasure in ("infill", "delete"))
@@ -155,9 +154,9 @@ def in_short(wins: Wins, rates: pd.DataFrame, lengths: Sequence[str]) -> str:
     return (
         "on one small language model, averaged over five methods, the share of random word sets that a method "
         f"beats (*win rate*; chance is 0.50) changes {' and '.join(changes)} when words are replaced by others "
-        f"instead of deleted. For one method the erasure can matter more: the win rate of {label(widest)} on "
-        f"{length_of} texts is {low.estimate:.2f} with *{ERASURES[low.erasure]}* and {high.estimate:.2f} with "
-        f"*{ERASURES[high.erasure]}* (n = {low.n}). That is the largest of the {len(ends)} gaps (one for each "
+        f"instead of deleted. For one method the erasure can matter more: the win rate of {label(low.method)} on "
+        f"{low.length} texts is {low.estimate:.2f} with *{ERASURES[low.erasure]}* and {high.estimate:.2f} with "
+        f"*{ERASURES[high.erasure]}* (n = {low.n}). That is the largest of the {len(groups)} gaps (one for each "
         "method and length), so part of it is chance."
     )
 

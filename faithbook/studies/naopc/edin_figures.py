@@ -90,7 +90,7 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     """Error of the bounds against rows, one panel per classifier and length (classifier, words, kind, search, rows,
     estimate, low, high)."""
     drawn = cost[cost.kind != "exact"]
-    drawn = drawn.assign(panel=[f"{label(row.classifier)}, {row.words} words" for row in drawn.itertuples()])
+    drawn = drawn.assign(panel=[f"{label(str(row.classifier))}, {row.words} words" for row in drawn.itertuples()])
     looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
     layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
     return line_plot(

@@ -209,13 +209,10 @@ class Recomputed:
         """Each rank of a panel of short texts, ours next to that by the released scores and bounds."""
         ours, released = self.ranks(dataset, "short", kind), self.released_ranks(dataset, kind)
         numbers = {}
-        for model, method in ours.index:
-            for score in ours:
+        for (model, method), *ranks in ours.join(released, rsuffix="_released").itertuples():
+            for score, rank, printed in zip(ours, ranks, ranks[len(ours.columns) :], strict=False):
                 cause = edin_tables.FLOOR if score == "exact" else ""
-                printed = f"{released.loc[(model, method), score]:.0f}"
-                numbers[f"{label(model)}, {method}, {score}"] = SameNumber(
-                    ours.loc[(model, method), score], printed, cause=cause
-                )
+                numbers[f"{label(model)}, {method}, {score}"] = SameNumber(rank, f"{printed:.0f}", cause=cause)
         return numbers
 
     def numbers_ranked(self, kind: str = "") -> dict[str, SameNumber]:
@@ -315,12 +312,22 @@ def where_scores_differ(table: pd.DataFrame) -> pd.DataFrame:
     known = table[table["ours"].notna()]
     known = known.assign(gap=(known["ours"] - known["value"]).abs())
     keys = ["dataset", "length", "metric"]
-    compared = known.groupby(keys, sort=False).size()
+    compared = known.groupby(keys, sort=False).size().to_dict()
     rows = []
-    for (*labels, cause), part in known[~known["match"].astype(bool)].groupby([*keys, "cause"], sort=False):
-        row = dict(zip(("dataset", "texts", "score"), map(in_a_word, labels), strict=True))
-        row |= {"cause": short_cause(str(cause)), "differ": len(part), "of": int(compared[tuple(labels)])}
-        rows.append(row | {"largest difference": rounded(part["gap"].max(), 4)})
+    for (dataset, length, metric, cause), part in known[~known["match"].astype(bool)].groupby(
+        [*keys, "cause"], sort=False
+    ):
+        rows.append(
+            {
+                "dataset": in_a_word(dataset),
+                "texts": length,
+                "score": in_a_word(metric),
+                "cause": short_cause(str(cause)),
+                "differ": len(part),
+                "of": compared[dataset, length, metric],
+                "largest difference": rounded(part["gap"].max(), 4),
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -302,8 +302,9 @@ def below_random(scores: pd.DataFrame) -> str:
     clauses = []
     for method, rows in below.groupby("method", sort=False):
         on_models = [
-            f"{label(row.classifier)} ({row.estimate:.2f} against {random[row.classifier]:.2f}, n = {row.n:.0f})"
-            for row in rows.itertuples()
+            f"{label(row['classifier'])} ({row['estimate']:.2f} against "
+            f"{random[row['classifier']]:.2f}, n = {row['n']})"
+            for row in rows.to_dict("records")
         ]
         clauses.append(f"{label(str(method))} on {', '.join(on_models)}")
     return (

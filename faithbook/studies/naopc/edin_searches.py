@@ -29,7 +29,7 @@ PRUNED = ("pruned", "adaptive")
 LONG, TIMES, CLOSE = 80, 5, 0.005
 """The aim: on texts of so many words, so many times fewer forward passes, bounds as near as this."""
 
-MeanOf = Callable[[str, int, str, str], Comparison]
+MeanOf = Callable[..., Comparison]
 
 
 def costs(values: pd.DataFrame, mean: MeanOf) -> pd.DataFrame:
