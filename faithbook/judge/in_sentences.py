@@ -34,7 +34,7 @@ DECIDES = (
 _CHOICES = {
     "turned": "which metrics are sign-flipped",
     "correlation": "which correlation coefficient is taken",
-    "scores": "how the scores of word pieces are added up",
+    "scores": "which words count, and whether scores are added up or averaged",
     "model": "the model",
     "models": "the models",
     "languages": "the languages",
@@ -46,7 +46,7 @@ _CHOICES = {
 _OPTIONS = {
     "all but AOPC, LeRF": "all but AOPC with LeRF",
     "no copied words": "copied words left out",
-    "means, aligned, no copied words": "copied words left out and means of aligned words taken",
+    "means, aligned, no copied words": "averages, without copied words and words without a link",
 }
 
 

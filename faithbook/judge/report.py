@@ -539,7 +539,9 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
         frame = measured.frame
         level_of: dict[str, str] = {}
         counted: dict[str, int] = {}
-        if "dataset" in frame.columns:
+        if "gold" in frame.columns:  # links that people made have sets of their own
+            counted |= {str(name): int(n) for name, n in frame.groupby("gold")["id"].nunique().items()}
+        elif "dataset" in frame.columns:
             level_of = {name: level for level, names in measured.by_evidence.items() for name in names}
             counted = {str(name): int(n) for name, n in frame.groupby("dataset")["id"].nunique().items()}
         else:

@@ -10,7 +10,7 @@ import pandas as pd
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import rounded
-from faithbook.stats.evidence_levels import REPRODUCED, SUBSTITUTE, UNDECIDED, worded
+from faithbook.stats.evidence_levels import MIXED, REPRODUCED, SUBSTITUTE, UNDECIDED, worded
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
@@ -205,11 +205,12 @@ def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
 
 
 def _statements_unseen(name: str, row: Mapping[str, str]) -> str:
-    """What is decided of each statement of an undecided sentence that makes several, in sentences: the comparison that
-    is stored of it may be one of a statement that is decided. "" for any other."""
-    if row["decision"] != UNDECIDED or (rule := analysis_plan.rule(name)).rule != "whole":
+    """What is decided of each statement of a sentence that makes several and is undecided or mixed, in sentences: the
+    comparison that is stored of it may be one of a statement that is decided otherwise. "" for any other."""
+    reason = row.get("reason", "")
+    if row["decision"] not in (UNDECIDED, MIXED) or not reason or (rule := analysis_plan.rule(name)).rule != "whole":
         return ""
-    return wording.in_sentences(rule, row.get("reason", ""), row["evidence"])
+    return wording.in_sentences(rule, reason, row["evidence"])
 
 
 def _as_text(row: pd.Series | pd.DataFrame) -> dict[str, str]:

@@ -15,7 +15,7 @@ STATEMENTS = {
     "leads": "the lead under the three metrics",
     "last": "the last place under the fourth",
     "rho separates": "that rho separates methods",
-    "erasure does not": "that erasure metrics do not",
+    "erasure does not": "that erasure metrics hardly separate them",
 }
 """What one sentence of a paper says, by the names that the analysis plan has for it."""
 
