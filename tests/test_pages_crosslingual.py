@@ -123,7 +123,7 @@ def test_what_is_left_above_the_baselines_is_counted_and_its_order_held_against_
     assert left["lead"] == pytest.approx(0.4, abs=0.01)
     assert left["tau"] == pytest.approx(-1)
     assert "tau" not in baselines.left_above(rows, rows.over_floors("loss"), rows, "loss")
-    assert set(baselines.remaining(rows.over_floors("loss")).split(", ")) == {"LIME", "occlusion", "saliency (L2)"}
+    assert set(baselines.remaining(rows.over_floors("loss")).split("; ")) == {"LIME", "occlusion", "saliency (L2)"}
     assert baselines.in_words(rows, ahead[0]).startswith("0.50")
     flat = rows_of(level | leading)
     nothing = flat.over_floors("loss")
@@ -140,8 +140,8 @@ def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle
     text = tables.read_between({name: cells.mean(language=name) for name in accuracy}, best, worst)
     assert text.startswith(expected)
     if middle > 0.7:
-        assert "Above bg (0.700), the lowest of the four, are vi 0.900." in text
-        assert "Below sw (0.300), the highest of the three, are no others." in text
+        assert "Above bg (0.700), the lowest of the four: vi 0.900." in text
+        assert "Below sw (0.300), the highest of the three: no others." in text
 
 
 def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:
@@ -336,15 +336,6 @@ def test_what_is_printed_says_of_its_own_noise() -> None:
     assert found.loc[["comprehensiveness", "sufficiency"], "tau of the two architectures"].abs().max() < 0.2
     assert found.loc["rho", "spread of 26 rows"] == pytest.approx(0.25, abs=0.01)
     assert found.ratio.idxmax() == "rho"
-
-
-def test_texts_stay_in_the_order_of_reading() -> None:
-    texts = (("z", 1.0), ("a", 2.0))
-    frame = pd.DataFrame([(text, *key, value) for text, value in texts for key in alike(lambda how: 0.0)])
-    frame.columns = ["input", *KEYS, "rho"]
-    found = tables.in_order_of_reading(frame, "rho")
-    assert found.shape == (2, 24)
-    assert found[:, 0].tolist() == [1.0, 2.0]
 
 
 # ---------------------------------------------------------------------------------------------------------- highlights

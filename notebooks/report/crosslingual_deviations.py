@@ -12,23 +12,19 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.engine.studies import settings_of
-from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.models.cards import cards
-from faithbook.show.labels import label
 from faithbook.show.numbers import spoken
 from faithbook.show.tables import every
 from faithbook.studies.crosslingual import deviations, zaman_belinkov_figures
-from faithbook.studies.crosslingual.deviations import EXPLAINED, UNIFORM, Table
-from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PLAIN, firmest_marks
+from faithbook.studies.crosslingual.deviations import EXPLAINED, MAIN, OF_MARKS
+from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PLAIN
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches
-from faithbook.studies.crosslingual.zaman_belinkov_spread import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
-from faithbook.studies.crosslingual.zaman_belinkov_tables import KEYS, Rows, defined, means_of
+from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO, main_setting
+from faithbook.studies.crosslingual.zaman_belinkov_spread import BATCH, WINDOW, windows_told
+from faithbook.studies.crosslingual.zaman_belinkov_tables import Rows, means_of
 
 page = start_page("crosslingual_deviations", profile, values=values, paper="zaman_belinkov_2022")
 NOT_HERE = "There are no values of it here."
@@ -40,7 +36,7 @@ measured = page.measure(
     bounds=(-1, 1),
     firmest=True,
 )
-rho = Rows(measured, way=deviations.MAIN)
+rho = Rows(measured, way=MAIN)
 other_links = "mutual argmax" if page.run.settings["links"] == "softmax" else "softmax"
 points = deviations.points(measured, other_links=other_links)
 effects = deviations.effects(points)
@@ -52,9 +48,9 @@ unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"Of {len(points)} choices of the released code that can be made otherwise, *{most.point}* changes rho most: by "
-        f"{spoken(most, '+.3f')} for {most['row']} (n = {most.n} texts, our value {most.ours:.2f}). In {unmoved} of {len(effects)} rows the "
-        "interval of the change includes zero."
+        f"Of {len(points)} choices of the released code that we also made otherwise, *{most.point}* changes rho most: from "
+        f"{most.ours:.2f} by {spoken(most, '+.3f')} for {most['row']} (n = {most.n} texts). In {unmoved} of {len(effects)} cases the interval "
+        "of the change includes zero."
     )
 
 
@@ -64,21 +60,24 @@ page.in_short(in_short)
 # {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the text leaves open.
 # In some places the code differs from the text, and in one it has a fault. This page lists these points, E1 to E14,
 # each with what the text states, what the code does, what we do, and, if our runs measure it, how far the numbers
-# move. At its end stand the sizes in which our run differs from the paper's (E15 to E21). Models, and texts if XNLI is not available, are {term}`substitute data` at every profile except `paper`, so an
-# effect here shows that a choice can matter and in which direction, not how much it mattered in the paper.
+# move. At its end are the sizes in which our run differs from the paper's (E15 to E21). Our models are smaller than the paper's, so an
+# effect here shows that a choice can matter and in which direction, not how much it mattered in the paper. TP, μ, L2 and activation are
+# explained {doc}`with Table 1 <crosslingual_tables>`; x∇x is input × gradient, IG integrated gradients.
 
 # %% [markdown]
 # ## How the effects are measured
 #
 # We change one choice, on the same texts with the same models and links. Reported is the **change of rho**, always
-# *other choice minus ours* (E4 alone is compared with another logit, as explained there): the mean over languages
-# (those of the paper's four that the profile has) and models. Intervals resample texts, each with both of its values.
-# Unless stated otherwise the output is the top prediction.
+# *other choice minus ours* (E4 alone is compared with another logit, as explained there): the mean over the paper's four languages and
+# our two models. Intervals resample texts, each with both of its values. The output is the top prediction, in E5 both outputs.
 
 # %%
 fig, alt = zaman_belinkov_figures.changes(effects, list(points))
 page.figure(
-    fig, "crosslingual_deviations_plot", alt=alt, caption="What each choice changes in rho, 95 % intervals over texts."
+    fig,
+    "crosslingual_deviations_plot",
+    alt=alt,
+    caption="What each choice changes in rho (other choice minus ours), 95 % intervals over texts.",
 )
 
 
@@ -90,31 +89,24 @@ page.listing(
     "with its 95 % interval over n texts",
 )
 
-
-# %%
-def point_in_words(point):
-    """The effects of one point in words."""
-    return Markdown(deviations.in_words(effects, point))
-
-
 # %% [markdown]
 # ## E1: every batch gets the outputs of the first one
 #
 # - *Text:* {term}`comprehensiveness` and {term}`sufficiency` on the English test set, all texts.
-# - *Code:* the function that runs the model cuts the list of all copies into batches of 64, but each
-#   time takes the *first* 64 rows. Every batch gets the outputs of the first one. An input and its five erased copies
-#   make six rows, which does not divide 64, so most windows of six rows mix the outputs of two inputs.
-# - *Here:* each row has its own output; next to it, what that loop would have made of our outputs (`first_batch_fault`).
+# - *Code:* the function that runs the model cuts the list of all copies into batches of 64, but each time takes the *first* 64 copies.
+#   Every batch gets the outputs of the first one. An input and its five erased copies make six, which does not divide 64, so most windows
+#   of six outputs mix two inputs.
+# - *Here:* each copy has its own output; next to it, what that loop would have made of our outputs (`first_batch_fault`).
 #
 # How many inputs the released loop can see does not depend on any data:
 
 # %%
 seen = windows_told(BATCH * 3)  # more inputs than any batch holds
 Markdown(
-    f"Batches of {BATCH} and {WINDOW} rows per input leave {seen['different windows']} different windows, however many "
+    f"Batches of {BATCH} and {WINDOW} copies per input leave {seen['different windows']} different windows, however many "
     f"inputs there are. {seen['begin on an original']} of them start on an input, and "
-    f"{seen['one input from end to end']} belong to one input from end to end. What that does to the spread of the "
-    "methods' scores, which is what the paper compares with rho, {doc}`the page on erasure <crosslingual_erasure>` has."
+    f"{seen['one input from end to end']} belong to one input from end to end. {{doc}}`The page on erasure <crosslingual_erasure>` "
+    "shows what that does to the spread of the methods' scores, which is what the paper compares with rho."
 )
 
 # %% [markdown]
@@ -125,12 +117,11 @@ Markdown(
 #   *output* of the embedding module, and hands it to the model as `inputs_embeds`, which is its *input*. So positions and
 #   token types are added, and LayerNorm applied, a second time. Those five methods explain a different function from
 #   the trained model; input × gradient, integrated gradients and activation do not.
-# - *Here:* every method explains the model itself. Measured: the other function
-#   (`faithbook.studies.crosslingual.zaman_belinkov_rows`). For
-#   input × gradient this is a what-if.
+# - *Here:* every method explains the model itself. Measured: the other function, also for input × gradient, for which the code does not
+#   use it.
 
 # %%
-point_in_words("E2")
+Markdown(deviations.in_words(effects, "E2"))
 
 # %% [markdown]
 # ## E3: guided backpropagation of a model without ReLU
@@ -139,17 +130,13 @@ point_in_words("E2")
 # - *Code:* captum's, which replaces it at modules of the class `ReLU`. These models have GELU and no such module, so
 #   nothing is replaced: what is left is the plain gradient. With L2 its printed values must equal those of saliency;
 #   with means it is saliency without absolute values.
-# - *Here:* the plain gradient is next to the printed values, and every claim is judged with it. Next to it, without a
-#   published value, stands the method that does at GELU what its paper does at ReLU (*GELU changed*).
+# - *Here:* the plain gradient is next to the printed values, and every claim is judged with it. The method that does at GELU what its
+#   paper does at ReLU (*GELU changed*) has a row without a published value.
 
 # %%
-printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
-differences = [
-    abs(printed["guided_backprop", "l2", output] - printed["saliency", "l2", output]) for output in OUTPUT_NAMES
-]
 same = rho.mean([(PLAIN, "l2")], [*OUTPUT_NAMES]) - rho.mean([("saliency", "l2")], [*OUTPUT_NAMES])
 Markdown(
-    f"Printed, L2: guided backprop and saliency differ by {max(differences):.4f} at most. Ours, plain gradient minus "
+    f"Printed, L2: guided backprop and saliency differ by {deviations.printed_difference():.4f} at most. Ours, plain gradient minus "
     f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {deviations.in_words(effects, 'E3')}"
 )
 
@@ -157,35 +144,13 @@ Markdown(
 # So the paper's thirteen rows hold saliency (L2) twice, and an order of them counts it twice. The next table has
 # the order of every table of rho, and that of plausibility (Table 4), in three ways: with the row as printed, with *GELU
 # changed* in its place, and with neither. Tau is Kendall's, with the printed order, mean over the outputs and models of
-# that table; *p* is the share of permutations of methods with a mean as high. The verdicts are those of the first way.
+# that table; *p* is the share of permutations of methods with a mean at least as high. The verdicts are those of the first way.
 
 # %%
 models = sorted(measured.levels("model"))
-
-
-def main_rows(units):
-    """Rho in the main setting where it is defined."""
-    return defined(units[units.setting == deviations.MAIN], deviations.OF_RHO)
-
-
-main_rho = page.measure("crosslingual_metrics", over=deviations.OF_RHO, prepare=main_rows, bounds=(-1, 1), firmest=True)
-with_marks = ["dataset", "metric", *KEYS]
-
-
-def precisions(units):
-    """Average precision against marks made by people, where it is defined."""
-    return defined(units[units.metric == "average_precision"], with_marks)
-
-
-plausible = page.measure("crosslingual_plausibility", over=with_marks, prepare=precisions, bounds=(0, 1))
-MARKS = firmest_marks(plausible.levels("dataset"))
-of_tables = {
-    f"Table {table.number}": deviations.in_three_ways(table, main_rho, models, setting=deviations.MAIN)
-    for table in deviations.tables_of_rho(models, main_rho.levels("language"))
-}
-of_tables[f"Table 4 ({label(MARKS)})"] = deviations.in_three_ways(
-    Table(4, (), [{}]), plausible, models, dataset=MARKS, metric="average_precision"
-)
+main_rho = page.measure("crosslingual_metrics", over=OF_RHO, prepare=main_setting, bounds=(-1, 1), firmest=True)
+plausible = page.measure("crosslingual_plausibility", over=OF_MARKS, prepare=deviations.precisions, bounds=(0, 1))
+of_tables = deviations.of_each_table(models, main_rho, plausible)
 page.listing(
     deviations.orders_in_long(of_tables),
     "crosslingual_deviations_guided",
@@ -206,7 +171,7 @@ page.listing(
 #   on nothing else.
 
 # %%
-point_in_words("E4")
+Markdown(deviations.in_words(effects, "E4"))
 
 # %% [markdown]
 # ## E5: sums over pieces, sums over links, zeros
@@ -221,7 +186,7 @@ point_in_words("E4")
 #   thirteen:
 
 # %%
-point_in_words("E5")
+Markdown(deviations.in_words(effects, "E5"))
 
 # %% [markdown]
 # ## E6: which languages
@@ -232,13 +197,9 @@ point_in_words("E5")
 # - *Here:* averages are over the four of the text. By the printed accuracies:
 
 # %%
-TOP = 5
-accuracies = published.table("crosslingual_table7").query("language != 'en'")
-first = deviations.best_read(accuracies, TOP)
 Markdown(
-    f"The {TOP} best languages other than English in Table 7 (all that tie for the last place): "
-    + "; ".join(f"{label(model)}: {', '.join(sorted(names))}" for model, names in first.items())
-    + f". In common: {', '.join(sorted(set.intersection(*first.values())))}."
+    "The five best languages other than English in Table 7 (all that tie for the last place): "
+    f"{deviations.best_read_in_words(5)}"
 )
 
 # %% [markdown]
@@ -246,45 +207,35 @@ Markdown(
 #
 # The paper has rho for seven languages (Table 2) and finds it higher in those that the models read better (c05). Over
 # seven languages a correlation below about 0.75 can come by chance in one of forty orders, and more texts do not change
-# that. XNLI has seven languages more, whose accuracy is in Table 7. So rho was also measured in these: on pairs that
-# had been used before, with the first training of both models, the same rows, outputs and links. Which languages, pairs
-# and rule was fixed before any of these values was there, and after those of the seven; how many pairs, by the time that there
-# was. The verdict on c05 is by its own measure, over the languages that the paper has ({doc}`crosslingual_tables`), on more
-# pairs and three trainings; this is further evidence.
+# that. XNLI has seven more languages, whose accuracy is in Table 7. So rho was also measured in these: on pairs that
+# had been used before, with the first training of both models, the same rows, outputs and links. Languages, pairs and rule were fixed
+# after the values of the seven and before any of the others; the number of pairs followed from the time available. The verdict on c05 is
+# about the languages that the paper has ({doc}`crosslingual_tables`), on more pairs and three trainings; this is further evidence.
 #
-# *Uniform*, which gives every piece the same score, does not ask the model. If its rho rises with accuracy as well, a
+# *Uniform* gives every word piece the same score and does not use the model. If its rho rises with accuracy as well, a
 # part of the trend comes from how a language is written and linked with English.
 
+# %%
+more = deviations.more_languages(page) if page.has("crosslingual_languages") else None
+Markdown(NOT_HERE if more is None else deviations.trends_in_words(more))
 
 # %%
-def fourteen():
-    """The tables of both groups of languages, and their result in words."""
-    columns, trends, asked = deviations.more_languages(page)
-    shown = page.table(
-        "crosslingual_deviations_languages",
-        lambda row: columns[row["what"]][row["language"]],
-        rows=["language"],
-        columns=["what"],
-        printed=every(language=[*columns[EXPLAINED]], what=[*columns]),
-        caption="Accuracy and mean rho by language, best read first, first training; n texts of rho",
-    )
-    together = page.listing(
-        trends,
-        "crosslingual_deviations_trend",
-        caption="Pearson's r of accuracy and rho over n languages (estimate) with its 95 % interval over languages, the one-sided p "
-        "of permuted languages, and what the rule of c05 says",
-    )
-    decided = trends[(trends.languages == "all") & (trends["rho of"] == EXPLAINED)].decision.item()
-    pairs = min(pair.ours.n for pair in columns[EXPLAINED].values())
-    words = (
-        f"Over all languages accuracy and rho go together with {deviations.trend_in_words(trends, 'all', EXPLAINED)} ({pairs} pairs in each; models: "
-        f"{', '.join(asked)}, two depths of one encoder): the rule of c05 says *{decided}*. Over the further ones alone "
-        f"{deviations.trend_in_words(trends, 'further', EXPLAINED)}. With the rho of *uniform* accuracy has {deviations.trend_in_words(trends, 'all', UNIFORM)}."
-    )
-    return Markdown(f"{words}\n\n{shown.data}\n\n{together.data}")
+page.table(
+    "crosslingual_deviations_languages",
+    lambda row: more.columns[row["what"]][row["language"]],
+    rows=["language"],
+    columns=["what"],
+    printed=every(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
+    caption="Accuracy and mean rho by language, best read first, first training; n texts of rho",
+) if more else Markdown("")
 
-
-fourteen() if page.has("crosslingual_languages") else Markdown(NOT_HERE)
+# %%
+page.listing(
+    more.trends,
+    "crosslingual_deviations_trend",
+    caption="Pearson's r of accuracy and rho over n languages (estimate) with its 95 % interval over languages, the one-sided p "
+    "of permuted languages, and what the rule of c05 says",
+) if more else Markdown("")
 
 # %% [markdown]
 # ## E7: a mean over five bins, divided by six
@@ -298,10 +249,7 @@ fourteen() if page.has("crosslingual_languages") else Markdown(NOT_HERE)
 #   the definition that was meant, the text does not decide. `divisor="bins_plus_one"` divides by six.
 
 # %%
-table3 = published.table("crosslingual_table3").groupby("metric").value.mean()
-five_sixths = len(ERASURE_BINS) / WINDOW
-means = [f"{name} {v:.3f} as printed, {v / five_sixths:.3f} as a mean over bins" for name, v in table3.items()]
-Markdown(f"Means over the rows of Table 3: {'; '.join(means)}.")
+Markdown(f"Means over the rows of Table 3: {deviations.means_of_table3()}.")
 
 # %% [markdown]
 # ## E8: how many words are in a bin
@@ -312,13 +260,10 @@ Markdown(f"Means over the rows of Table 3: {'; '.join(means)}.")
 # - *Here:* rounded up, as everywhere in this book. Measured: in how many bins of our texts the two differ.
 
 # %%
-texts = load("crosslingual_erasure", profile)
-texts = measured.on_its_data(texts).drop_duplicates("input")[["input", "words"]]
-texts["moved"] = [(bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in texts.words.astype(int)]
-texts["different"] = [len(set(bin_sizes(n, "nearest").tolist())) for n in texts.words.astype(int)]
+texts = deviations.rounded_bins(measured.on_its_data(load("crosslingual_erasure", profile)))
 of_texts = means_of(texts, ["moved", "different"])
 Markdown(
-    f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of this run). "
+    f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of the small run that was made while this copy of the book was built). "
     f"Short texts make the five bins few: as released, a text has {spoken(of_texts('different'), '.1f')} different ones on "
     "average."
 )
@@ -335,7 +280,7 @@ Markdown(
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
-point_in_words("E9")
+Markdown(deviations.in_words(effects, "E9"))
 
 # %% [markdown]
 # ## E10: a word at a time, or a piece
@@ -347,7 +292,7 @@ point_in_words("E9")
 #   to find.
 
 # %%
-point_in_words("E10")
+Markdown(deviations.in_words(effects, "E10"))
 
 # %% [markdown]
 # ## E11: the word aligner
@@ -375,32 +320,21 @@ point_in_words("E10")
 #   of this book rests on:
 
 # %%
-CHANCE = 1 / 11  # the translations themselves and ten random batches
+OF_BATCHES = {"over": ["model", "language"], "bounds": (0, 1)}
+on_xnli = page.measure("crosslingual_similar", **OF_BATCHES) if page.has("crosslingual_similar") else None
+similar = on_xnli.levels("model") if on_xnli else []
+rates = on_xnli.each(found_batches) if on_xnli else {}
+page.table(
+    "crosslingual_deviations_figure6",
+    lambda row: rates[row["model"], row["language"]],
+    rows=["language"],
+    columns=["model"],
+    printed=every(model=similar, language=[*on_xnli.levels("language"), EVERY]),
+    caption="How often CKA finds the translations of pairs of XNLI among eleven batches of eight; n batches of one random order",
+) if on_xnli else Markdown(NOT_HERE)
 
-
-def figure6_on_xnli():
-    """The table of Figure 6 on pairs of XNLI, and its means over languages in words."""
-    on_xnli = page.measure("crosslingual_similar", over=["model", "language"], bounds=(0, 1))
-    rates = on_xnli.each(found_batches)
-    similar, read_there = on_xnli.levels("model"), on_xnli.levels("language")
-    shown = page.table(
-        "crosslingual_deviations_figure6",
-        lambda row: rates[row["model"], row["language"]],
-        rows=["language"],
-        columns=["model"],
-        printed=every(model=similar, language=[*read_there, EVERY]),
-        caption="How often CKA finds the translations of pairs of XNLI among eleven batches of eight; n batches of one random order",
-    )
-    english = next(name for name in similar if name.startswith("English"))
-    means = "; ".join(f"{name} {spoken(rates[name, EVERY], '.2f')}" for name in similar)
-    leads = [
-        f"{name} {spoken(rates[name, EVERY] - rates[english, EVERY], '+.2f')}" for name in similar if name != english
-    ]
-    words = f"Mean over languages: {means} (chance {CHANCE:.2f}). Multilingual minus English: {'; '.join(leads)}."
-    return Markdown(f"{shown.data}\n\n{words}")
-
-
-figure6_on_xnli() if page.has("crosslingual_similar") else Markdown(NOT_HERE)
+# %%
+Markdown(deviations.found_in_words(rates, similar) if on_xnli else "")
 
 # %% [markdown]
 # ## E14: LIME's surrogate
@@ -411,26 +345,20 @@ figure6_on_xnli() if page.has("crosslingual_similar") else Markdown(NOT_HERE)
 #   weight of zero all tie, and where all are zero there is no rho.
 
 # %%
-point_in_words("E14")
+Markdown(deviations.in_words(effects, "E14"))
 
 # %% [markdown]
 # ## E15 to E21: where our run is smaller than the paper's
 #
-# No choice of text or code, but part of what is compared. The settings are those of the full run, whose values these pages
+# These are not choices of text or code, but part of what is compared. The settings are those of the full run, whose values these pages
 # show. Fewer steps, samples and permutations make the scores of a text noisier, and noise lowers rho. It does so for
 # integrated gradients, LIME and Shapley sampling alone, three of the methods that lose to the other gradient methods (c04). So these
 # rows were measured once more with the paper's numbers, on the first of the same texts, in the paper's languages (E15 to E17).
 
-
 # %%
-def measured_twice():
-    """Rho with either set of numbers; None where it was not measured (with the paper's own sizes there is one set)."""
-    if not page.has("crosslingual_samples"):
-        return None
-    return page.measure("crosslingual_samples", over=deviations.OF_SAMPLES, bounds=(-1, 1))
-
-
-sampled = measured_twice()
+# With the paper's own sizes there is one set of numbers, and nothing was measured twice.
+OF_SAMPLES = {"over": deviations.OF_SAMPLES, "bounds": (-1, 1)}
+sampled = page.measure("crosslingual_samples", **OF_SAMPLES) if page.has("crosslingual_samples") else None
 page.listing(
     deviations.with_paper_numbers(sampled),
     "crosslingual_deviations_samples",
@@ -442,40 +370,8 @@ page.listing(
 Markdown("" if sampled is None else deviations.paper_numbers_in_words(sampled, rho))
 
 # %%
-full = settings_of("crosslingual_metrics", "full")
-by_seed = main_rho.frame[main_rho.frame.model == models[0]].groupby("seed")["id"].nunique()
-sizes = cards().set_index("checkpoint")["train_size"]
-places = {name: f"text/{name}-seed0" for name in ("nli", "esnli")}
-TRAINED = {name: f"{sizes[place]:.0f}" for name, place in places.items() if place in sizes}
-SMALLER = [
-    ("E15", "steps of integrated gradients", "75 to 100 (rho), 50 to 100 (MAP)", full["ig_steps"]),
-    ("E16", "samples of LIME", "50", full["lime_samples"]),
-    ("E17", "permutations of Shapley sampling", "25", full["permutations"]),
-    ("E18", "pairs of XNLI, by training", "5,010 each", ", ".join(str(n) for n in by_seed)),
-    (
-        "E19",
-        "models and trainings",
-        "multilingual BERT and XLM-R, three fine-tunings of all weights each",
-        f"one encoder at two depths ({', '.join(models)}): the first six layers are part of the twelve; "
-        f"{len(by_seed)} adapters of each on the same frozen weights",
-    ),
-    (
-        "E20",
-        "pairs that the models of rho learned from",
-        "MNLI's training split, nothing of XNLI",
-        f"{TRAINED['nli']} of SNLI's development and test split and of three quarters of XNLI's English development split: "
-        "texts of the same kind as the test pairs",
-    ),
-    (
-        "E21",
-        "pairs that the models of MAP learned from; pairs with marks",
-        "e-SNLI's training split; its test split",
-        f"{TRAINED.get('esnli', 'none')} of SNLI's development and test split, none about the images of the marked pairs; "
-        f"{plausible.frame.loc[plausible.frame.dataset == MARKS, 'id'].nunique()} of {label(MARKS)}",
-    ),
-]
 page.listing(
-    pd.DataFrame(SMALLER, columns=["point", "what", "paper", "here"]).astype(str),
+    deviations.smaller(main_rho, plausible),
     "crosslingual_deviations_sizes",
     caption="Sizes of the paper's run and of ours",
 )

@@ -12,9 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from dataclasses import replace
-from functools import partial
-
 import pandas as pd
 from IPython.display import Markdown
 
@@ -24,58 +21,29 @@ from faithbook.show.numbers import spoken
 from faithbook.show.plots import comparison_plot
 from faithbook.show.tables import every
 from faithbook.studies.crosslingual import baselines, zaman_belinkov_figures
-from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.studies.crosslingual.zaman_belinkov_tables import (
-    BLIND,
-    KEYS,
-    LOOKING,
-    Rows,
-    best_first,
-    defined,
-    of_texts,
-    printed_table,
-    shown,
-    words,
-)
+from faithbook.studies.crosslingual.baselines import TREATED
+from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
+from faithbook.studies.crosslingual.zaman_belinkov_tables import BLIND, LOOKING, best_first, of_texts, shown, words
 
 page = start_page("crosslingual_floors", profile, values=values, paper="zaman_belinkov_2022")
-SETTINGS = {
-    "main": "as published",
-    "mean of pieces": "mean of pieces",
-    "mean of links": "mean of links",
-    "means of both": "means of both",
-    "unaligned left out": "unaligned left out",
-    "no copied words": "no copied words",
-    "means, aligned, no copied words": "all of these",
-    "other links": f"links by {'mutual argmax' if page.run.settings['links'] == 'softmax' else 'softmax'}",
-    "random links": "random links",
-    "random links, degrees kept": "random, each word's number kept",
-}
-TREATED = "means, aligned, no copied words"
-
-
-def prepared(units):
-    """Rho in the paper's languages where it is defined."""
-    return defined(units[units.language.isin(PAPER_LANGUAGES)], cells)
-
-
-cells = ["setting", "model", "language", *KEYS]
-measured = page.measure("crosslingual_metrics", over=cells, prepare=prepared, bounds=(-1, 1), firmest=True)
+prepare = baselines.in_paper_languages
+measured = page.measure("crosslingual_metrics", over=OF_RHO, prepare=prepare, bounds=(-1, 1), firmest=True)
 languages = measured.levels("language")
-rho = {setting: Rows(measured, setting=setting) for setting in SETTINGS}
+SETTINGS = baselines.settings_by(page.run.settings["links"])
+rho = baselines.by_setting(measured)
 texts = of_texts(page)
 
 
 # %% tags=["remove-input"]
 def in_short():
     """The result of this page in a sentence."""
-    ranked = best_first(rho["main"], "loss", LOOKING)
+    highest, *_ = best_first(rho["main"], "loss", LOOKING)
     return (
         f"Attributions that ignore the prediction reach a rho of {spoken(rho['main'](BLIND[0], 'loss'), '.2f')} (uniform scores) and "
         f"{spoken(rho['main'](BLIND[1], 'loss'), '.2f')} (norm of the embedding); the highest of the methods, "
-        f"{row_label(*ranked[0])}, has {spoken(rho['main'](ranked[0], 'loss'), '.2f')}, and "
-        f"{spoken(rho[TREATED](ranked[0], 'loss'), '.2f')} with length, links and copied words taken out "
-        f"(n = {rho['main'](ranked[0], 'loss').ours.n} texts)."
+        f"{row_label(*highest)}, has {spoken(rho['main'](highest, 'loss'), '.2f')}, and "
+        f"{spoken(rho[TREATED](highest, 'loss'), '.2f')} with length, links and copied words taken out "
+        f"(n = {rho['main'](highest, 'loss').ours.n} texts)."
     )
 
 
@@ -153,11 +121,10 @@ page.table(
 )
 
 # %%
-PANELS = [setting for setting in SETTINGS if setting not in ("random links", "means of both")]
-frames = {setting: rho[setting].frame([*THIRTEEN, *BLIND[::2]]) for setting in PANELS}
+frames = baselines.drawn_rows(rho)
 fig, alt = zaman_belinkov_figures.above_floors(frames, LOOKING, BLIND, SETTINGS)
 caption = (
-    f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(PANELS)} "
+    f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(frames)} "
     "settings. Attributions of the loss."
 )
 page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
@@ -171,18 +138,9 @@ page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
 # that in the published setting: 1 where no two change places, 0 for unrelated orders.
 
 # %%
-leads = {(setting, output): rho[setting].over_floors(output) for setting in SETTINGS for output in OUTPUT_NAMES}
-left = [
-    {
-        "output": output,
-        "setting": name,
-        **baselines.left_above(rho[setting], leads[setting, output], rho["main"], output),
-    }
-    for output in OUTPUT_NAMES
-    for setting, name in SETTINGS.items()
-]
+leads = baselines.above_baselines(rho)
 page.listing(
-    pd.DataFrame(left),
+    baselines.left_by_setting(rho, leads, SETTINGS),
     "crosslingual_floors_above",
     digits=2,
     caption="Methods above all baselines and below one; the best method's lead over the baseline nearest to it; and Kendall's "
@@ -193,45 +151,16 @@ page.listing(
 # ## What to take away
 
 # %%
-value = {setting: partial(baselines.in_words, rho[setting]) for setting in SETTINGS}
-uniform, norm = BLIND[:2]
-first = leads["main", "loss"]
-leader = tuple(first.loc[first.estimate.idxmax(), ["method", "aggregation"]]) if len(first) else LOOKING[0]
-lines = [
-    f"- As published, attributions that ignore the prediction reach a rho of {value['main'](uniform)} (uniform) and "
-    f"{value['main'](norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value['main'](leader)}.",
-    *(
-        f"- Above all baselines {kind}: " + "; ".join(f"{name}: {baselines.remaining(leads[setting, output])}" for output, name in OUTPUT_NAMES.items()) + "."
-        for setting, kind in (("main", "as published"), (TREATED, "with all shortcuts closed"))
-    ),
-    f"- The norm of the embedding goes from {value['main'](norm)} to {value['no copied words'](norm)} without copied "
-    f"words, to {value['mean of pieces'](norm)} with means over pieces, and to {value[TREATED](norm)} with all shortcuts "
-    "closed.",
-    f"- With random links that keep every word's number of links, {row_label(*leader)} has "
-    f"{value['random links, degrees kept'](leader)}: the numbers of links on their own give this much agreement.",
-]  # fmt: skip
-quoted = {
-    "uniform": uniform,
-    "norm of the embedding": norm,
-    row_label("input_x_gradient", "l2"): ("input_x_gradient", "l2"),
-}
-page.quote(
-    "crosslingual_floors",
-    {kind: pair for kind, row in quoted.items() if (pair := rho["main"].if_defined(row, "loss"))},
+page.quote("crosslingual_floors", baselines.quoted(rho))
+rows = baselines.beside_published(rho)
+caption = (
+    "Agreement across languages (attributions of the loss), published and ours. Eleven of the paper's thirteen: the other two are activation, "
+    "which ignores the prediction. Its L2 row, the norm of the embedding, is one of the two baselines at the bottom; the other gives every "
+    "word piece the same score."
 )
-printed = printed_table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
-both = {
-    row_label(*row): replace(pair, published=printed[(*row, "loss")])
-    for row in LOOKING
-    if (pair := rho["main"].if_defined(row, "loss"))
-}
-floors = {f"floor: {kind}": rho["main"].if_defined(row, "loss") for kind, row in list(quoted.items())[:2]}
-if both:
-    caption = "Agreement across languages (attributions of the loss), published and ours. Floors: two attributions that ignore the prediction."
-    rows = both | {name: pair for name, pair in floors.items() if pair}
+if rows:
     page.overview(comparison_plot(rows, "ρ"), "crosslingual_overview", caption=caption)
-NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
-Markdown("\n".join(lines) if len(first) else NOWHERE)
+Markdown(baselines.conclusions(rho, leads))
 
 # %% [markdown]
 # Two conclusions follow for anyone who uses rho. A level of rho means nothing by itself: print uniform scores and the

@@ -3,14 +3,130 @@ is taken out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from faithbook.judge.scores import Scores
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import ends_of, spoken
 from faithbook.stats.agreement import tau_of
-from faithbook.studies.crosslingual.zaman_belinkov_tables import LOOKING, Row, Rows
+from faithbook.stats.comparison import Comparison
+from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
+from faithbook.studies.crosslingual.zaman_belinkov_tables import BLIND, LOOKING, Row, Rows, defined, printed_table
+
+MAIN, TREATED = "main", "means, aligned, no copied words"
+"""As published, and with every reason that can be taken out taken out."""
+SETTINGS = {
+    MAIN: "as published",
+    "mean of pieces": "mean of pieces",
+    "mean of links": "mean of links",
+    "means of both": "means of both",
+    "unaligned left out": "unaligned left out",
+    "no copied words": "no copied words",
+    TREATED: "all of these",
+    "other links": "links by mutual argmax",
+    "random links": "random links",
+    "random links, degrees kept": "random, each word's number kept",
+}
+"""The settings in which rho is measured, for people."""
+NOT_DRAWN = ("random links", "means of both")
+"""Settings that the figure leaves out: they look like others."""
+NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
+Leads = Mapping[tuple[str, str], pd.DataFrame]
+"""By setting and output how far each method is above the baselines (`Rows.over_floors`)."""
+
+
+def settings_by(links: str) -> dict[str, str]:
+    """The settings for people, where words are linked by this rule."""
+    other = "mutual argmax" if links == "softmax" else "softmax"
+    return SETTINGS | {"other links": f"links by {other}"}
+
+
+def in_paper_languages(units: pd.DataFrame) -> pd.DataFrame:
+    """Rho in the paper's languages where it is defined."""
+    return defined(units[units["language"].isin(PAPER_LANGUAGES)], OF_RHO)
+
+
+def by_setting(measured: Scores) -> dict[str, Rows]:
+    """The rows in every setting."""
+    return {setting: Rows(measured, setting=setting) for setting in SETTINGS}
+
+
+def drawn_rows(rho: Mapping[str, Rows]) -> dict[str, pd.DataFrame]:
+    """The thirteen and the baselines in the settings that are drawn."""
+    rows = [*THIRTEEN, BLIND[0], BLIND[2]]  # the norm of the embedding is one of the thirteen
+    return {setting: source.frame(rows) for setting, source in rho.items() if setting not in NOT_DRAWN}
+
+
+def above_baselines(rho: Mapping[str, Rows]) -> Leads:
+    """How far each method is above the baselines, in every setting and for both outputs."""
+    return {(setting, output): source.over_floors(output) for setting, source in rho.items() for output in OUTPUT_NAMES}
+
+
+def left_by_setting(rho: Mapping[str, Rows], leads: Leads, names: Mapping[str, str]) -> pd.DataFrame:
+    """`left_above` of every output and setting, by the `names` of settings."""
+    return pd.DataFrame(
+        [
+            {"output": output, "setting": name} | left_above(rho[setting], leads[setting, output], rho[MAIN], output)
+            for output in OUTPUT_NAMES
+            for setting, name in names.items()
+        ]
+    )
+
+
+def quoted(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
+    """Two baselines and the leading method as published, of the loss, for sentences of other pages."""
+    uniform, norm, _ = BLIND
+    leader = ("input_x_gradient", "l2")
+    rows = {"uniform": uniform, "norm of the embedding": norm, row_label(*leader): leader}
+    pairs = {name: rho[MAIN].if_defined(row, "loss") for name, row in rows.items()}
+    return {name: pair for name, pair in pairs.items() if pair}
+
+
+def beside_published(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
+    """The eleven methods, of the loss, beside Table 1, and below them two baselines; empty where nothing is defined."""
+    printed = printed_table("crosslingual_table1").set_index(["method", "aggregation", "output"])["value"]
+    found = {}
+    for row in LOOKING:
+        if pair := rho[MAIN].if_defined(row, "loss"):
+            found[row_label(*row)] = replace(pair, published=printed[(*row, "loss")])
+    if not found:
+        return {}
+    names = ("uniform", "norm of the embedding")
+    return found | {f"baseline: {name}": pair for name, pair in quoted(rho).items() if name in names}
+
+
+def conclusions(rho: Mapping[str, Rows], leads: Leads) -> str:
+    """What the baselines reach and what is left above them, a line each."""
+    first = leads[MAIN, "loss"]
+    if first.empty:
+        return NOWHERE
+    uniform, norm, _ = BLIND
+    highest: Any = first.iloc[int(first["estimate"].argmax())]
+    leader: Row = (highest["method"], highest["aggregation"])
+    name = row_label(*leader)
+    published, treated = (partial(in_words, rho[setting]) for setting in (MAIN, TREATED))
+    no_copies, means = (partial(in_words, rho[setting]) for setting in ("no copied words", "mean of pieces"))
+    lines = [
+        f"As published, attributions that ignore the prediction reach a rho of {published(uniform)} (uniform) and "
+        f"{published(norm)} (norm of the embedding); the highest method, {name}, {published(leader)}.",
+        *(
+            f"Above all baselines {how}, for {text}: {remaining(leads[setting, output])}."
+            for setting, how in ((MAIN, "as published"), (TREATED, "with all of these changes"))
+            for output, text in OUTPUT_NAMES.items()
+        ),
+        f"The norm of the embedding goes from {published(norm)} to {no_copies(norm)} without copied words, to "
+        f"{means(norm)} with means over pieces, and to {treated(norm)} with all of these changes.",
+        f"With random links that keep every word's number of links, {name} has "
+        f"{in_words(rho['random links, degrees kept'], leader)}: the numbers of links on their own give this much "
+        "agreement.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def left_above(rows: Rows, leads: pd.DataFrame, published: Rows, output: str) -> dict[str, object]:
@@ -45,7 +161,7 @@ def remaining(leads: pd.DataFrame) -> str:
     'none'
     """
     above = leads[leads["above"].astype(bool)]
-    return ", ".join(map(row_label, above["method"], above["aggregation"])) or "none"
+    return "; ".join(map(row_label, above["method"], above["aggregation"])) or "none"
 
 
 def in_words(rows: Rows, row: Row, output: str = "loss") -> str:

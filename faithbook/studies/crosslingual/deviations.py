@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import Page
 from faithbook.judge.scores import Scores
+from faithbook.models.cards import cards
 from faithbook.show.labels import label, row_label
 from faithbook.show.numbers import row_of, spoken
+from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.crosslingual.more_languages import over_languages
 from faithbook.studies.crosslingual.zaman_belinkov import (
@@ -26,7 +29,11 @@ from faithbook.studies.crosslingual.zaman_belinkov import (
     PAPER_LANGUAGES,
     PLAIN,
     THIRTEEN,
+    firmest_marks,
 )
+from faithbook.studies.crosslingual.zaman_belinkov_alignment import CHANCE, EVERY
+from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
+from faithbook.studies.crosslingual.zaman_belinkov_spread import ERASURE_BINS, WINDOW, bin_sizes
 from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     KEYS,
     WITH_MODIFIED,
@@ -57,8 +64,10 @@ SUMS = (
 )
 """The settings of E5: how pieces and links are put together, and which words count."""
 CELLS = ["way", "model", "language", *KEYS]
-OF_RHO, OF_READING = ["setting", "model", "language", *KEYS], ["model", "language"]
+OF_READING, OF_MARKS = ["model", "language"], ["dataset", "metric", *KEYS]
 OF_SAMPLES = ["dataset", "model", "method", "aggregation", "numbers"]
+TEXTS = {"nli": "XNLI"}
+"""Texts that have another name for people."""
 EXPLAINED, UNIFORM = "thirteen explanations", "baseline: uniform"
 THREE_WAYS: Mapping[str, tuple[Callable[[str], pd.DataFrame], Sequence[Row]]] = {
     "as printed": (printed_table, THIRTEEN),
@@ -187,6 +196,30 @@ def orders_in_words(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd
     return pd.DataFrame(rows)
 
 
+def of_each_table(models: Sequence[str], rho: Scores, plausible: Scores) -> dict[str, dict[str, dict[str, Any]]]:
+    """The orders of every table of rho, and of Table 4 (plausibility) on the firmest marks, by the three ways."""
+    marks = firmest_marks(plausible.levels("dataset"))
+    found = {
+        f"Table {table.number}": in_three_ways(table, rho, models, setting=MAIN)
+        for table in tables_of_rho(models, rho.levels("language"))
+    }
+    table4 = Table(4, (), [{}])
+    of_marks = in_three_ways(table4, plausible, models, dataset=marks, metric="average_precision")
+    return found | {f"Table 4 ({label(marks)})": of_marks}
+
+
+def precisions(units: pd.DataFrame) -> pd.DataFrame:
+    """Average precision against marks made by people, where it is defined."""
+    return defined(units[units.metric == "average_precision"], OF_MARKS)
+
+
+def printed_difference() -> float:
+    """The largest difference between guided backprop and saliency with L2 in Table 1 as published."""
+    printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"])["value"]
+    gaps = [printed["guided_backprop", "l2", output] - printed["saliency", "l2", output] for output in OUTPUT_NAMES]
+    return max(abs(float(gap)) for gap in gaps)
+
+
 # ----------------------------------------------------------------------------------------------------- more languages
 def of_first_training(
     units: pd.DataFrame, *, texts: Collection[str] | None = None, models: Collection[str] | None = None
@@ -257,7 +290,8 @@ def more_languages(page: Page) -> Languages:
         groups | {"all": languages},
         printed_r=float(printed["rho"].corr(printed["accuracy"])),
     )
-    return Languages(columns, trends, models)
+    words = [evidence_levels.worded(decision, more.evidence()) for decision in trends["decision"]]
+    return Languages(columns, trends.assign(decision=words), models)
 
 
 def trend_in_words(trends: pd.DataFrame, languages: str, quantity: str) -> str:
@@ -268,10 +302,61 @@ def trend_in_words(trends: pd.DataFrame, languages: str, quantity: str) -> str:
     )
 
 
+def trends_in_words(found: Languages) -> str:
+    """How accuracy and rho go together over all languages and over the further ones, and what the rule of c05 says."""
+    trends = found.trends
+    decided = trends[(trends["languages"] == "all") & (trends["rho of"] == EXPLAINED)]["decision"].item()
+    pairs = min(pair.ours.n for pair in found.columns[EXPLAINED].values())
+    everywhere, further = (trend_in_words(trends, languages, EXPLAINED) for languages in ("all", "further"))
+    return (
+        f"Over all languages accuracy and rho go together with {everywhere} ({pairs} pairs in each; models: "
+        f"{', '.join(found.models)}, two depths of one encoder): the rule of c05 says *{decided}*. Over the further "
+        f"ones alone {further}. With the rho of *uniform* accuracy has {trend_in_words(trends, 'all', UNIFORM)}."
+    )
+
+
 def best_read(accuracies: pd.DataFrame, top: int) -> dict[str, set[str]]:
     """By model the `top` languages with the highest accuracy, and all that tie for the last place."""
     by_model = accuracies.groupby("model", sort=False)
     return {str(model): set(part.nlargest(top, "value", keep="all").language) for model, part in by_model}
+
+
+def best_read_in_words(top: int) -> str:
+    """The languages other than English with the highest accuracies of Table 7, of each model and of both."""
+    accuracies = published.table("crosslingual_table7").query("language != 'en'")
+    first = best_read(accuracies, top)
+    of_models = "; ".join(f"{label(model)}: {', '.join(sorted(names))}" for model, names in first.items())
+    return f"{of_models}. In common: {', '.join(sorted(set.intersection(*first.values())))}."
+
+
+# -------------------------------------------------------------------------------------------------- erasure, similarity
+def means_of_table3() -> str:
+    """The means over the rows of Table 3 as printed, and as means over five bins."""
+    means = published.table("crosslingual_table3").groupby("metric")["value"].mean()
+    five_sixths = len(ERASURE_BINS) / WINDOW
+    texts = [
+        f"{name} {mean:.3f} as printed, {mean / five_sixths:.3f} as a mean over bins" for name, mean in means.items()
+    ]
+    return "; ".join(texts)
+
+
+def rounded_bins(erased: pd.DataFrame) -> pd.DataFrame:
+    """By text (`input`) the share of its bins whose size the rounding changes (`moved`), and how many different sizes
+    they have as released (`different`); `erased`: values with the number of words."""
+    texts = erased.drop_duplicates("input")[["input", "words"]]
+    up, nearest = ([bin_sizes(int(words), rounding) for words in texts["words"]] for rounding in ("up", "nearest"))
+    moved = [float((sizes != others).mean()) for sizes, others in zip(up, nearest, strict=True)]
+    return texts.assign(moved=moved, different=[len(set(sizes.tolist())) for sizes in nearest])
+
+
+def found_in_words(rates: Mapping[tuple[str, str], Comparison], models: Sequence[str]) -> str:
+    """How often each model finds the translations, mean over languages, and by how much more often than the English
+    one."""
+    english = next(model for model in models if model.startswith("English"))
+    means = [f"{model} {spoken(rates[model, EVERY], '.2f')}" for model in models]
+    gains = {model: rates[model, EVERY] - rates[english, EVERY] for model in models if model != english}
+    leads = "; ".join(f"{model} {spoken(gain, '+.2f')}" for model, gain in gains.items())
+    return f"Mean over languages: {'; '.join(means)} (chance {CHANCE:.2f}). Multilingual minus English: {leads}."
 
 
 # ------------------------------------------------------------------------------------------------ numbers of samples
@@ -287,6 +372,7 @@ def with_paper_numbers(sampled: Scores) -> pd.DataFrame:
     for values in _combinations(sampled, names):
         of_row = dict(zip(names, values, strict=True))
         ours, paper = (sampled.mean(**of_row, numbers=numbers) for numbers in ("ours", "paper"))
+        of_row["dataset"] = TEXTS.get(of_row["dataset"], of_row["dataset"])
         rows.append({**of_row, "ours": ours.ours.point, "paper's numbers": paper.ours.point, **row_of(paper - ours)})
     return pd.DataFrame(rows)
 
@@ -299,8 +385,50 @@ def paper_numbers_in_words(sampled: Scores, rho: Rows) -> str:
         ours, paper = (sampled.mean(dataset=dataset, model=model, numbers=numbers) for numbers in ("ours", "paper"))
         frame = sampled.frame
         n = frame[(frame.dataset == dataset) & (frame.model == model)]["id"].nunique()
-        changes.append(f"{label(dataset)}, {label(model)} {spoken(paper - ours, '+.3f')} (n = {n})")
+        changes.append(f"{TEXTS.get(dataset, dataset)}, {label(model)} {spoken(paper - ours, '+.3f')} (n = {n})")
     return (
         f"Over all our texts, input × gradient and saliency (L2) lead these four rows by {spoken(lead, '.3f')} "
         f"(n = {lead.ours.n}). The paper's numbers change the mean of the four by: {'; '.join(changes)}."
     )
+
+
+# ------------------------------------------------------------------------------------------------------- sizes of runs
+def smaller(rho: Scores, plausible: Scores) -> pd.DataFrame:
+    """The sizes in which the full run differs from the paper's (E15 to E21): point, what, paper, here."""
+    full = settings_of("crosslingual_metrics", "full")
+    models, marks = sorted(rho.levels("model")), firmest_marks(plausible.levels("dataset"))
+    pairs = rho.frame[rho.frame["model"] == models[0]].groupby("seed")["id"].nunique()
+    marked, with_one_gradient = (
+        units.loc[units["dataset"] == marks, "id"].nunique() for units in (plausible.frame, plausible.material.units)
+    )
+    sizes = cards().set_index("checkpoint")["train_size"]
+    learned = {name: sizes.get(f"text/{name}-seed0") for name in ("nli", "esnli")}
+    of_rho, of_map = (f"{size:,.0f}" if size is not None else "none" for size in learned.values())
+    rows = [
+        ("E15", "steps of integrated gradients", "75 to 100 (rho), 50 to 100 (MAP)", full["ig_steps"]),
+        ("E16", "samples of LIME", "50", full["lime_samples"]),
+        ("E17", "permutations of Shapley sampling", "25", full["permutations"]),
+        ("E18", "pairs of XNLI, by training", "5,010 each", ", ".join(str(n) for n in pairs)),
+        (
+            "E19",
+            "models and trainings",
+            "multilingual BERT and XLM-R, three fine-tunings of all weights each",
+            f"one encoder at two depths ({', '.join(models)}): the first six layers are part of the twelve; "
+            f"{len(pairs)} adapters of each on the same frozen weights",
+        ),
+        (
+            "E20",
+            "pairs that the models of rho learned from",
+            "MNLI's training split, nothing of XNLI",
+            f"{of_rho} of SNLI's development and test split and of three quarters of XNLI's English development split: "
+            "texts of the same kind as the test pairs",
+        ),
+        (
+            "E21",
+            "pairs that the models of MAP learned from; pairs with marks",
+            "e-SNLI's training split; its test split",
+            f"{of_map} of SNLI's development and test split, none about the images of the marked pairs; "
+            f"{marked} of {label(marks)}, {with_one_gradient} for methods that need one gradient",
+        ),
+    ]
+    return pd.DataFrame(rows, columns=["point", "what", "paper", "here"]).astype(str)

@@ -420,13 +420,7 @@ study.report("crosslingual_tables", reads=["crosslingual_metrics", "crosslingual
 study.report("crosslingual_floors", reads=["crosslingual_metrics", "crosslingual_projected"], settings=shared)
 study.report("crosslingual_erasure", reads=["crosslingual_metrics"])
 study.report(
-    "crosslingual_highlights",
-    reads=[
-        "crosslingual_metrics",
-        "crosslingual_plausibility",
-        "crosslingual_projected",
-        "crosslingual_threshold",
-    ],
+    "crosslingual_highlights", reads=["crosslingual_metrics", "crosslingual_plausibility", "crosslingual_projected"]
 )
 study.report("crosslingual_aligner", reads=["crosslingual_alignment"], contents="appendix")
 study.report(

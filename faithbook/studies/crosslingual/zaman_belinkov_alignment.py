@@ -24,6 +24,8 @@ from faithlib.errors import unknown
 
 EVERY = "mean"
 """Instead of a language: the mean over all."""
+CHANCE = 1 / 11
+"""How often a batch of translations is found by chance: among itself and ten random ones (Figure 6)."""
 
 
 def score(name: str, mean: Callable[[str], Comparison]) -> Comparison:

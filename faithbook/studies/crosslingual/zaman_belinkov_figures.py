@@ -6,9 +6,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE
@@ -17,9 +20,12 @@ from faithbook.show.numbers import listed
 from faithbook.show.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
 from faithbook.show.tables import rounded
 from faithbook.stats.comparison import Comparison
-from faithbook.studies.crosslingual.zaman_belinkov import THIRTEEN
-from faithbook.studies.crosslingual.zaman_belinkov_tables import Row
+from faithbook.studies.crosslingual.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, THIRTEEN
+from faithbook.studies.crosslingual.zaman_belinkov_rho import LINKS
+from faithbook.studies.crosslingual.zaman_belinkov_tables import FLOORS, Row, Rows
 
+_IN_LEGEND = {LINKS["random links"]: "random", LINKS["random links, degrees kept"]: "random, per word"}
+"""Short names of kinds of links."""
 BY_CHANCE = 0.05
 """The share of pairs that would be separated if all were equal."""
 
@@ -60,14 +66,57 @@ def rows_by_output(
     return dot_plot(tidy, x_label, layout=layout)
 
 
-def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
+def erasure_by_output(rows: Rows, metric: str) -> Drawn:
+    """The rows and two floors under an erasure metric beside what is printed as a mean over five lengths (Figures 3 and
+    4)."""
+    published_as = "published × 6/5"
+    frame = rows.frame([*THIRTEEN, *FLOORS]).rename(columns={"published": published_as})
+    return rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as)
+
+
+def by_links(frame: pd.DataFrame, means: Mapping[str, Comparison]) -> Drawn:
     """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
     kind of links in that order); `means`: over the thirteen, by kind."""
     names = [row_label(*row) for row in THIRTEEN] + ["baseline: uniform"]
-    rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
+    kinds = [frame[frame["links"] == text].assign(row=names) for text in means if (frame["links"] == text).any()]
+    rows = pd.concat(kinds).replace({"links": _IN_LEGEND})
     fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
-    each = "; ".join(f"{text} {rounded(mean, 2)}" for text, mean in means.items())
+    points = {_IN_LEGEND.get(text, text): float(mean.ours.point) for text, mean in means.items()}
+    each = "; ".join(f"{text} {rounded(point, 2)}" for text, point in points.items())
     return fig, f"{alt} Mean over the thirteen: {each}."
+
+
+def faithful_and_plausible(rho: Rows, precision: Rows, marked: float) -> Drawn:
+    """MAP against rho, both of the loss, one point per row: published on the left, ours with intervals on the right;
+    `marked`: the share of words that people marked, the MAP of equal scores."""
+    markers = dict(zip([*AGGREGATED, *ERASING], "osD^vPX*", strict=True))
+    colours = {"mean": PALETTE[1], "l2": PALETTE[0], "none": PALETTE[2]}
+    points = {row: (rho(row, "loss"), precision(row, "loss")) for row in THIRTEEN}
+    fig, (published, ours) = plt.subplots(1, 2, figsize=(9.5, 4.6))
+    for (method, how), (x, y) in points.items():
+        style: dict[str, Any] = {"marker": markers[method], "color": colours[how], "ms": 8, "ls": ""}
+        published.plot(x.published, y.published, **style)
+        across, up = x.ours.interval(), y.ours.interval()
+        ours.plot([across.low, across.high], [y.ours.point] * 2, color="#BBBBBB", lw=1, zorder=1)
+        ours.plot([x.ours.point] * 2, [up.low, up.high], color="#BBBBBB", lw=1, zorder=1)
+        ours.plot(x.ours.point, y.ours.point, **style)
+    ours.axhline(marked, color="#666666", ls=":", lw=1)
+    for ax, title in ((published, "published"), (ours, "ours, 95 % intervals")):
+        ax.set_title(title)
+        ax.set_xlabel("rho")
+    published.set_ylabel("MAP")
+    keys = [
+        Line2D([], [], marker=marker, color="#555555", ls="", label=row_label(method, "none"))
+        for method, marker in markers.items()
+    ]
+    aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
+    keys += [Line2D([], [], marker="s", ls="", color=colours[how], label=text) for how, text in aggregations.items()]
+    fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
+    each = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
+    return fig, (
+        "Two scatter plots of MAP against rho for the loss, thirteen rows each, published and ours. Ours, rho and MAP: "
+        f"{each}."
+    )
 
 
 def above_floors(

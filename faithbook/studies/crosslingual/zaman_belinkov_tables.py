@@ -20,7 +20,6 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 import scipy.stats
-from numpy.typing import NDArray
 
 from faithbook.judge import analysis_plan
 from faithbook.judge.decide import Ordered, Parts, Statements
@@ -380,8 +379,8 @@ def read_between(read: Mapping[str, Estimate], best: Sequence[str], worst: Seque
     )
     return (
         f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Above {good} "
-        f"({spoken(read[good], '.3f')}), the lowest of the four, are {better}. Below {bad} "
-        f"({spoken(read[bad], '.3f')}), the highest of the three, are {worse}."
+        f"({spoken(read[good], '.3f')}), the lowest of the four: {better}. Below {bad} "
+        f"({spoken(read[bad], '.3f')}), the highest of the three: {worse}."
     )
 
 
@@ -507,10 +506,3 @@ def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> floa
     values = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
     ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * values.to_numpy()), strict=True))
     return float(np.mean([ranks[method, "none"] for method in PERTURBING]))
-
-
-def in_order_of_reading(erased: pd.DataFrame, value: str) -> NDArray[np.float64]:
-    """Values [texts, 24] of the different rows, means over models and seeds, texts in the order in which they came."""
-    wide = erased.pivot_table(index="input", columns=KEYS, values=value).reindex(list(dict.fromkeys(erased["input"])))
-    columns = [(m, how, "none" if m in ONE_VALUE else output) for (m, how), output in DIFFERENT_ROWS]
-    return wide[columns].to_numpy(dtype=float)
