@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 from faithbook.engine.pages import BOARD
 from faithbook.engine.run import load_units
-from faithbook.judge import decide, scoreboard
+from faithbook.judge import scoreboard
 from faithbook.judge.scores import Material, Prepare, Scores
 from faithbook.paths import reference_dir
 from faithbook.show.labels import row_label
@@ -108,7 +109,7 @@ def test_all_languages_are_read_and_one_at_chance_is_not_tested() -> None:
     one_in_three = np.arange(len(reading().frame)) % 3 == 0
     guessed = reading().frame.assign(value=lambda frame: frame.value.where(frame.language != "fr", one_in_three))
     cells = Conditions.of(guessed, over=["model", "language"], unit="id", n_resamples=99)
-    unread = Languages.of(across(), decide.replace(reading(), frame=guessed, cells=cells, _means={}))
+    unread = Languages.of(across(), replace(reading(), frame=guessed, cells=cells, _means={}))
     assert unread.unread == ["fr"] and "fr" in unread.further and "fr" not in unread.averaged
     assert "fr (0.33" in unread.in_words()
 
@@ -138,7 +139,7 @@ def test_languages_that_a_claim_names_have_to_be_there() -> None:
     parts = of_rho.read_in_order(reading(), languages)
     assert parts is not None and "accuracy in bg minus th" in parts
     assert not any("en" in part.split()[2:] for part in parts)
-    few = decide.replace(languages, further=[name for name in languages.further if name != "th"])
+    few = replace(languages, further=[name for name in languages.further if name != "th"])
     assert of_rho.read_in_order(reading(), few) is None
 
 
@@ -237,7 +238,7 @@ def test_the_spread_is_shown_beside_the_printed_one_as_a_mean_over_five_lengths(
     between = erasing.spreads_between(erased())
     assert table["between methods"]["rho"] == pytest.approx(float(between["rho"].ours.point))
     assert "So with our models erasure separates the rows more than in print" in erasing.spreads_in_words(of_metrics)
-    small = {name: decide.replace(signal, seen=0.0) for name, signal in of_metrics.items()}
+    small = {name: replace(signal, seen=0.0) for name, signal in of_metrics.items()}
     assert "So with our models" not in erasing.spreads_in_words(small)
     counts = erasing.against_baselines(erased())
     assert len(counts) == 3 * len(FLOORS) and (counts.better + counts.worse <= counts.explanations).all()

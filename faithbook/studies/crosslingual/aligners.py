@@ -16,9 +16,9 @@ from faithbook.show.numbers import ends_of, listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot
 from faithbook.sources.files import sources
-from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.estimate import ALPHA
+from faithbook.stats.evidence_levels import NOT_TESTED
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import CHANCE, EVERY, score
 
 SOFTMAX, MUTUAL, STATISTICAL, NO_LAYER = "softmax", "mutual argmax", "fast_align", "none"
@@ -157,9 +157,9 @@ def missing(name: str) -> str:
     """What to do about a gold set whose files are absent."""
     source = sources()[name]
     return (
-        f"- `{name}`, {GOLD[name]}: {badge(evidence_levels.NOT_TESTED)} {source.what}. Get them by hand: {source.where}; "
-        f"put them into the folder `{name}` of FAITHLIB_DATA (`data/raw` if it is not set), the sentences as "
-        f"`{source.file}`. Licence: {source.licence}."
+        f"- `{name}`, {GOLD[name]}: {badge(NOT_TESTED)} {source.what}. Get them by hand: {source.where}; put them into "
+        f"the folder `{name}` of FAITHLIB_DATA (`data/raw` if it is not set), the sentences as `{source.file}`. "
+        f"Licence: {source.licence}."
     )
 
 
