@@ -184,9 +184,11 @@ holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs befo
         said.append(f"On the inputs before, the same model gives: {worded(row['before'], row['evidence'])}.")
     if row.get("pooled"):
         pooled = worded(row["pooled"], row["evidence"])
-        value = _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
         n = _n_of(row["pooled_n"])
-        said.append(f"Both samples together, which is no independent evidence: {pooled}, {value} ({n}).")
+        value = _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
+        # The number that is stored of several statements is of one of them.
+        shown = pooled if of_statements else f"{pooled}, {value}"
+        said.append(f"Both samples together, which is no independent evidence: {shown} ({n}).")
     return " ".join(said)
 
 
