@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,21 @@ from faithbook.engine.run import load_units
 from faithbook.judge import published
 from faithbook.models.load import Classifier
 from faithbook.paths import root
+from faithbook.show.labels import label
 from faithbook.sources import planted
 from faithbook.studies.naopc import edin
-from faithbook.studies.safe import across_models, advice, choice, comparing, design, grid, outcomes, trained, trainings
+from faithbook.studies.safe import (
+    across_models,
+    advice,
+    choice,
+    comparing,
+    design,
+    grid,
+    outcomes,
+    trained,
+    trained_tables,
+    trainings,
+)
 from faithbook.studies.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -535,13 +548,41 @@ def test_the_page_of_trained_models_says_what_is_confirmed_and_who_did_not_learn
         of_checks = of_inputs(pd.DataFrame(checks), metric="taught class")
         store.add("safe_planted", {"": units, "checks": of_checks}, modality=modality)
     page = store.report("safe_trained")
-    assert "this confirms the choice; small images" in page.text
+    assert re.search(r"On texts \(4 models\) [^:]*: \*\*this confirms the choice\*\*\. On small images", page.text)
     assert "4 text and 2 image models" in page.text
     assert "1 of 5 kinds of model were trained from more than one seed, at most 2" in page.text
-    assert "1 of 4 models did not learn their error: light-seed1 (0.00)" in page.text
+    assert "1 of 4 models that were taught an error did not learn it: `light-seed1` (0.00)." in page.text
     table = page.table("safe_trained_metrics", "modality", "metric")
     assert table.loc[("text", "comprehensiveness_eraser"), "lowest"] == pytest.approx(0.6, abs=0.05)
     assert table.loc[("vision", "srg"), "lowest"] == pytest.approx(-0.25, abs=0.05)
     spread = page.table("safe_trained_spread", "modality", "models differ in")
     assert spread.loc[("text", "seed"), "pairs"] == 1
     assert len(page.table("safe_trained_models", "modality", "model")) == 6
+
+
+def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() -> None:
+    units = load_units("safe_planted", "full", reference=True)
+    ranks = units[units.metric == trained_tables.RANK]
+    models = trained_tables.models_of(ranks)
+    by_kind = ranks.groupby("modality").model.nunique()
+    assert models.modality.value_counts().to_dict() == by_kind.to_dict()
+    order = [design.plan()["trained"]["errors"].index(error) for error in models[models.modality == "text"].error]
+    assert order == sorted(order)
+    said = trained_tables.of_what_was_declared(models)
+    assert f"Measured are {by_kind['text']} text and {by_kind['vision']} image models" in said
+    assert trained_tables.counts(models).models.sum() == len(models)
+    means = trained_tables.means_of_models(ranks)
+    wide = trained_tables.by_model(means, models, ["srg", "saco"])
+    assert wide.model.tolist() == models.model.tolist()
+    first = ranks[(ranks.model == models.model[0]) & (ranks.method == "srg")].value.mean()
+    assert wide[label("srg")][0] == pytest.approx(first)
+    text = ranks[ranks.modality == "text"]
+    found = trainings.safety(text, replicates=9)
+    table = trained_tables.of_error({"text": found})
+    assert table.lowest.is_monotonic_decreasing and table.metric.tolist() == trained_tables.by_safety(found)
+    n = text.id.nunique()
+    assert trained_tables.sizes(text, models) == f"texts: {by_kind['text']} models, {n} inputs"
+    best = table.metric[0]
+    assert "this confirms the choice" in trained_tables.in_short({"text": found}, models, best)
+    worst = table.metric.iloc[-1]
+    assert "this does not confirm the choice" in trained_tables.in_short({"text": found}, models, worst)

@@ -127,7 +127,8 @@ def test_the_last_block_stands_beside_all_truths_and_the_lowest(rank: Means) -> 
     third = by_kind[(by_kind.metric == "bold") & (by_kind.error == "third")].estimate.item()
     assert table.loc["bold", "the same error, all truths"] == third
     assert table.loc["cheap", "lowest of all errors"] == wide.loc["cheap", show.LOWEST]
-    assert sum(name.startswith("errs beyond a third: ") for name in table.columns) == len(design.plan()["whither"])
+    assert set(map_tables.FACTORS.values()) <= set(table.columns)
+    assert len(map_tables.FACTORS) == len(design.plan()["whither"])
 
 
 def test_what_other_pages_quote_has_every_cell_of_the_map_and_every_case(rank: Means) -> None:
@@ -149,6 +150,49 @@ def test_what_a_choice_wins_by_design_is_named_as_the_map_names_errors() -> None
     light, heavy = (show.error_in_words(kind) for kind in ("light", "heavy"))
     assert show.design_in_words(named) == f"ahead; its order cannot change: *{light}* and *{heavy}*"
     assert show.design_in_words("ahead") == "ahead"
+
+
+def test_the_result_names_what_is_safe_and_what_the_rule_chooses(rank: Means) -> None:
+    table = choice.by_kind(rank.half(REPORT), design.kinds_of_error())
+    lowest = pd.DataFrame({"metric": ["steady", "bold"], "estimate": [0.7, 0.1], "low": [0.6, 0.0], "high": [0.8, 0.2]})
+    assert map_tables.safe_metrics(lowest) == [label("steady")]
+    chosen = choices()
+    chosen = pd.concat([chosen, chosen.iloc[:1].assign(erasure=choice.ADVERSARIAL, metric="cheap")])
+    said = map_tables.in_short(table, lowest, chosen, conditions=7, seeds=3)
+    assert said.startswith(f"**Safe against every error that we tried: {label('steady')}.**")
+    assert f"**{label('bold')}** is safe" in said and f"chooses **{label('cheap')}**" in said
+    assert f"*{show.error_in_words('light')}*" in said and "7 conditions; the 3 model seeds" in said
+    without = map_tables.in_short(table, lowest.iloc[1:], chosen, conditions=7, seeds=3)
+    assert without.startswith("**No metric is safe against every error")
+    survived = map_tables.survived_by_none(table, lowest, rank.half(REPORT))
+    assert f"highest lowest value is {label('steady')}, 0.70 [0.60, 0.80]" in survived
+
+
+def test_advice_has_every_case(rank: Means) -> None:
+    chosen, limit = choices(), design.plan()["choice"]["prices"][0]
+    more = chosen.iloc[:1].assign(erasure=choice.ADVERSARIAL, metric="cheap", **{"is safe": False})
+    single = more.assign(reasons=choice.SINGLE, metric="steady", reported=0.8)
+    said = map_tables.advice(pd.concat([chosen, more, single]))
+    assert (
+        f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label('steady')}" in said
+    )
+    assert f"for at most {limit} model calls {label('bold')} (0.70 [0.65, 0.75], safe)" in said
+    assert f"the rule chooses {label('cheap')} (0.70 [0.65, 0.75], not safe; if reasons are single words" in said
+    assert f"{label('steady')}, 0.80 [0.65, 0.75])" in said
+    assert map_tables.won_by_design(chosen) == "- none of those chosen."
+    named = chosen.assign(design="ahead; its order cannot change: light")
+    lines = map_tables.won_by_design(named).splitlines()
+    assert len(lines) == 2 and lines[0].endswith(f"its order cannot change: *{show.error_in_words('light')}*.")
+
+
+def test_what_is_chosen_without_an_error_is_named_where_it_is_another_metric() -> None:
+    ends = {"below": 0.1, "below low": 0.0, "below high": 0.2}
+    rows = [{"left out": "feature", "metric": "bold", **ends}, {"left out": "light", "metric": "steady", **ends}]
+    rows[1]["below"] = 0.15
+    said = map_tables.choices_without(pd.DataFrame(rows), "steady")
+    assert f"without *{show.error_in_words('feature')}* the rule chooses {label('bold')}" in said
+    assert f"without *{show.error_in_words('light')}*" not in said
+    assert f"to the best is 0.15 [0.00, 0.20], on *{show.error_in_words('light')}*" in said
 
 
 def test_outcomes_stand_with_their_ends_and_prices() -> None:

@@ -16,57 +16,31 @@ from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, map_tables, show
-from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means
-from faithbook.studies.safe.show import with_ends
-from faithbook.text import joined
+from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, REPORT, UNKNOWN, Means
 
-RANK, WRONG, UNTOUCHED = "rank correlation", "wrong orders", "untouched"
 page = start_page("safe_map", profile, values=values, paper=published.OUR_OWN)
 measured = page.measure("safe_grid", over=["metric"], n_resamples=1)
 beside = page.measure("safe_grid", over=["metric"], parts=["beside"], n_resamples=1)
 priced = page.measure("safe_grid", over=["metric"], parts=["prices"], n_resamples=1)
 plan = design.plan()
-LEVEL, SAFE = plan["choice"]["level"], plan["choice"]["safe_from"]
-rank, wrong = (Means.of(measured.frame, outcome) for outcome in (RANK, WRONG))
-untouched = Means.of(beside.frame, UNTOUCHED)
+rank, wrong = (Means.of(measured.frame, outcome) for outcome in ("rank correlation", "wrong orders"))
+untouched = Means.of(beside.frame, "untouched")
 prices = priced.frame.set_index("method").value.to_dict()
 report = rank.half(REPORT)
+
+# %% tags=["remove-input"]
 chosen = choice.choices(rank, untouched, prices)
+main, free = (choice.of_case(chosen, erasure, ANY).metric for erasure in (ADVERSARIAL, UNKNOWN))
 table = choice.by_kind(report, design.kinds_of_error())
 wide = show.map_rows(table, rank.metrics)
 wide = wide.loc[wide[show.LOWEST].sort_values(ascending=False).index]
-gone = choice.not_survived(report)
-main, free = choice.of_case(chosen, ADVERSARIAL, ANY), choice.of_case(chosen, UNKNOWN, ANY)
-before, after = (
-    choice.safety(rank.half(CHOOSE), ADVERSARIAL, ANY, replicates=0),
-    choice.safety(report, ADVERSARIAL, ANY),
-)
+before = choice.safety(rank.half(CHOOSE), ADVERSARIAL, ANY, replicates=0)
+after = choice.safety(report, ADVERSARIAL, ANY)
 lowest = map_tables.lowest_of(after)
-against_all = [label(metric) for metric in lowest.metric[lowest.low >= SAFE]]
-worst_of_free = table[table.metric == free.metric].sort_values("estimate").iloc[0]
-first = (
-    f"Safe against every error that we tried: {joined(against_all)}." if against_all
-    else "No metric is safe against every error that we tried."
-)  # fmt: skip
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    return (
-        f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is "
-        f"{'safe' if free['is safe'] else 'the least bad'}: its lowest rank correlation with the truth over the kinds of error that "
-        f"may then happen is {with_ends(free, 'reported')}. Its weak point is *{show.error_in_words(worst_of_free.error)}*, "
-        f"{with_ends(worst_of_free)}. Where a model may have been made to mislead, the declared rule chooses "
-        f"**{label(main.metric)}** ({with_ends(main, 'reported')}; {'safe' if main['is safe'] else 'not safe'}; that no other metric "
-        f"is better: {main.answer}). {len(rank.conditions)} conditions; the {len(report.seeds)} model seeds behind these numbers had "
-        "no part in the choice."
-    )
-
-
-page.in_short(in_short)
+sizes = {"conditions": len(rank.conditions), "seeds": len(report.seeds)}
+page.in_short(lambda: map_tables.in_short(table, lowest, chosen, **sizes))
 
 # %% [markdown]
 # The metrics of the catalogue score explanations whose quality is known, on models in closed form whose truth is known. A model
@@ -92,61 +66,28 @@ page.figure(fig, "safe_map", alt=alt, caption=caption, data=table)
 # %%
 caption = (
     "The metric chosen on one half of the model seeds, and how it does on the other half: its lowest mean rank correlation over "
-    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {rounded(SAFE, 2)}; against the next: "
-    f"holds where it is clearly not more than {rounded(LEVEL, 2)} below the best other metric at that price"
+    f"the kinds of error that may happen, with 95 % interval; safe: the interval lies above {rounded(plan['choice']['safe_from'], 2)}; "
+    f"against the next: holds where it is clearly not more than {rounded(plan['choice']['level'], 2)} below the best other metric at that price"
 )
 page.listing(chosen, "safe_choice", caption=caption, wide=map_tables.choices_in_words(chosen))
 
 # %%
-limit = plan["choice"]["prices"][0]
-cheap, known = choice.of_case(chosen, UNKNOWN, ANY, price=limit), choice.of_case(chosen, KNOWN, ANY)
-single = choice.of_case(chosen, ADVERSARIAL, SINGLE)
-words = {True: "safe", False: "not safe"}
-Markdown(
-    "**Advice.** "
-    f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label(known.metric)}: "
-    f"{with_ends(known, 'reported')}. "
-    f"(2) If you did not, use {label(free.metric)} ({with_ends(free, 'reported')}, {words[bool(free['is safe'])]}); for at most "
-    f"{limit} model calls {label(cheap.metric)} ({with_ends(cheap, 'reported')}, "
-    f"{words[bool(cheap['is safe'])]}). "
-    f"(3) If someone may have trained the model to mislead you, the rule chooses {label(main.metric)} ({with_ends(main, 'reported')}, "
-    f"{words[bool(main['is safe'])]}; if reasons are single words {label(single.metric)}, {with_ends(single, 'reported')}), and erased "
-    "copies should be looked at before any metric is believed. "
-    "**Limits.** Models in closed form with at most forty features; reasons of at most six; errors of the declared kinds; an "
-    "order of ten explanations of one input, not a difference between methods over a data set."
-)
+Markdown(map_tables.advice(chosen))
 
 # %% [markdown]
 # ## What no metric survives, and what wins by design
 
 # %%
-best = table.sort_values("estimate", ascending=False).drop_duplicates("error").set_index("error")
-alone = joined(
-    f"{show.error_in_words(kind)} (best: {label(best.metric[kind])}, {with_ends(best.loc[kind])})"
-    for kind in design.kinds_of_error()
-)
-highest = lowest.loc[lowest.estimate.idxmax()]
-lost = joined(show.error_in_words(kind) for kind in gone)
-Markdown(
-    f"Kinds of error that no metric survives (the rule: no interval reaches {rounded(SAFE, 2)}): **{lost}**. Taken one by one: {alone}. "
-    f"Taken together: the metric with the highest lowest value is {label(highest.metric)}, {with_ends(highest)}; metrics "
-    f"whose interval lies above {rounded(SAFE, 2)} on all eight: **{joined(against_all)}**."
-)
+Markdown(map_tables.survived_by_none(table, lowest, report))
 
+# %% [markdown]
+# **By the design of the grid alone.** An error that depends on the *amount* erased strikes every explanation alike, so that
+# it hides a part of a curve and favours no explanation. A metric that reads the other part as well (SRG reads both ends)
+# then keeps its order without being any wiser about the model. The rule names chosen metrics that are ahead on such errors
+# only, or whose order an error cannot reach:
 
 # %%
-named = chosen[chosen.design != ""].drop_duplicates(["metric", "design"])
-lines = [
-    f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}; model calls "
-    f"{show.price_in_words(row['price'])}): {show.design_in_words(row['design'])}."
-    for row in named.to_dict("records")
-]
-Markdown(
-    "**By the design of the grid alone.** An error that depends on the *amount* erased strikes every explanation alike, so that "
-    "it hides a part of a curve and favours no explanation. A metric that reads the other part as well (SRG reads both ends) "
-    "then keeps its order without being any wiser about the model. The rule names chosen metrics that are ahead on such errors "
-    "only, or whose order an error cannot reach:\n\n" + ("\n".join(lines) or "- none of those chosen.")
-)
+Markdown(map_tables.won_by_design(chosen))
 
 # %%
 groups = map_tables.by_group(
@@ -194,19 +135,7 @@ caption = (
 page.listing(without, "safe_left_out", caption=caption, wide=map_tables.left_out_in_words(without))
 
 # %%
-worst = without.sort_values("below", ascending=False).iloc[0]
-other_choices = without[without.metric != main.metric]
-turned = joined(
-    f"without *{show.error_in_words(row['left out'])}* the rule chooses {label(row['metric'])}, which is then "
-    f"{with_ends(row, 'below', 'below low', 'below high')} below the best there"
-    for row in other_choices.to_dict("records")
-)
-Markdown(
-    "The two halves agree closely because they share truths, lengths and erasures and differ in weights and places alone. A kind of "
-    f"error that the choice has not seen is the harder test: {turned}. The largest distance to the best is "
-    f"{with_ends(worst, 'below', 'below low', 'below high')}, on *{show.error_in_words(worst['left out'])}*. So the answer depends on "
-    "which errors somebody thought of."
-)
+Markdown(map_tables.choices_without(without, main))
 
 # %% [markdown]
 # ## Wrong orders, and what an error costs
@@ -224,15 +153,16 @@ caption = (
 page.listing(summary, "safe_summary", caption=caption, wide=map_tables.with_prices(summary, prices))
 
 # %% [markdown]
-# ## Today's condition is one row of the grid
+# ## The misled model of *All together* is one case of the grid
 #
-# Study *together* misled a model beyond a third of the features, with one or two trigger words, any of which is enough. Here
-# this is a block of its own: twelve words, clean erasure.
+# {doc}`together_planted_truth` has a model that errs once more than a third of the features are erased, with one or two trigger words, any
+# of which is enough. Here this is a block of its own: twelve words, clean erasure.
 
 # %%
 one_row = map_tables.in_last_block(report, wide, table)
 caption = (
-    "Rank correlation in the condition of study together, beside the mean over all truths and the lowest of all errors"
+    "Rank correlation in this case, for a model that never errs and for one that errs beyond a third, by what it answers instead; beside the "
+    "mean of that error over all truths, and the lowest of all errors"
 )
 page.listing(one_row, "safe_today", digits=2, caption=caption)
 
@@ -260,7 +190,7 @@ page.listing(factors, "safe_factors", digits=2, caption=caption)
 readings = {"average precision (declared)": rank}
 for reading in plan["quality"]["sensitivity"]:
     readings[reading] = Means.of(beside.frame, reading)
-by_reading = map_tables.by_reading(readings, prices, declared=main.metric, unmisled=free.metric)
+by_reading = map_tables.by_reading(readings, prices, declared=main, unmisled=free)
 caption = "The choice where a model may be made to mislead, under each declared reading of a good explanation, on the reporting seeds"
 page.listing(by_reading, "safe_readings", digits=2, caption=caption)
 

@@ -12,41 +12,21 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
-from faithbook.show.tables import rounded
 from faithbook.studies.safe.advice import decisions
-from faithbook.studies.together.advice import PASSES, advice, quotable
+from faithbook.studies.together import advice
 
 page = start_page("together_advice", profile, values=values, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
-table = advice(*(load(name, profile) for name in NAMES))
-page.run.save(quotable(table), "quotable")
-needs = published.our_table("recommendations")
-use = decisions(needs, *(load(name, profile) for name in ("safe_chosen", "safe_lowest", "safe_comparable")))
-first = use.iloc[0]
-no_need = use[use["safe"] == "no"]["you want"]
-unsafe = f" In general no metric is safe for {'; '.join(no_need)}." if len(no_need) else ""
-SPELT_OUT = {
-    "SRG": "symmetric relevance gain: AOPC with the most relevant features first minus AOPC with the least relevant first"
-}
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    return (
-        f"If you have one model and do not know how it reads erased inputs, **use {first['use']}, next to random scores on the same "
-        f"inputs** ({SPELT_OUT.get(first['use'], 'defined in *The metrics*')}). Its rank correlation with how true explanations are is "
-        f"{first['rank correlation']} under the kind of misreading that hurts it most, if nobody made the model to mislead.{unsafe}"
-    )
-
-
-page.in_short(in_short)
+table = advice.advice(*(load(name, profile) for name in NAMES))
+page.run.save(advice.quotable(table), "quotable")
+needs, lowest = published.our_table("recommendations"), load("safe_lowest", profile)
+use = decisions(needs, load("safe_chosen", profile), lowest, load("safe_comparable", profile))
+page.in_short(lambda: advice.in_short(use))
 
 # %% tags=["remove-input"]
 page.listing(
@@ -56,19 +36,8 @@ page.listing(
     caption="What to use for which need, and, in the last three rows, what not to use on its own",
 )
 
-
 # %% tags=["remove-input"]
-def of_all_kinds():
-    """Which metric has the highest of the lowest rank correlations, for the rows about the best."""
-    lowest = load("safe_lowest", profile)
-    best = lowest.loc[lowest.estimate.idxmax()]
-    return (
-        f"If every kind of misreading counts, the best metric is {label(best.metric)}: its lowest rank correlation is {rounded(best.estimate, 2)} "
-        f"[{rounded(best.low, 2)}, {rounded(best.high, 2)}]."
-    )
-
-
-Markdown(of_all_kinds())
+Markdown(advice.best_of_all_kinds(lowest))
 
 # %% [markdown]
 # - *Rank correlation* with the truth: the lowest over the kinds of misreading that the need allows (last three rows: over all kinds), with
@@ -124,18 +93,13 @@ Markdown(of_all_kinds())
 # srg ↑                       6  0.45 ± 0.17*  0.44 ± 0.17*  -0.16 ± 0.22
 # ```
 #
-# **How to read it.** After ± stands half of the 95 % interval. Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on average. Random scores are not clearly
-# different from 0 under either metric. A star says that the 95 % interval of the difference from random scores excludes 0. Six texts keep
-# the example short; in the table below anything with fewer than ten inputs is *unsure*. The two methods do not differ, so neither
-# metric gives a reason to prefer one.
+# **How to read it.** After ± stands half of the 95 % interval. Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on
+# average. Random scores are not clearly different from 0 under either metric. A star says that the 95 % interval of the difference from
+# random scores excludes 0. Six texts keep the example short; in the table below anything with fewer than ten inputs is *unsure*. The two
+# methods do not differ, so neither metric gives a reason to prefer one.
 
 # %% tags=["remove-input"]
-calls = table.set_index(["modality", "metric"])[PASSES]["text", "aopc_morf"]
-Markdown(
-    f"**What it costs.** SRG needs both directions of AOPC, $2n - 1$ forward passes for n words: {calls:.0f} for {(calls + 1) / 2:.0f} words. "
-    f"200 texts of this length with three methods and random scores take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to "
-    "one per text and to those of the methods themselves."
-)
+Markdown(advice.cost_of_srg(table))
 
 # %% [markdown]
 # ## The same metrics on trained models
@@ -156,60 +120,26 @@ Markdown(
 # models of the first table.
 
 # %%
-KINDS = {"text": "texts", "vision": "small images"}
-PLANTED = table[table.modality.isin(KINDS)]
-
-
-def of_planted():
-    """The rows of texts and small images for readers; where truth is unknown (photographs) there is nothing to show."""
-    answers = ["separates", "without mean importance", "prefers the truth", "not worse after misleading"]
-    shown = pd.DataFrame({"kind": PLANTED.modality.map(KINDS), "metric": PLANTED.metric.map(label)}).join(
-        PLANTED[answers]
-    )
-    for name in ("tracks the truth", "after misleading"):
-        shown[name] = [rounded(value, 2) for value in PLANTED[name]]
-    needed = PLANTED["inputs needed"]
-    return shown.assign(
-        **{"inputs to separate": ["–" if pd.isna(number) else f"{number:,.0f}" for number in needed]},
-        **{"model calls": ["–" if pd.isna(number) else f"{number:,.0f}" for number in PLANTED[PASSES]]},
-        n=PLANTED.n.astype(str),
-    )
-
-
 page.listing(
     table.rename(columns={"inputs needed": "inputs to separate real from random"}),
     "together_advice",
     digits=2,
     caption="Metrics on trained models: four answers, rank correlation with the truth on the usual model (*tracks the truth*) and on the misled "
     "one, and price; n: inputs of the answer with the fewest",
-    wide=of_planted(),
+    wide=advice.planted_in_words(table),
 )
 
 # %% tags=["remove-input"]
-photographs = table[table.modality == "photographs"]
-answered = {name: int((photographs[name] == "yes").sum()) for name in ("separates", "without mean importance")}
-Markdown(
-    f"On photographs only the first two questions can be answered: {answered['separates']} and {answered['without mean importance']} of "
-    f"{len(photographs)} metrics get a *yes* (n = {photographs.n.min()} to {photographs.n.max()} images)."
-    if len(photographs)
-    else ""
-)
+Markdown(advice.on_photographs(table))
 
 # %% [markdown]
 # **Why are the numbers higher than in the first table?** These are of one kind of misreading and one training run; the first table has the
 # lowest over all kinds. And the trained model misreads fewer erased copies than the hand-built ones, which err on every copy that has lost
-# more than a third. All copies of sufficiency have, so sufficiency orders nothing there and something here. SRG was not measured in
-# the runs behind this table; {doc}`together_planted_truth` has it for the same models.
+# more than a third. Sufficiency uses only such copies. So it cannot order explanations on these hand-built models (0.00), but it can on the
+# trained one. SRG was not measured in the runs behind this table; {doc}`together_planted_truth` has it for the same models.
 
 # %% tags=["remove-input"]
-tracked = load("truth_tracked", profile).query("metric == 'n_auc'").estimate
-curve = load("safe_lowest", profile).set_index("metric").loc["n_auc"]
-Markdown(
-    f"**Why not N-AUC?** Its rank correlation with the truth is {rounded(tracked.min(), 2)} to {rounded(tracked.max(), 2)} on the trained models, "
-    "because it uses only copies of which at most a fifth is erased, and this model errs from a third on. Where a model "
-    f"errs on other copies this does not help: its lowest value over the kinds of misreading of {{doc}}`safe_map` is "
-    f"{rounded(curve.estimate, 2)} [{rounded(curve.low, 2)}, {rounded(curve.high, 2)}]."
-)
+Markdown(advice.why_not_n_auc(load("truth_tracked", profile), lowest))
 
 # %% [markdown]
 # ## Before you trust a number

@@ -65,7 +65,7 @@ page.in_short(in_short)
 # | --- | --- | --- | --- | --- | --- |
 # | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
 # | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
-# | N-AUC of the FAD curve | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
+# | N-AUC | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
 # | AUTPC | faithfulness | 0 to 1 | lower | never | {cite:t}`atanasova_2020` |
 # | token-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
 # | IOU-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020`, see below |
@@ -137,7 +137,7 @@ Markdown(
 # %% [markdown]
 # ## Faithfulness
 #
-# Does the explanation name what the model used? These metrics erase words and ask the model again.
+# Does the explanation name what the model used? These metrics erase words and run the model again.
 #
 # ### Soft sufficiency and soft comprehensiveness
 #
@@ -182,8 +182,8 @@ Markdown(
 #
 # Words become `[MASK]`, most important first, the share $x$ of them rounded up: $\lceil x n \rceil$ words. Let $y(x)$
 # be the share of texts whose predicted class is still the first one. (With labels it is the accuracy. In our set the
-# first class is right, so the two agree.) *Feature attribution dropping* looks at the first fifth of the words and
-# divides the area by the largest there could be {cite:p}`ngai_rudzicz_2022`; the area under the *token perturbation
+# first class is right, so the two agree.) *Feature attribution dropping* (FAD) looks at the first fifth of the words and
+# divides the area by the largest there could be {cite:p}`ngai_rudzicz_2022`; the area under the *threshold-performance
 # curve* takes all of them {cite:p}`atanasova_2020`:
 #
 # $$\text{N-AUC} = \frac{\int_0^{0.2} y(x)\, dx}{0.2 \max_x y(x)}, \qquad
@@ -236,7 +236,7 @@ Markdown(
 # %% [markdown]
 # ## Plausibility
 #
-# Does the explanation name what people marked? The model is not asked.
+# Does the explanation name what people marked? The model is not used.
 #
 # ### Token-F1 and IOU-F1
 #
@@ -291,7 +291,7 @@ Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib.auprc:.4f}.")
 # %% [markdown]
 # ## Complexity
 #
-# How few words does the explanation name? Neither the model nor people are asked.
+# How few words does the explanation name? Neither the model nor what people marked is used.
 #
 # ### Complexity and sparseness
 #

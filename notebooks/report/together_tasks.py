@@ -14,94 +14,33 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 # %%
 import math
 
-import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken
-from faithbook.show.plots import Layout, dot_plot
-from faithlib.catalogue import METRICS
+from faithbook.show.numbers import listed
+from faithbook.studies.together import toolkit_tasks
+from faithbook.studies.together.toolkit_tasks import BOUNDS, CELL, data_name, of_metrics
 
 page = start_page("together_tasks", profile, values=values, paper=published.OUR_OWN)
-there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this run or the reference; in this run
-
-
-CELL = ["dataset", "method", "metric"]
-WITHIN = {  # the range of a value: where it has none, its interval has no end to stop at
-    (0, 1): ["n_auc", "autpc", "token_f1", "iou_f1", "auprc", "sparseness"],
-    (-math.inf, math.inf): ["soft_ns", "soft_nc", "complexity"],
-}
-
-
-def measured_within(bounds, metrics):
-    """The values of these metrics, whose range is the same."""
-
-    def of_these(units):
-        return units[units.metric.isin(metrics)]
-
-    return page.measure("together_toolkit", over=CELL, prepare=of_these, bounds=bounds)
-
-
-if there:
-    sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
-    measured = {metric: source for source, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
+measured, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this run or the reference; in this run
+sources = []
+if measured:
+    sources = [
+        page.measure("together_toolkit", over=CELL, prepare=of_metrics(metrics), bounds=bounds)
+        for bounds, metrics in BOUNDS
+    ]
     texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
-    settings = settings_of("together_toolkit", texts.material.profile)
-    datasets = measured["n_auc"].levels("dataset")
-else:
-    datasets = []
-WITHOUT_TEXTS = (
-    "there are no numbers here. Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
-    "the machine that built this page, and the reference has none of them. What follows says only how it would be."
-)
-
-
-GROUPS = {
-    "faithfulness": ["soft_ns", "soft_nc", "n_auc", "autpc"],
-    "plausibility": ["token_f1", "iou_f1", "auprc"],
-    "complexity": ["complexity", "sparseness"],
-}
-FLOOR = "random"
-
-
-def mean(dataset, method, metric):
-    """The mean of a cell."""
-    return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
-
-
-frames = [source.frame.dropna(subset="value")[CELL].drop_duplicates() for source in sources] if there else []
-cells = pd.concat(frames).itertuples(index=False, name=None) if there else []
-table = listed({cell: mean(*cell) for cell in cells}, CELL)
-methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
-if there:
+means = toolkit_tasks.means_of(sources)
+methods = toolkit_tasks.methods_of(means)
+table = listed(means, CELL)
+if measured:
     table.to_csv(page.run.path("together_tasks.csv"), index=False)
-lowest = {
-    name: min(table[(table.dataset == name) & (table.metric == "n_auc")].itertuples(), key=lambda row: row.estimate)
-    for name in datasets
-}
-
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    if not there:
-        return WITHOUT_TEXTS
-    return (
-        "The lowest N-AUC (lower is better), and that of random scores, are "
-        + "; ".join(
-            f"{spoken(lowest[name], '.2f')} ({label(lowest[name].method)}) and {spoken(mean(name, FLOOR, 'n_auc'), '.2f')} on "
-            f"{label(name)} (n = {mean(name, FLOOR, 'n_auc').n})"
-            for name in datasets
-        )
-        + "."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: toolkit_tasks.in_short(means))
 
 # %% [markdown]
 # {doc}`together_metrics` computes the nine metrics of EvalxNLP {cite:p}`dhaini_2025` by hand on ten excerpts and an example. This
@@ -138,20 +77,10 @@ page.in_short(in_short)
 # ## The data
 
 # %%
-for name in datasets:
-    of = {metric: texts.mean(dataset=name, metric=metric).ours for metric in ("words", "cut", "right")}
-    marked = texts.frame[(texts.frame.dataset == name) & (texts.frame.metric == "marked")].value
-    marks = "Nobody marked words." if marked.empty else f"People marked {marked.mean():.0%} of a text's words."
-    own = settings.at({"dataset": name})
-    model = own["model"]
-    display(
-        Markdown(
-            f"- **{label(name)}**: {of['words'].n} inputs of {of['words'].point:.0f} words on average, cut at "
-            f"{own['longest']} wordpieces ({of['cut'].point:.0%} of them lose their end). {marks} Model: `{model}`"
-            f"{', a small one of ours' if model.startswith('local:') else ''}; of the {of['right'].n} texts that were looked at "
-            f"it is right about {of['right'].point:.0%}."
-        )
-    )
+if measured:
+    settings = settings_of("together_toolkit", texts.material.profile)
+    for name in table.dataset.unique():
+        display(Markdown(toolkit_tasks.data_in_words(name, texts, settings.at({"dataset": name}))))
 
 # %% [markdown]
 # - A review is cut at a limit, as in the toolkit, where the limit is the model's own 512
@@ -167,29 +96,13 @@ for name in datasets:
 # ## Every method under every metric
 
 # %%
-for name in datasets:
-    for group, metrics in GROUPS.items():
-        part = table[(table.dataset == name) & table.metric.isin(metrics)]
-        if part.empty:
-            continue
-        arrows = {metric: f"{label(metric)} {'↓' if METRICS[metric] == 'lower' else '↑'}" for metric in metrics}
-        part = part.assign(cell=[f"{spoken(row)}, {row.n}" for row in part.itertuples()])
-        wide = part.pivot(index="method", columns="metric", values="cell")
-        wide = wide.reindex(index=methods, columns=metrics).fillna("–").rename(columns=arrows).reset_index()
-        caption = f"{label(name)}, {group}: mean with 95 % interval, and n"
-        display(page.listing(wide, f"together_tasks_{name}_{group}", caption=caption))
-
+for (name, group), wide in toolkit_tasks.by_group(table, methods).items():
+    caption = f"{data_name(name)}, {group}: mean with 95 % interval (none if all inputs have the same value), and n"
+    display(page.listing(wide, f"together_tasks_{name}_{group}", caption=caption))
 
 # %%
-if there:
-    shown = [name for names in GROUPS.values() for name in names]
-    tidy = table[table.metric.isin(shown)].sort_values(
-        ["metric", "method"], key=lambda of: of.map([*shown, *methods].index), kind="stable"
-    )
-    names = {name: label(name) for name in (*methods, *datasets)}
-    names |= {metric: f"{label(metric)} ({METRICS[metric]} is better)" for metric in shown}
-    layout = Layout(panel="metric", series="dataset", columns=3, names=names, shared=False, width=9.5)
-    fig, alt = dot_plot(tidy, "mean", row="method", layout=layout)
+if measured:
+    fig, alt = toolkit_tasks.dots_by_metric(table, methods)
     caption = "Every method under every metric: mean and 95 % interval."
     display(page.figure(fig, "together_tasks_metrics", alt=alt, caption=caption, data=table))
 
@@ -199,23 +112,12 @@ if there:
 # The toolkit does not compare with random scores. The table has, on the same inputs, the mean of a method minus that of random
 # scores, sign-flipped so that higher is better. Is its 95 % interval above or below zero? Intervals are of one comparison each.
 
-
 # %%
-def against_floor(name, metric):
-    """Which methods are clearly better than random scores, which clearly worse."""
-    counts_row = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
-    floor = mean(name, FLOOR, metric)
-    for method in table[(table.dataset == name) & (table.metric == metric) & (table.method != FLOOR)].method:
-        ends = (mean(name, method, metric) - floor).interval()
-        low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
-        counts_row["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
-    return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in counts_row.items()}
-
-
-if there:
-    against = [against_floor(*key) for key in table[["dataset", "metric"]].drop_duplicates().itertuples(index=False)]
+if measured:
+    beside = toolkit_tasks.beside_random(means)
+    wide = toolkit_tasks.beside_random_in_words(beside)
     caption = "Methods against random scores, metric by metric"
-    display(page.listing(pd.DataFrame(against), "together_tasks_random", caption=caption))
+    display(page.listing(beside, "together_tasks_random", caption=caption, wide=wide))
 
 # %% [markdown]
 # Complexity and sparseness do not use the model. Random scores have the shape of a normal distribution, and an explanation is
@@ -225,14 +127,18 @@ if there:
 # ## What it costs
 
 # %%
+shown = Markdown(
+    "The numbers of this page are of the full run. Its count of forward passes is not among the committed values."
+)
 if ran:
     spent = load("toolkit_costs", profile).groupby("dataset", sort=False)[["inputs", "rows_shap", "rows_rest"]].sum()
     caption = (
-        "Rows of the model in this build: those of PartitionSHAP "
+        "Forward passes in this build: those of PartitionSHAP "
         f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
         "and the metrics"
     )
-    display(page.listing(spent.reset_index(), "together_tasks_costs", digits=0, caption=caption))
+    shown = page.listing(spent.reset_index(), "together_tasks_costs", digits=0, caption=caption)
+shown
 
 # %%
-page.finish(note="" if there else "no data of the toolkit's tasks on this machine or in the reference")
+page.finish(note="" if measured else "no data of the toolkit's tasks on this machine or in the reference")

@@ -1,5 +1,5 @@
-"""The tables of `safe_map`: what metrics lose where a model errs, by group of errors, half of the seeds, factor of the
-grid and reading of a good explanation. Metrics are named as in the library."""
+"""The tables and sentences of `safe_map`: what metrics lose where a model errs, by group of errors, half of the seeds,
+factor of the grid and reading of a good explanation. In tables metrics are named as in the library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, show
 from faithbook.studies.safe.advice import case_in_words
-from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, REPORT, Means, Safety
+from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means, Safety
+from faithbook.studies.safe.show import with_ends
+from faithbook.text import joined
+
+_ANOTHER = {
+    choice.HOLDS: "no other metric is better by more than {}",
+    choice.OVERTURNED: "another metric is better by more than {}",
+    choice.UNDECIDED: "whether another metric is better by more than {} is undecided",
+}
+"""What the comparison of a chosen metric with the next says."""
+FACTORS = {
+    "whither: toward": "errs toward the class",
+    "whither: away": "errs away from it",
+    "whither: other": "errs to a third class",
+}
+"""The heads of columns by what a model answers instead."""
 
 
 def choices_in_words(chosen: pd.DataFrame) -> pd.DataFrame:
@@ -88,7 +103,7 @@ def in_last_block(report: Means, wide: pd.DataFrame, table: pd.DataFrame) -> pd.
     third = table[table.error == "third"].set_index("metric").estimate
     columns: dict[str, Any] = {"metric": wide.index, "never errs": means.loc[design.NEVER].to_numpy()}
     for way in design.plan()["whither"]:
-        columns[f"errs beyond a third: {way}"] = means.loc[way].to_numpy()
+        columns[FACTORS[f"whither: {way}"]] = means.loc[way].to_numpy()
     columns["the same error, all truths"] = third[wide.index].to_numpy()
     columns["lowest of all errors"] = wide[show.LOWEST].to_numpy()
     return pd.DataFrame(columns)
@@ -171,7 +186,8 @@ def by_factor(report: Means, metrics: Sequence[str], levels: Mapping[str, Sequen
     table = pd.DataFrame({"metric": list(metrics)})
     for factor, of_factor in levels.items():
         for level, means in zip(of_factor, wrong.by(factor, of_factor), strict=True):
-            table[f"{factor}: {level}"] = means[places]
+            name = f"{factor}: {level}"
+            table[FACTORS.get(name, name)] = means[places]
     return table
 
 
@@ -199,3 +215,104 @@ def by_reading(
             }
         )
     return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------------------------------------------ sentences
+def in_short(table: pd.DataFrame, lowest: pd.DataFrame, chosen: pd.DataFrame, *, conditions: int, seeds: int) -> str:
+    """The result of the page: which metrics are safe, and what the declared rule chooses; `table`: the map
+    (`choice.by_kind`), `lowest`: of each metric over all kinds of error."""
+    free, main = (choice.of_case(chosen, erasure, ANY) for erasure in (UNKNOWN, ADVERSARIAL))
+    worst = table[table.metric == free.metric].sort_values("estimate").iloc[0]
+    safe = safe_metrics(lowest)
+    first = (
+        f"Safe against every error that we tried: {joined(safe)}."
+        if safe
+        else "No metric is safe against every error that we tried."
+    )
+    another = _ANOTHER[main.answer].format(rounded(design.plan()["choice"]["level"], 2))
+    how_safe = "safe" if free["is safe"] else "the least bad"
+    return (
+        f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is {how_safe}: its lowest "
+        "rank correlation with the truth over the kinds of error that may then happen is "
+        f"{with_ends(free, 'reported')}. Over all kinds its weak point is *{show.error_in_words(worst.error)}*, "
+        f"{with_ends(worst)}. Where a model may have been made to mislead, the declared rule chooses "
+        f"**{label(main.metric)}** ({with_ends(main, 'reported')}; {_safe_or_not(main)}; {another}). "
+        f"{conditions} conditions; the {seeds} model seeds behind these numbers had no part in the choice."
+    )
+
+
+def safe_metrics(lowest: pd.DataFrame) -> list[str]:
+    """The metrics whose interval lies above the declared value on all kinds of error."""
+    return [label(metric) for metric in lowest.metric[lowest.low >= design.plan()["choice"]["safe_from"]]]
+
+
+def advice(chosen: pd.DataFrame) -> str:
+    """What to use in each case, and what this rests on."""
+    limit = design.plan()["choice"]["prices"][0]
+    known, free, main = (choice.of_case(chosen, erasure, ANY) for erasure in (KNOWN, UNKNOWN, ADVERSARIAL))
+    cheap, single = choice.of_case(chosen, UNKNOWN, ANY, price=limit), choice.of_case(chosen, ADVERSARIAL, SINGLE)
+    return (
+        "**Advice.** "
+        f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label(known.metric)}: "
+        f"{with_ends(known, 'reported')}. "
+        f"(2) If you did not, use {label(free.metric)} ({with_ends(free, 'reported')}, {_safe_or_not(free)}); for at "
+        f"most {limit} model calls {label(cheap.metric)} ({with_ends(cheap, 'reported')}, {_safe_or_not(cheap)}). "
+        "(3) If someone may have trained the model to mislead you, the rule chooses "
+        f"{label(main.metric)} ({with_ends(main, 'reported')}, {_safe_or_not(main)}; if reasons are single words "
+        f"{label(single.metric)}, {with_ends(single, 'reported')}), and erased copies should be looked at before any "
+        "metric is believed. "
+        "**Limits.** Models in closed form with at most forty features; reasons of at most six; errors of the declared "
+        "kinds; an order of ten explanations of one input, not a difference between methods over a data set."
+    )
+
+
+def _safe_or_not(row: pd.Series) -> str:
+    return "safe" if row["is safe"] else "not safe"
+
+
+def survived_by_none(table: pd.DataFrame, lowest: pd.DataFrame, report: Means) -> str:
+    """The kinds of error that no metric survives, one by one and together."""
+    safe_from = rounded(design.plan()["choice"]["safe_from"], 2)
+    best = table.sort_values("estimate", ascending=False).drop_duplicates("error")
+    best_on = {row["error"]: row for row in best.to_dict("records")}
+    alone = joined(
+        f"{show.error_in_words(kind)} (best: {label(best_on[kind]['metric'])}, {with_ends(best_on[kind])})"
+        for kind in design.kinds_of_error()
+    )
+    lost = joined(show.error_in_words(kind) for kind in choice.not_survived(report))
+    highest = lowest.nlargest(1, "estimate").iloc[0]
+    return (
+        f"Kinds of error that no metric survives (the rule: no interval reaches {safe_from}): **{lost}**. Taken one by "
+        f"one: {alone}. Taken together: the metric with the highest lowest value is {label(highest.metric)}, "
+        f"{with_ends(highest)}; metrics whose interval lies above {safe_from} on all eight: "
+        f"**{joined(safe_metrics(lowest))}**."
+    )
+
+
+def won_by_design(chosen: pd.DataFrame) -> str:
+    """The chosen metrics that are ahead by the design of the grid alone, a line each."""
+    named = chosen[chosen.design != ""].drop_duplicates(["metric", "design"])
+    lines = [
+        f"- {label(row['metric'])} ({show.CASES[row['erasure']]}; reasons {show.REASONS[row['reasons']]}; model calls "
+        f"{show.price_in_words(row['price'])}): {show.design_in_words(row['design'])}."
+        for row in named.to_dict("records")
+    ]
+    return "\n".join(lines) or "- none of those chosen."
+
+
+def choices_without(without: pd.DataFrame, main: str) -> str:
+    """What the rule chooses without one kind of error, where that is not the `main` metric, and how far it is then
+    below the best."""
+    ends = ("below", "below low", "below high")
+    worst = without.sort_values("below", ascending=False).iloc[0]
+    others = joined(
+        f"without *{show.error_in_words(row['left out'])}* the rule chooses {label(row['metric'])}, which is then "
+        f"{with_ends(row, *ends)} below the best there"
+        for row in without[without.metric != main].to_dict("records")
+    )
+    return (
+        "The two halves agree closely because they share truths, lengths and erasures and differ in weights and places "
+        f"alone. A kind of error that the choice has not seen is the harder test: {others}. The largest distance to "
+        f"the best is {with_ends(worst, *ends)}, on *{show.error_in_words(worst['left out'])}*. So the answer depends "
+        "on which errors somebody thought of."
+    )

@@ -31,7 +31,6 @@ CASES = {
     choice.ADVERSARIAL: "it may be made to mislead",
 }
 REASONS = {choice.SINGLE: "single words, each counting alone", choice.ANY: "unknown, or combinations"}
-KINDS = {"text": "texts", "vision": "small images"}
 LOWEST = "lowest"
 _GAP = 0.15
 _DARK_BELOW = 0.55

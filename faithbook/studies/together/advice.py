@@ -7,7 +7,8 @@ import pandas as pd
 
 from faithbook.judge.sentences import values
 from faithbook.show.labels import label
-from faithbook.studies.together.questions import BOOK, ITSELF, RANKS, Known
+from faithbook.show.tables import rounded
+from faithbook.studies.together.questions import BOOK, ITSELF, KINDS, RANKS, Known
 
 NOT_WORSE = "not worse after misleading"
 QUESTIONS = ["separates", "without mean importance", "prefers the truth", NOT_WORSE]
@@ -23,6 +24,11 @@ WHOLE = 1
 YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not tested"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it: whether they do without is not tested."""
+SPELT_OUT = {
+    "SRG": "symmetric relevance gain: AOPC with the most relevant features first minus AOPC with the least relevant "
+    "first"
+}
+"""What the names of recommended metrics stand for."""
 
 
 def advice(
@@ -92,3 +98,78 @@ def quotable(table: pd.DataFrame) -> pd.DataFrame:
         if not pd.isna(row[column])
     }
     return values("advice", numbers)
+
+
+# -------------------------------------------------------------------------------------------------- for people who read
+def planted_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of texts and small images; where truth is unknown (photographs) there is nothing to show."""
+    planted = table[table.modality.isin(KINDS)]
+    columns = {"kind": planted.modality.map(KINDS), "metric": planted.metric.map(label)}
+    columns |= {question: planted[question] for question in QUESTIONS}
+    columns |= {name: planted[name].map(lambda value: rounded(value, 2)) for name in (TRACKS, MISLED)}
+    for name, head in (("inputs needed", "inputs to separate"), (PASSES, "model calls")):
+        columns[head] = planted[name].map(lambda number: rounded(number, 0))
+    return pd.DataFrame(columns).assign(n=planted.n.astype(str))
+
+
+def in_short(use: pd.DataFrame) -> str:
+    """The recommendation for somebody with one model, and the needs that no metric meets; `use`: what to use for which
+    need (`faithbook.studies.safe.advice.decisions`)."""
+    first, unmet = use.iloc[0], use[use["safe"] == "no"]["you want"]
+    unsafe = f" In general no metric is safe for {'; '.join(unmet)}." if len(unmet) else ""
+    return (
+        f"If you have one model and do not know how it reads erased inputs, **use {first['use']}, next to random "
+        f"scores on the same inputs** ({SPELT_OUT.get(first['use'], 'defined in *The metrics*')}). Its rank "
+        f"correlation with how true explanations are is {first['rank correlation']} under the kind of misreading that "
+        f"hurts it most, if nobody made the model to mislead.{unsafe}"
+    )
+
+
+def best_of_all_kinds(lowest: pd.DataFrame) -> str:
+    """Which metric is best if every kind of misreading counts; `lowest`: of each metric, over all kinds."""
+    best = lowest.nlargest(1, "estimate").iloc[0]
+    return (
+        f"If every kind of misreading counts, the best metric is {label(best.metric)}: its lowest rank correlation is "
+        f"{_with_ends(best)}."
+    )
+
+
+def cost_of_srg(table: pd.DataFrame) -> str:
+    """What SRG costs on texts as long as those that were measured."""
+    row = table[(table.modality == "text") & (table.metric == "aopc_morf")].iloc[0]
+    calls = row[PASSES]
+    return (
+        f"**What it costs.** SRG needs both directions of AOPC, $2n - 1$ forward passes for n words: {calls:.0f} for "
+        f"{(calls + 1) / 2:.0f} words. 200 texts of this length with three methods and random scores take 200 × 4 × "
+        f"{calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to one per text and to those of the methods "
+        "themselves."
+    )
+
+
+def on_photographs(table: pd.DataFrame) -> str:
+    """How many metrics get a yes on photographs, of the two questions that can be answered there; "" without any."""
+    photographs = table[table.modality == "photographs"]
+    if photographs.empty:
+        return ""
+    separate, free = ((photographs[question] == YES).sum() for question in QUESTIONS[:2])
+    return (
+        f"On photographs only the first two questions can be answered: {separate} and {free} of {len(photographs)} "
+        f"metrics get a *yes* (n = {photographs.n.min()} to {photographs.n.max()} images)."
+    )
+
+
+def why_not_n_auc(follows: pd.DataFrame, lowest: pd.DataFrame) -> str:
+    """Why N-AUC is not recommended, although it follows the truth best on the trained models: `follows` has its rank
+    correlations there, `lowest` its lowest over all kinds of misreading."""
+    tracked = follows[follows.metric == "n_auc"].estimate
+    worst = lowest[lowest.metric == "n_auc"].iloc[0]
+    return (
+        f"**Why not N-AUC?** Its rank correlation with the truth is {rounded(tracked.min(), 2)} to "
+        f"{rounded(tracked.max(), 2)} on the trained models, because it uses only copies of which at most a fifth is "
+        "erased, and this model errs from a third on. Where a model errs on other copies this does not help: its "
+        f"lowest value over the kinds of misreading of {{doc}}`safe_map` is {_with_ends(worst)}."
+    )
+
+
+def _with_ends(row: pd.Series) -> str:
+    return f"{rounded(row.estimate, 2)} [{rounded(row.low, 2)}, {rounded(row.high, 2)}]"

@@ -33,6 +33,10 @@ FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items()
 SOFT = tuple(FAMILIES["soft"].directions)
 YES, NO = "yes", "no"
 TEXT, VISION, PHOTOGRAPHS = "text", "vision", "photographs"
+KINDS = {TEXT: "texts", VISION: "small images"}
+"""Inputs whose truth was planted, as sentences and tables call them."""
+MODALITIES = {**KINDS, PHOTOGRAPHS: "photographs"}
+"""Kinds of inputs as sentences call them."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+"""The tables and sentences of `safe_trained`: how safe metrics are on models that were trained to err, and whether the
+models err where they were taught to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from faithbook.judge.scores import Scores
+from faithbook.show.labels import label
+from faithbook.show.tables import rounded
+from faithbook.studies.safe import design, show, trainings
+from faithbook.studies.safe.trainings import Safety
+from faithbook.studies.together.questions import KINDS
+
+RANK = "rank correlation"
+WAYS = {trainings.TOWARD: "toward the class", trainings.AWAY: "away from it", trainings.THIRD: "to a third class"}
+"""Which way a model errs, in words."""
+ABOUT = ("modality", "error", "taught", "encoder", "seed", "model")
+"""What is known of a model beside its values."""
+ALIKE = ["modality", "error", "taught", "encoder"]
+"""What models share that differ in their seed alone."""
+
+
+# --------------------------------------------------------------------------------------------------------------- models
+def models_of(ranks: pd.DataFrame) -> pd.DataFrame:
+    """The models by kind of input and by their error, as the plan orders errors; `ranks`: values of single inputs."""
+    places = {error: place for place, error in enumerate(design.plan()["trained"]["errors"])}
+    models = ranks[list(ABOUT)].drop_duplicates()
+    models = models.assign(place=models.error.map(places))
+    return models.sort_values(["modality", "place", "model"], ignore_index=True)
+
+
+def counts(models: pd.DataFrame) -> pd.DataFrame:
+    """How many models of each kind there are, and from how many seeds."""
+    groups = models.groupby(ALIKE, sort=False)
+    table = groups.agg(models=("model", "size"), seeds=("seed", "nunique")).reset_index()
+    return table.assign(error=table.error.map(show.error_in_words))
+
+
+def of_what_was_declared(models: pd.DataFrame) -> str:
+    """How many of the models that the plan allows were trained, and what that leaves out."""
+    declared = design.plan()["trained"]
+    number = models.modality.value_counts()
+    encoders = models.groupby("modality").encoder.nunique()
+    seeds = models.groupby(ALIKE, sort=False).seed.nunique()
+    return (
+        f"**Of what was declared.** The plan allows {declared['texts_at_most']} text and {declared['images_at_most']} "
+        f"image models, several seeds and two encoders. Measured are {number.get('text', 0)} text and "
+        f"{number.get('vision', 0)} image models. Text models use {encoders.get('text', 0)} of the "
+        f"{len(declared['encoders'])} encoders, image models {encoders.get('vision', 0)}; {(seeds > 1).sum()} of "
+        f"{len(seeds)} kinds of model were trained from more than one seed, at most {seeds.max()}. Where a kind of "
+        "error has one model, the interval does not cover another training. Planted reasons are one or two words or "
+        "cells, any of which is enough: the trained models say nothing about reasons that are all needed or spread "
+        "over many features, nor about errors that depend on what is erased."
+    )
+
+
+def checks(models: pd.DataFrame, checked: Scores) -> pd.DataFrame:
+    """The share of copies that get the taught label, by model and by how much is erased."""
+    rows = []
+    for about in models.to_dict("records"):
+        model = {"modality": about["modality"], "model": about["model"]}
+        row: dict[str, object] = dict(model)
+        for amount in checked.levels("method"):
+            row[f"{amount} erased"] = checked.mean(**model, method=amount).ours.point
+        rows.append(row | {"n": checked.mean(**model).ours.n})
+    return pd.DataFrame(rows)
+
+
+def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
+    """Which models did not learn the error that they were taught."""
+    erring = models[models.error != design.NEVER]
+    failed = []
+    for about in erring.to_dict("records"):
+        shares = [
+            checked.mean(modality=about["modality"], model=about["model"], method=amount).ours.point
+            for amount in trainings.TAUGHT_AT[about["error"]]
+        ]
+        if min(shares) < trainings.LEARNT:
+            failed.append(f"`{about['model']}` ({', '.join(rounded(share, 2) for share in shares)})")
+    if not failed:
+        return "Every model errs where it was taught to."
+    return (
+        f"{len(failed)} of {len(erring)} models that were taught an error did not learn it: {'; '.join(failed)}. In "
+        "brackets is the share of the copies to be misread that get the taught label; a model has learnt its error at "
+        f"{rounded(trainings.LEARNT, 2)} or more. These models stay in the means below, because the plan has no rule "
+        "that leaves a model out."
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- metrics
+def by_safety(found: Safety) -> list[str]:
+    """The metrics of one kind of input, the safest first."""
+    return [name for _, name in sorted(zip(-found.estimate, found.metrics, strict=True))]
+
+
+def of_error(safety: Mapping[str, Safety]) -> pd.DataFrame:
+    """The safety of each metric with its interval, and its mean on each kind of error, by kind of input."""
+    rows = []
+    for modality, found in safety.items():
+        errors = [show.error_in_words(error) for error in found.errors]
+        for metric in by_safety(found):
+            lowest, low, high = found.interval(metric)
+            means = dict(zip(errors, found.by_error[:, found.metrics.index(metric)], strict=True))
+            ends = {"lowest": lowest, "low": low, "high": high}
+            rows.append({"modality": modality, "metric": metric, **ends, **means})
+    return pd.DataFrame(rows)
+
+
+def by_way(safety: Mapping[str, Safety], measured: Scores) -> pd.DataFrame:
+    """The rank correlation of each metric by the way of the error, with its interval; ways that no model of a kind of
+    input errs are left out."""
+    ranks = measured.frame[measured.frame.metric == RANK]
+    rows = []
+    for modality, found in safety.items():
+        ways = set(ranks[ranks.modality == modality].whither)
+        for metric in by_safety(found):
+            row: dict[str, object] = {"modality": modality, "metric": metric}
+            for way, words in WAYS.items():
+                if way in ways:
+                    mean = measured.mean(modality=modality, method=metric, metric=RANK, whither=way).ours
+                    ends = mean.interval()
+                    row |= {words: ends.estimate, f"{words}, low": ends.low, f"{words}, high": ends.high}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def means_of_models(ranks: pd.DataFrame) -> pd.DataFrame:
+    """The mean rank correlation of each model and metric."""
+    groups = ranks.groupby([*ABOUT, "method"], sort=False, observed=True)
+    return groups.value.mean().rename("mean").reset_index()
+
+
+def by_model(means: pd.DataFrame, models: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
+    """The mean rank correlations with one row per model and one column per metric."""
+    wide = means.pivot(index=["modality", "model"], columns="method", values="mean")[metrics].rename(columns=label)
+    order = list(models[["modality", "model"]].itertuples(index=False, name=None))
+    return wide.loc[order].reset_index()
+
+
+# ------------------------------------------------------------------------------------------------------------ sentences
+def sizes(ranks: pd.DataFrame, models: pd.DataFrame) -> str:
+    """How many models and inputs of each kind there are."""
+    words = []
+    for modality, part in ranks.groupby("modality", sort=False):
+        number = (models.modality == modality).sum()
+        words.append(f"{KINDS[str(modality)]}: {number} models, {part.id.nunique()} inputs")
+    return ", ".join(words)
+
+
+def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str) -> str:
+    """Whether the metric that the rule has chosen on the grid is first, or nearly so, on trained models."""
+    level = design.plan()["choice"]["level"]
+    sentences = []
+    for modality, found in safety.items():
+        first = by_safety(found)[0]
+        ahead = found.interval(choice, minus=[metric for metric in found.metrics if metric != choice])
+        confirms = "confirms" if ahead[0] >= -level else "does not confirm"
+        sentences.append(
+            f"On {KINDS[modality]} ({(models.modality == modality).sum()} models) its lowest mean rank correlation "
+            f"over kinds of error is {_with_ends(*found.interval(choice))}, and that of the best metric, "
+            f"{label(first)}, {_with_ends(*found.interval(first))}. The choice minus the best other metric is "
+            f"{_with_ends(*ahead)}: **this {confirms} the choice**."
+        )
+    return (
+        f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
+        f"{' '.join(sentences)} The rule was declared before: the choice has to be first or within "
+        f"{rounded(level, 2)} of the first."
+    )
+
+
+def _with_ends(point: float, low: float, high: float) -> str:
+    return show.with_ends({"estimate": point, "low": low, "high": high})
