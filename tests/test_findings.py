@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 from store import Store
 
 from faithbook.judge import analysis_plan, published, scoreboard, summary
+from faithbook.judge.reference import committed_board
 from faithbook.stats import evidence_levels
 from faithbook.stats.verdict import Verdict
 
@@ -57,6 +60,21 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
     told = summary.in_numbers(BOARD)
     assert told["all"] == len(found) and told["own"] == 1 == told["own reproduced"]
     assert sum(told[f"own {side}"] for side in summary.DECIDED) == told["own"]
+
+
+def test_counts_of_the_committed_board_are_in_sentences_and_in_a_table() -> None:
+    board = committed_board()
+    counts = summary.counts(board)
+    decided = summary.facts(board)["decision"].value_counts()
+    said = summary.by_decision(counts)
+    assert all(f"{decided[name]} are *{name}*" in said for name in (summary.REPRODUCED, summary.UNDECIDED))
+    reproduced = summary.facts(board).query("decision == @summary.REPRODUCED")["level"].value_counts()
+    rest = summary.by_evidence(counts)
+    assert f"{reproduced[evidence_levels.DATA]} are of our models on a paper's own data" in rest
+    assert sum(int(number) for number in re.findall(r"\d+", rest)) == decided[summary.REPRODUCED]
+    table = summary.by_source(counts)
+    assert table["total"].sum() == len(summary.facts(board)) and set(table["evidence"]) <= set(summary.LEVELS)
+    assert "Our own questions" in set(table["source"])
 
 
 @pytest.mark.parametrize(

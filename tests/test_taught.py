@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from faithbook.judge import lessons, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
 from faithbook.stats import evidence_levels
+from faithbook.stats.comparison import Comparison
 from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = lessons.lessons()
@@ -138,3 +140,28 @@ def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> N
     assert (
         "1 replicate or are reproduced, 0 do not, 0 are mixed" in landing and "Of 1 findings of the papers" in landing
     )
+
+
+def test_overviews_list_claims_with_the_committed_decisions() -> None:
+    results = Results(committed_board(), VALUES)
+    tables = lessons.claims_of_overviews(results)
+    kept = committed_board().set_index("id")
+    language = [name for name in published.column("claim") if name.startswith("lm_")]
+    rows = tables["language"].splitlines()[2:]
+    assert len(rows) == len(language) and "{cite:t}`huang_chan_2026`" in tables["language"]
+    for name, row in zip(language, rows, strict=True):
+        decision = evidence_levels.worded(kept.loc[name, "decision"], kept.loc[name, "evidence"])
+        assert lessons.badge(decision) in row, name
+    # Their overview says once that they are about a small model.
+    assert not any(row.startswith(("| On a small", "| on a small")) for row in rows)
+    assert tables["paper4"].count("a review page") == sum(
+        published.sources()[name] == published.REVIEW
+        for name in published.column("claim")
+        if name.startswith("naopc_c")
+    )
+
+
+def test_values_of_each_model_are_kept_under_its_short_name() -> None:
+    pair = Comparison(SimpleNamespace(point=0.25), 0.5)  # type: ignore[arg-type]
+    (frame,) = lessons.of_models({"MPNet, 12 layers, 109 M": {"nc": pair}})
+    assert frame[["claim", "part", "published", "ours"]].iloc[0].tolist() == ["soft_models", "MPNet: NC", 0.5, 0.25]

@@ -8,7 +8,8 @@ its source words it, never after the finding: a finding that contradicts a claim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,7 +18,7 @@ import pandas as pd
 from faithbook.engine.studies import studies
 from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, on_unseen_inputs, what_decides_unseen
-from faithbook.judge.sentences import Results, conditions
+from faithbook.judge.sentences import Results, conditions, values
 from faithbook.show import figures
 from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
@@ -220,6 +221,51 @@ def table(results: Results) -> pd.DataFrame:
 def page(results: Results) -> str:
     """All lessons, a heading and a paragraph each."""
     return "\n\n".join(f"## {lesson.number}. {lesson.asks}\n\n{paragraph(lesson, results)}" for lesson in lessons())
+
+
+# -------------------------------------------------------------------------------------------- claims of whole studies
+_MODEL_FIRST = re.compile(r"^(?:[^:]+, on a small model: |On a small language model,? )")
+"""How claims on the language model begin, which their overview says once."""
+_LANGUAGE_PAPERS = {"lm_huang": "{cite:t}`huang_chan_2026`", "lm_ice": "{cite:t}`basu_chakraborty_2026`"}
+_EDIN_SOURCES = {"paper": "the paper", "review": "a review page"}
+
+
+def claims_of_overviews(results: Results) -> dict[str, str]:
+    """The claims of the studies whose overviews list them, as tables, by overview."""
+    claims = published.claims().set_index("id")
+    of_edin = claims[(claims["paper"] == "edin_2025") & (claims["kind"] == "claim")]
+    of_language = [name for name in claims.index if name.startswith("lm_")]
+    return {
+        "paper4": claims_and_decisions(results, of_edin.index, lambda name: _EDIN_SOURCES[of_edin["source"][name]]),
+        "language": claims_and_decisions(
+            results, of_language, lambda name: _LANGUAGE_PAPERS.get(name.rpartition("_")[0], "ours")
+        ),
+    }
+
+
+def claims_and_decisions(results: Results, names: Iterable[str], source: Callable[[str], str]) -> str:
+    """Claims as a table for an overview: claim, source, decision, and the page that tests it."""
+    lines = ["| claim | source | decision | tested on |", "| --- | --- | --- | --- |"]
+    for name in names:
+        if name not in results.board.index:
+            continue
+        verdict = results.board.loc[name]
+        decided = badge(evidence_levels.worded(results.decision(name), str(verdict["evidence"])))
+        page = str(verdict["page"]).removeprefix("executed/")
+        words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
+        lines.append(f"| {words[:1].upper()}{words[1:]} | {source(name)} | {decided} | {{doc}}`../executed/{page}` |")
+    return "\n".join(lines) + "\n"
+
+
+# ----------------------------------------------------------------------------------------- numbers and the first figure
+def of_models(pairs: Mapping[str, Mapping[str, Comparison]]) -> list[pd.DataFrame]:
+    """Diagnosticities by model and metric for sentences, ours beside the published ones."""
+    frames = []
+    for model, by_metric in pairs.items():
+        named = {f"{model.partition(',')[0]}: {ROWS[metric][0]}": pair for metric, pair in by_metric.items()}
+        ours = {name: pair.ours.point for name, pair in named.items()}
+        frames.append(values("soft_models", ours, {name: pair.published for name, pair in named.items()}))
+    return frames
 
 
 def limit_ratios(quoted: pd.DataFrame) -> dict[str, float]:

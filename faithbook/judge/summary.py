@@ -80,6 +80,35 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
     return table.reindex(index=index, columns=DECIDED, fill_value=0)
 
 
+REPRODUCED_ON = {
+    evidence_levels.AUTHORS: "recompute files that authors released",
+    evidence_levels.DATA: "are of our models on a paper's own data",
+    evidence_levels.SUBSTITUTE: "are on substitute data",
+    evidence_levels.OUR_QUESTION: "are questions of our own",
+}
+"""What findings that are reproduced are, by the evidence that they rest on."""
+
+
+def by_decision(counted: pd.DataFrame) -> str:
+    """How many findings have each decision; `counted`: their counts (`counts`)."""
+    decided = counted.sum()
+    return ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
+
+
+def by_evidence(counted: pd.DataFrame) -> str:
+    """On what the reproduced findings rest."""
+    reproduced = counted[REPRODUCED].groupby("level").sum().reindex(list(REPRODUCED_ON), fill_value=0)
+    return ", ".join(f"{reproduced[level]} {words}" for level, words in REPRODUCED_ON.items())
+
+
+def by_source(counted: pd.DataFrame) -> pd.DataFrame:
+    """The counts as a table for people, with the source in words and the total."""
+    table = counted.reset_index()
+    table["paper"] = [names()[paper].partition(" (")[0] for paper in table["paper"]]
+    table["total"] = counted.sum(axis=1).to_numpy()
+    return table.rename(columns={"level": "evidence", "paper": "source"})
+
+
 def findings(board: pd.DataFrame) -> list[Finding]:
     """The distinct findings of a board as lines of one figure, by whose they are (each paper's, a review page's, ours),
     the firmest evidence first."""
@@ -187,7 +216,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "claim": [
-                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}{_seen_on(page)}"
+                f"{_marked(name)}{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}{_seen_on(page)}"
                 for name, text, page in zip(rows["id"], words, rows["page"], strict=True)
             ],
             "decision": [
@@ -204,6 +233,11 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
+
+
+def _marked(name: str) -> str:
+    """What comes before a headline claim."""
+    return "*Headline:* " if is_headline(name) else ""
 
 
 def _bare(decision: str, evidence: str) -> str:

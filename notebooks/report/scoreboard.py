@@ -12,7 +12,7 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-from IPython.display import HTML, Markdown
+from IPython.display import HTML
 
 from faithbook.engine.run import load
 from faithbook.judge import published, scoreboard, summary
@@ -22,33 +22,17 @@ from faithbook.show import forest
 page = start_page("scoreboard", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
-by_kind = summary.counts(board)
-decided = by_kind.sum()
-REPRODUCED = {
-    "authors' outputs": "recompute files that authors released",
-    "paper's data, our models": "are of our models on a paper's own data",
-    "substitute data, our models": "are on substitute data",
-    "our own question": "are questions of our own",
-}
-
-
-reproduced = by_kind[summary.REPRODUCED].groupby("level").sum().reindex(list(REPRODUCED), fill_value=0)
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    return (
-        f"Of {decided.sum()} distinct findings "
-        + ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
-        + f". Of those *reproduced* {', '.join(f'{reproduced[level]} {words}' for level, words in REPRODUCED.items())}."
+counts = summary.counts(board)
+page.in_short(
+    lambda: (
+        f"Of {counts.to_numpy().sum()} distinct findings {summary.by_decision(counts)}. Of those *reproduced* {summary.by_evidence(counts)}."
     )
-
-
-page.in_short(in_short)
+)
 
 # %% [markdown]
-# The table has every table, figure and claim of the four papers and every question of our own. Click on a column head to sort;
-# use the field and the menus to filter. Each row links to the page that computes it.
+# The table has every table, figure and claim of the four papers and every question of our own. It begins with the *headline* claims, the
+# main claims of each paper. Click on a column head to sort; use the field and the menus to filter. Each row links to the page that
+# computes it.
 #
 # *Decision*: on files of the authors a claim is *reproduced* or not, on our models it *replicates* or not, and a question of our own
 # *holds* or not. *Nothing to test*: a table of the set-up, an illustration, or a result on which the paper's own repeats disagree. ★: the claim survives
@@ -99,12 +83,12 @@ page.listing(others, "scoreboard_unseen_further", caption=caption, wide=others, 
 # *replicates* on our models and what *holds* of our own questions.
 
 # %%
-counts = summary.counts(board)
-table = counts.reset_index().assign(paper=[summary.names()[paper].partition(" (")[0] for _, paper in counts.index])
-table["total"] = counts.sum(axis=1).to_numpy()
-caption = "Distinct findings by evidence and source, the firmest evidence first"
-table = table.rename(columns={"level": "evidence", "paper": "source"})
-page.listing(table, "scoreboard_counts", caption=caption, digits=0)
+page.listing(
+    summary.by_source(counts),
+    "scoreboard_counts",
+    digits=0,
+    caption="Distinct findings by evidence and source, the firmest evidence first",
+)
 
 # %% [markdown]
 # ## Every finding, published against ours
@@ -127,13 +111,12 @@ HTML(forest.drawn(findings))
 # or trends has no such number: its units are methods or languages.
 
 # %%
-undecided = scoreboard.undecided(board)
-if undecided.empty:
-    shown = Markdown("*Nothing is undecided.*")
-else:
-    caption = "Undecided findings, each once: inputs in the smallest set, inputs that would decide it, and why there are not as many"
-    shown = page.listing(undecided, "scoreboard_undecided", caption=caption)
-shown
+page.listing(
+    scoreboard.undecided(board),
+    "scoreboard_undecided",
+    caption="Undecided findings, each once: inputs in the smallest set, inputs that would decide it, and why there are not as many",
+    empty="*Nothing is undecided.*",
+)
 
 # %%
 page.finish()

@@ -1,4 +1,5 @@
-"""The decisions on the claims of study 1 with each of our models: the last table of `soft_pipeline`.
+"""The decisions on the claims of study 1 with each of our models: the last table of `soft_pipeline`; and the
+diagnosticity of each model, for the first figure of the landing page.
 
 parts = parts_of_claims(partial(of_model, model=model), ["sst", "ag"], ratios)
 decision_on(claim, parts, on_long_texts(of_model, sized.frame, model), have=page.have, worded=page.worded)
@@ -14,11 +15,23 @@ import pandas as pd
 from faithbook.judge import decide, materials, published
 from faithbook.judge.decide import Parts
 from faithbook.judge.reference import committed_board
+from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
-from faithbook.studies.soft.zhao_aletras import shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import PAIRS, Power, Reading, claims, rises, rises_and_falls
+from faithbook.studies.soft.zhao_aletras import SIZES, of_each, shared
+from faithbook.studies.soft.zhao_aletras_diagnosticity import (
+    METHODS,
+    PAIRS,
+    WIN,
+    Power,
+    Reading,
+    claims,
+    counted,
+    rises,
+    rises_and_falls,
+    with_lengths,
+)
 from faithbook.studies.soft.zhao_aletras_pipeline import LONG
 
 ELSEWHERE = {
@@ -32,6 +45,24 @@ ON_LONG_TEXTS, OF_THE_BOARD = "soft_c11", "naopc_c06"
 REPEATS = {"soft_c09": "soft_c01"}
 """Claims that are decided by the values of another one."""
 STUDIES = ("soft_", "naopc_")
+LEARNT = ("sst", "ag")
+"""The paper's data sets that our models have learnt."""
+
+
+def wins_of_each(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins against the random attribution on the data sets that our models have learnt, of each model by itself; a run
+    without these has others."""
+    explained = units[units.method != "none"]
+    learnt = explained[explained.dataset.isin(LEARNT)]
+    return of_each(lambda part: counted(with_lengths(part)))(learnt if len(learnt) else explained)
+
+
+def by_model(measured: Scores, metrics: Iterable[str]) -> dict[str, dict[str, Comparison]]:
+    """Diagnosticity by model and metric, mean over methods and data sets, beside the published mean; `measured`: what
+    `wins_of_each` prepared. The largest model first."""
+    power = measured.quantity("model", "metric", shows=WIN, method=METHODS, dataset=list(LEARNT))
+    models = [model for model in SIZES.values() if model in measured.levels("model")]
+    return {model: {metric: power(model, metric) for metric in metrics} for model in models}
 
 
 def parts_of_claims(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> dict[str, Parts]:
