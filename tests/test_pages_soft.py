@@ -254,8 +254,8 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
 
 def cells_of(found: Shown, name: str, *index: str) -> pd.DataFrame:
     """The cells of one of the page's tables, as the page hands them to `page.table`, without the table."""
-    rows = found.names["ours_named"](name)
-    pairs = [found.names["cell"](row) for row in rows.to_dict("records")]
+    rows = found.names["compared"].printed(name)
+    pairs = [found.names["compared"].cell(row) for row in rows.to_dict("records")]
     values = {
         "published": [pair.published for pair in pairs],
         "estimate": [pair.ours.point for pair in pairs],

@@ -164,3 +164,27 @@ def test_claims_with_an_answer_of_both_models_are_compared() -> None:
     assert list(judged.claim.str.extract(r"\((soft_c\d+)\)$")[0]) == ["soft_c01", "soft_c02", "soft_c11"]
     assert by_size.same_decisions(judged) == (1, 2)
     assert by_size.judged_here(by_size.decisions(lambda claim, model: "", [])).empty
+
+
+def test_the_result_of_the_page_and_of_its_steps(level: pipeline.Levels) -> None:
+    changes = listed(pipeline.changes_of(level), ["dataset", "metric", "step"])
+    text = pipeline.in_short(changes, combinations(), ["sst", "ag"], "own")
+    assert text.startswith("No step that we could try") and "In 1 of 8 combinations" in text
+    assert "by 0.300 [0.100, 0.500], the largest of them all" in text and "(n = 40 texts or more)" not in text
+    closed = changes.assign(low=-0.1, high=0.1)
+    assert not pipeline.in_short(closed, combinations(), ["sst", "ag"], "own").startswith("No step")
+    assert "nothing is compared" in pipeline.in_short(changes, combinations(), [], "own")
+    steps = pipeline.steps_in_words(changes, level)
+    assert "change the hard metrics by +0.05 to +0.30" in steps and "Steps of less than about 0.05" in steps
+    assert "Training all weights changes it by 0.00 to 0.00" in steps
+    assert pipeline.steps_in_words(changes, {}) == pipeline.ONE_SIZE
+    assert pipeline.order_of_steps(pipeline.path_of(level))[:2] == [SMALL, LARGE]
+    assert pipeline.printed_of(["sst"])["sst", "nc"] == 0.409
+
+
+def test_data_sets_of_two_sizes_are_the_papers_own_that_were_replayed() -> None:
+    frame = pd.DataFrame(
+        {"dataset": ["ag", "ag", "sst", "movie", "movie"], "model": [LARGE, SMALL, LARGE, LARGE, SMALL]}
+    )
+    assert pipeline.of_two_sizes(frame, ["sst", "ag", "movie"]) == ["ag"]
+    assert pipeline.of_two_sizes(frame, ["sst"]) == []

@@ -12,75 +12,30 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from itertools import product
-
-import numpy as np
-import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
-from faithbook.show.numbers import ENDS, ends_of, listed, spoken
-from faithbook.stats import comparison
-from faithbook.stats.agreement import tau_of
-from faithbook.studies.saco import wu, wu_figures
-from faithbook.studies.saco.wu import LAST, METHODS
+from faithbook.show.numbers import spoken
+from faithbook.studies.saco import wu_deviations as deviations
+from faithbook.studies.saco import wu_figures
+from faithbook.studies.saco.wu_deviations import NAMES, of_settings
 
 page = start_page("saco_deviations", profile, values=values, paper="wu_2024")
-NAMES = {
-    "group sums": "S1 sums of unequal groups",
-    "last group larger": "S1 last group takes the rest",
-    "rest dropped": "S1 rest left out",
-    "nearest": "S2 nearest upsampling",
-    "whole patches": "S2 whole patches",
-    "random ties": "S3 equal scores shuffled",
-    "nearest, random ties": "S2, S3 nearest and shuffled",
-    "zero": "S4 one fixed colour",
-    "blur": "S4 a blurred copy",
-    "5 groups": "S5 five groups",
-    "20 groups": "S5 twenty groups",
-    "bfloat16": "bfloat16",
-}
-
-
-def varied(units):
-    """One model and the images that went through all settings; other numbers of groups of the same images."""
-    settings = units[units.setting.notna()]
-    counts = units[units.k.notna() & units.model.isin(set(settings.model))]
-    counts = counts.assign(setting=[f"{k:.0f} groups" for k in counts.k])
-    same = counts.merge(settings[["dataset", "id"]].drop_duplicates(), on=["dataset", "id"])
-    return pd.concat([settings, same], ignore_index=True)
-
-
 measured = page.measure(
     "saco_metrics",
     parts=["settings", "groups"],
     over=["dataset", "setting", "metric", "method"],
-    prepare=varied,
-    firmest=True,  # the paper's own images alone where some went through all settings
+    prepare=deviations.varied,
+    firmest=True,  # the paper's own images alone if some of them went through all settings
 )
 value = page.quantity("setting", "metric", "method")
-asked = [name for name in NAMES if name in measured.levels("setting")]
-# What each setting is compared with. A run whose main setting is half precision has single precision next to it.
-BASE = dict.fromkeys(asked, "main") | ({"bfloat16": "float32"} if "float32" in measured.levels("setting") else {})
-
+base = deviations.base_of(measured.levels("setting"))
+NOT_MEASURED = "*Not measured.*"
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    moved = {setting: value(setting, "saco", METHODS) - value(BASE[setting], "saco", METHODS) for setting in asked}
-    most = max(moved, key=lambda setting: abs(moved[setting].ours.point))
-    least = min(moved, key=lambda setting: abs(moved[setting].ours.point))
-    return (
-        f"Of {len(asked)} choices, which the paper leaves open or which we had to make, *{NAMES[most]}* changes SaCo most, by "
-        f"{spoken(moved[most], '+.2f')} (mean over ten methods), and *{NAMES[least]}* least, by {spoken(moved[least], '+.2f')} "
-        f"(n = {moved[most].ours.n} images)."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: deviations.in_short(value, base))
 
 # %% [markdown]
 # To compute SaCo one has to cut pixels into groups, erase a group, and compare pairs of groups. The paper
@@ -108,31 +63,16 @@ page.in_short(in_short)
 # pixels first, which the paper calls comprehensiveness ({doc}`../foundations/metrics`).
 
 # %%
-
-
-def changes(setting, metric):
-    """Other choice minus main setting, of every method and of random scores."""
-    return {m: value(setting, metric, m) - value(BASE[setting], metric, m) for m in (*METHODS, "random")}
-
-
-rows, by_method = [], []
-for setting in asked:
-    for metric in wu.SIGN if "groups" not in setting else ["saco"]:
-        single, labels = changes(setting, metric), {"setting": setting, "metric": metric}
-        mean = comparison.mean([single[method] for method in METHODS]).ours
-        ranked = [[value(way, metric, method).ours for method in METHODS] for way in (setting, BASE[setting])]
-        rows.append(labels | {"n": mean.n, "main": float(np.mean([estimate.point for estimate in ranked[1]]))})
-        rows[-1] |= ends_of(mean) | ends_of(tau_of(*ranked), "tau")
-        by_method += [labels | {"method": name, "n": pair.ours.n, **ends_of(pair)} for name, pair in single.items()]
-effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)
+effects = deviations.effects(value, base)
+by_method = deviations.effects_by_method(value, base)
 
 # %% [markdown]
 # ## All effects at a glance
 
 # %%
-mine = effects[effects.metric == "saco"].set_index("setting").reindex(asked).reset_index()
-alone = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
-fig, alt = wu_figures.effects(mine, alone, {name: NAMES[name] for name in asked})
+on_saco = deviations.on_saco(effects, list(base))
+single_methods = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
+fig, alt = wu_figures.effects(on_saco, single_methods, {name: NAMES[name] for name in base})
 caption = (
     "What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
     "(right); one model, 95 % intervals over images."
@@ -140,27 +80,11 @@ caption = (
 page.figure(fig, "saco_deviations_plot", alt=alt, caption=caption)
 
 # %%
-swayed, shifted = mine.loc[mine.tau.idxmin()], mine.loc[mine.estimate.abs().idxmax()]
-calm = mine[(mine.low <= 0) & (mine.high >= 0)]
-Markdown(
-    f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
-    f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
-    f"({spoken(shifted, '+.3f')}, from {shifted.main:.3f}; n = {shifted.n} in the "
-    f"smallest set). The level does not clearly change for: "
-    f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
-)
+Markdown(deviations.at_a_glance(on_saco))
 
 # %%
 caption = "Every effect by method: other choice minus main setting"
 page.listing(by_method.assign(setting=by_method.setting.map(NAMES)), "saco_deviations_methods", caption=caption)
-
-
-# %%
-def shown(name, caption, *settings):
-    """Some effects as a table."""
-    chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
-    return page.listing(chosen, name, caption=caption, empty="*Not measured.*")
-
 
 # %% [markdown]
 # ## S1: groups of equal size
@@ -176,7 +100,12 @@ def shown(name, caption, *settings):
 #   that is nearly flat is then weighted by group sizes and not by its scores. Measured: the sums (`"sum"`).
 
 # %%
-shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "last group larger", "rest dropped")
+page.listing(
+    of_settings(effects, "group sums", "last group larger", "rest dropped"),
+    "saco_s1",
+    caption="S1, group sizes: other minus rounded bounds",
+    empty=NOT_MEASURED,
+)
 
 # %% [markdown]
 # ## S2: from patches to pixels
@@ -189,7 +118,12 @@ shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "l
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
 # %%
-shown("saco_s2", "S2, upsampling: other choice minus bilinear", "nearest", "whole patches")
+page.listing(
+    of_settings(effects, "nearest", "whole patches"),
+    "saco_s2",
+    caption="S2, upsampling: other choice minus bilinear",
+    empty=NOT_MEASURED,
+)
 
 # %% [markdown]
 # ## S3: equal scores
@@ -201,11 +135,15 @@ shown("saco_s2", "S2, upsampling: other choice minus bilinear", "nearest", "whol
 #   upsampling. Reading order cuts a patch into an upper and a lower part; chance scatters it.
 
 # %%
-shown("saco_s3", "S3, equal scores: other choice minus main setting", "random ties", "nearest, random ties")
+page.listing(
+    of_settings(effects, "random ties", "nearest, random ties"),
+    "saco_s3",
+    caption="S3, equal scores: other choice minus main setting",
+    empty=NOT_MEASURED,
+)
 
 # %%
-pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) for m in METHODS]
-shuffled = comparison.mean(pairs).ours
+shuffled = deviations.shuffled_alone(value).ours
 Markdown(
     f"Shuffling alone, with nearest-neighbour upsampling on both sides: {spoken(shuffled, '+.3f')} (n = {shuffled.n} in the "
     "smallest set)."
@@ -222,7 +160,12 @@ Markdown(
 #   that of ImageNet, with which the encoder was made), and a blurred copy of the image.
 
 # %%
-shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero", "blur")
+page.listing(
+    of_settings(effects, "zero", "blur"),
+    "saco_s4",
+    caption="S4, replacement: other choice minus the image's mean",
+    empty=NOT_MEASURED,
+)
 
 # %% [markdown]
 # ## S5: the number of groups
@@ -235,7 +178,12 @@ shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero",
 # this page.
 
 # %%
-shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20 groups")
+page.listing(
+    of_settings(effects, "5 groups", "20 groups"),
+    "saco_s5",
+    caption="S5, number of groups: other number minus ten",
+    empty=NOT_MEASURED,
+)
 
 # %% [markdown]
 # ## S6: equal drops
@@ -247,25 +195,16 @@ shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20
 #   stored, a few of each data set.
 
 # %%
-
-
-def with_change(units):
-    """SaCo with equal pairs counted and not, and the change."""
-    keys = ["dataset", "id", "cluster", "method"]
-    wide = units.pivot_table(index=keys, columns="metric", values="value")
-    wide["change"] = wide.half - wide.satisfied
-    return wide.reset_index().melt(keys, ["ties", "satisfied", "half", "change"], "metric", "value")
-
-
-equal = page.measure("saco_replayed", parts=["ties"], over=["dataset", "metric"], prepare=with_change)
-equal_drops = equal.quantity("dataset", "metric")
-cells = product(equal.levels("dataset"), equal.levels("metric"))
-ties = listed({cell: equal_drops(*cell) for cell in cells}, ["dataset", "quantity"])
-levels = ties.quantity != "change"  # a share and SaCo lie between -1 and 1, on few images an interval may not
-ties.loc[levels, ["low", "high"]] = ties.loc[levels, ["low", "high"]].clip(-1, 1)
-caption = "S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with " \
-    "nothing for equal pairs, and the change; mean over methods"  # fmt: skip
-page.listing(ties[["dataset", "quantity", "n", *ENDS]], "saco_s6", caption=caption)
+equal = page.measure("saco_replayed", parts=["ties"], over=["dataset", "metric"], prepare=deviations.with_both_ways)
+equal_drops = deviations.equal_drops(
+    equal.quantity("dataset", "metric"), equal.levels("dataset"), equal.levels("metric")
+)
+page.listing(
+    equal_drops,
+    "saco_s6",
+    caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with nothing for "
+    "equal pairs, and the change; mean over methods",
+)
 
 # %% [markdown]
 # ## S7: constant maps
@@ -277,11 +216,7 @@ page.listing(ties[["dataset", "quantity", "n", *ENDS]], "saco_s6", caption=capti
 
 # %%
 main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"])
-maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random")]
-lost = wu.constant_maps(maps, ["dataset", "method"])
-worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
-flat = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
-Markdown(f"Constant maps, all models and images: {flat or 'none'}.")
+Markdown(f"Constant maps, all models and images: {deviations.constant_in_words(main.frame)}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
@@ -299,34 +234,14 @@ Markdown(f"Constant maps, all models and images: {flat or 'none'}.")
 # maps. *Clamped* is the change of SaCo when negative scores are set to zero and the groups stay as they are.
 
 # %%
-
-
-def clamping(units):
-    """The change of SaCo when negative scores are set to zero."""
-    wide = units.pivot_table(index=["dataset", "id", "cluster", "method"], columns="metric", values="value")
-    return (wide.saco_clamped - wide.saco).rename("value").reset_index()
-
-
-UNIT = ["dataset", "input"]
 stored = load("saco_maps", profile)
-stored = stored.assign(below=stored.score < 0, negative=stored.score.clip(upper=0).abs(), size=stored.score.abs())
-per_map = stored.groupby([*UNIT, "method"], sort=False).agg(
-    below=("below", "mean"), negative=("negative", "sum"), size=("size", "sum")
+clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepare=deviations.clamping)
+page.listing(
+    deviations.signs(deviations.shares_below_zero(stored), clamped.mean),
+    "saco_s8",
+    caption="S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this run; the change "
+    "of SaCo with 95 % interval when negative scores are set to zero, of n images",
 )
-signs = (
-    per_map.assign(mass=per_map.negative / per_map["size"])
-    .groupby("method")
-    .agg(maps=("below", "size"), below=("below", "mean"), mass=("mass", "mean"))
-)
-clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepare=clamping)
-rows = []
-for method in [name for name in (*METHODS, LAST, "random") if name in signs.index]:
-    change = clamped.mean(method=method)
-    rows.append({"method": method, "maps": signs.maps[method], "below zero": signs.below[method]})
-    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(change, "clamped"), "n": change.ours.n}
-caption = "S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this " \
-    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n images"  # fmt: skip
-page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %% [markdown]
 # ## S9: how much random scores vary
@@ -368,20 +283,12 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 #   attention and gradients stay. SaCo of LRP on *one* image says nothing therefore; its mean over images is what pages show.
 
 # %%
-wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
-wide = wide[[name for name in (*METHODS, LAST) if name in wide]]
-alike = wide.groupby(level=UNIT).rank().groupby(level=UNIT).corr()
-alike.index.names, alike.columns.name = [*UNIT, "one"], "other"
-pairs = alike.stack().rename("value").reset_index()
-order = {name: i for i, name in enumerate(wide.columns)}
-pairs = pairs[pairs.one.map(order) < pairs.other.map(order)]
-closest = pairs.groupby(["one", "other"]).value.agg(correlation="mean", n="count").reset_index()
-closest = closest.sort_values("correlation", ascending=False, ignore_index=True)
-trap = closest[(closest.one == "lrp") & (closest.other == "transformer_attribution")]
-picked = pd.concat([closest.head(5), trap]).drop_duplicates()
-caption = "S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's " \
-    "correlation over pixels, mean over the n stored images"  # fmt: skip
-page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(label)), "saco_s11", caption=caption)
+page.listing(
+    deviations.most_alike(stored),
+    "saco_s11",
+    caption="S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's correlation over "
+    "pixels, mean over the n stored images",
+)
 
 # %% [markdown]
 # ## S12: models and images
@@ -399,34 +306,9 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # Choices of ours that the points above do not name.
 
 # %%
-here = settings_of("saco_metrics", "full")  # whose numbers the pages show
-one_model = measured.frame[~measured.frame.setting.str.contains("groups")]
-images = one_model.groupby("dataset", observed=True).id.nunique()
-models_of = one_model.groupby("dataset", observed=True).model.nunique()
-tried_on = ", ".join(f"{label(name)}: {images[name]} images, {models_of[name]} model" for name in images.index)
-differs = [
-    ("random scores", "one drawing", f"mean of {here['random_draws']} drawings per image", "{doc}`saco_random`"),
-    (
-        "other choices S1 to S4, and the curves that use them",
-        "–",
-        tried_on,
-        "intervals; many variants are undecided for that reason",
-    ),
-    (
-        "numbers of groups 5 and 20",
-        "all images",
-        ", ".join(
-            f"{label(name)} {here.at({'dataset': name})['grouped_pictures']}" for name in ("cifar10", "cifar100")
-        ),
-        "n in the cells of {doc}`saco_tables`",
-    ),
-    ("number of groups in the figures and in Table 1", "not stated", "10", "S5"),
-    ("steps of integrated gradients", "not stated", str(here["ig_steps"]), "–"),
-    ("data set of the printed values", "ImageNet", "CIFAR-10 and CIFAR-100", "{doc}`saco_stand_ins`"),
-]
-columns = ["what", "paper", "here", "what it changes"]
+full_run = settings_of("saco_metrics", "full")  # whose numbers the pages show
 page.listing(
-    pd.DataFrame(differs, columns=columns),
+    deviations.other_differences(full_run, deviations.tried_on(measured.frame)),
     "saco_deviations_others",
     caption="Further differences, with the place that measures them",
 )
@@ -445,21 +327,25 @@ page.listing(
 # equal. The row shows what half precision does to this study, the table how each method fares under the rule.
 
 # %%
-shown("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")
+page.listing(
+    of_settings(effects, "bfloat16"),
+    "saco_precision",
+    caption="Precision: bfloat16 minus float32",
+    empty=NOT_MEASURED,
+)
 
 # %%
-in_bfloat16 = alone[alone.setting == "bfloat16"].set_index("method").estimate
-if len(in_bfloat16):
-    judged = pd.DataFrame(
-        {"method": method, "n": in_float32.n, **ends_of(in_float32), "effect": in_bfloat16[method]}
-        for method in METHODS
-        for in_float32 in [value(BASE["bfloat16"], "saco", method).ours]
-    )
-    judged["of the interval"] = judged.effect.abs() / (judged.high - judged.low)
-    caption = "SaCo of each method in float32, what bfloat16 adds to it, and how large a part of the interval that is"
-    display(page.listing(judged, "saco_precision_rule", caption=caption))
-    within = int((judged["of the interval"] < 1 / 20).sum())
-    display(Markdown(f"Moved by less than a twentieth of the interval: {within} of {len(judged)} methods."))
+rule = deviations.precision_rule(value, base.get("bfloat16", "main"), by_method)
+page.listing(
+    rule,
+    "saco_precision_rule",
+    caption="SaCo of each method in float32, what bfloat16 adds to it, and how large a part of the interval that is",
+    empty=NOT_MEASURED,
+)
+
+# %%
+within = (rule["of the interval"] < 1 / 20).sum()
+Markdown(f"Moved by less than a twentieth of the interval: {within} of {len(rule)} methods." if len(rule) else "")
 
 # %%
 page.finish(note="effects: the first model of each data set; S7: all models and images")

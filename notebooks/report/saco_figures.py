@@ -12,7 +12,6 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-
 import pandas as pd
 from IPython.display import Markdown
 
@@ -22,12 +21,8 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.show.labels import label
-from faithbook.show.numbers import beside, spoken
-from faithbook.show.tables import in_names, in_words
-from faithbook.stats import comparison
-from faithbook.stats.agreement import KENDALL, SPEARMAN
 from faithbook.studies.saco import wu, wu_figures
-from faithbook.studies.saco.wu import METHODS, SIGN
+from faithbook.studies.saco.wu import METHODS
 
 page = start_page("saco_figures", profile, values=values, paper="wu_2024")
 table2 = published.table("saco_table2").query("k == '10'")
@@ -41,39 +36,10 @@ measured = page.measure(
 )
 datasets, on = measured.levels("dataset"), measured.comparable()
 mean = page.quantity("metric", "method", dataset=on)
-(low, high), others = wu.printed_bars()
 correlations = measured.each(wu.agreement(*METHODS))
-with_saco, among = wu.bars(correlations)
-LOWER_IS_BETTER = tuple(key for key in SIGN if SIGN[key] < 0)
-
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    with_each = comparison.mean(list(with_saco.values()))
-    flipped, as_they_are = (
-        *wu.more_among_four(correlations).values(),
-        *wu.more_among_four(correlations, back=LOWER_IS_BETTER).values(),
-    )
-    changes = flipped.ours.interval().high < 0 < as_they_are.ours.interval().low
-    depends = (
-        " That is so if every metric is oriented so that higher is better; without that the four agree more with one another than with "
-        "SaCo, and the paper does not say which it did."
-        if changes
-        else ""
-    )
-    return (
-        f"SaCo ranks images differently from four older metrics: mean rank correlation {spoken(with_each, '.2f')} (published "
-        f"{low:.2f} to {high:.2f}). The four agree even less with one another, {spoken(among, '.2f')} (published {others:.2f}; n = "
-        f"{among.ours.n:,} images or more).{depends} Random scores have a mean SaCo of {beside(mean('saco', 'random'))}."
-        if with_each.ours.interval().low > among.ours.interval().high
-        else f"Mean rank correlation over images: of SaCo with each of four older metrics {spoken(with_each, '.2f')} (published "
-        f"{low:.2f} to {high:.2f}), of the four among themselves {spoken(among, '.2f')} (published {others:.2f}; n = "
-        f"{among.ours.n:,} images or more). Random scores have a mean SaCo of {beside(mean('saco', 'random'))}."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: wu_figures.in_short(correlations, mean("saco", "random")))
 
 # %% [markdown]
 # {cite:t}`wu_2024` say that metrics which erase pixels *cumulatively*, first the most important ones, then also the next, cannot
@@ -146,33 +112,25 @@ details("The maps of all explanations of this image", shown_maps)
 
 # %%
 bar_table = wu.bar_table(correlations)
-names = {
-    "estimate": "Spearman's correlation",
-    "low": "Spearman's correlation low",
-    "high": "Spearman's correlation high",
-}
-in_table = in_names(bar_table.rename(columns=names), 2)
 in_numbers = page.listing(
     bar_table,
     "saco_figure2",
     caption="The bars of Figure 2, published and ours, with 95 % intervals of Spearman's correlation",
-    wide=in_table,
+    wide=wu_figures.bars_in_words(bar_table),
 )
 
 # %%
-fig, alt = wu_figures.agreements(bar_table, (low, high), others)
-caption = "Rank correlation over images of two metrics, mean over data sets, models and methods, with 95 % intervals. Orange: published, a "\
-    "range or a number"  # fmt: skip
-page.figure(fig, "saco_figure2_plot", alt=alt, caption=caption)
+fig, alt = wu_figures.agreements(bar_table, *wu.printed_bars())
+page.figure(
+    fig,
+    "saco_figure2_plot",
+    alt=alt,
+    caption="Rank correlation over images of two metrics, mean over data sets, models and methods, with 95 % intervals. Orange: published, "
+    "a range or a number",
+)
 
 # %%
-TURNED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": tuple(metric for metric in SIGN if SIGN[metric] < 0)}
-specifications = {
-    (name, kind): wu.more_among_four(correlations, kind, back)
-    for kind in (SPEARMAN, KENDALL)
-    for name, back in TURNED.items()
-}
-curve = page.multiverse("saco_c02", ["turned", "correlation"], specifications)
+curve = page.multiverse("saco_c02", ["turned", "correlation"], wu.agreement_by_choice(correlations))
 page.curve(
     curve,
     "saco_c02_curve",
@@ -181,23 +139,22 @@ page.curve(
 )
 
 # %%
-claims = {
-    "saco_c01": wu.differently(correlations),
-    "saco_c02": wu.more_among_four(correlations),
-    "saco_figure2": wu.more_among_four(correlations),
-}
-page.verdicts(page.test(claims))
+first = page.test(
+    {
+        "saco_c01": wu.differently(correlations),
+        "saco_c02": wu.more_among_four(correlations),
+        "saco_figure2": wu.more_among_four(correlations),
+    }
+)
+page.verdicts(first)
 
 # %%
-page.quote("saco_unflipped", wu.more_among_four(correlations, back=LOWER_IS_BETTER))
-four, rest = wu.bars(measured.each(wu.agreement("random")))
-alone = comparison.mean(list(four.values()))
+page.quote("saco_unflipped", wu.more_among_four(correlations, back=wu.LOWER_IS_BETTER))
 details(
     "In numbers, and with random scores",
     in_numbers,
     "AUC of a single image has only 21 possible values, and so many ties. Kendall's tau-b corrects for ties.",
-    "With random scores only the image matters and not the explanation. There the mean correlation among the four is "
-    f"{spoken(rest, '.2f')}, and with SaCo {spoken(alone, '.2f')} (n = {rest.ours.n:,} images or more).",
+    wu_figures.agreement_of_random(measured.each(wu.agreement("random"))),
 )
 
 # %% [markdown]
@@ -233,12 +190,12 @@ Markdown(
 
 # %%
 of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=wu.case_study, firmest=True)
-asked = of_all.quantity("quantity", dataset=on)
+case_quantity = of_all.quantity("quantity", dataset=on)
 *parts, share = of_all.levels("quantity")
-often = asked(share).ours.interval()
-page.verdicts(page.test({"saco_figure3": {name: asked(name) for name in parts}}))
+page.verdicts(page.test({"saco_figure3": {name: case_quantity(name) for name in parts}}))
 
 # %%
+often = case_quantity(share).ours.interval()
 Markdown(
     "SaCo has the paper's order (Transformer Attribution, then Raw Attention, then random) on "
     f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}] of all images; of six possible orders one is "
@@ -270,54 +227,49 @@ caption = (
 page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
 
 # %%
-wide_means = in_words(shown_means, ["dataset", "method"], "metric", ".2f").rename(columns=label)
-wide_means["n"] = [f"{n:,}" for n in shown_means.groupby(["dataset", "method"], sort=False).n.min()]
 page.listing(
     shown_means,
     "saco_figure4",
     caption="Mean score of each method under each metric, with 95 % intervals (higher is better for SaCo and AOPC, MoRF, lower for the "
     "others; n: images)",
-    wide=wide_means,
+    wide=wu_figures.means_in_words(shown_means),
 )
-
 
 # %%
 zero = page.measure(
     "saco_metrics",
     parts=["", "groups", "settings"],
     over=["dataset", "model", "setting", "method"],
-    prepare=lambda units: wu.by_setting(units[units.method == "random"]),
+    prepare=wu.random_by_setting,
     firmest=True,
 )
-settings = sorted(zero.levels("setting"), key=lambda name: name != "main, all models")
-tried = {(name,): wu.random_is_zero(zero.quantity("method", setting=name, dataset=on)) for name in settings}
-c05 = page.multiverse("saco_c05", ["setting"], tried)
+curve_c05 = page.multiverse("saco_c05", ["setting"], wu.under_each_setting(wu.random_is_zero, zero, on))
 
 # %%
-over = ["dataset", "model", "metric", "method", "ties"]
-wins = page.measure("saco_metrics", over=over, prepare=wu.random_ahead, firmest=True)
-over = ["dataset", "setting", "metric", "method", "ties"]
-others_ = page.measure("saco_metrics", parts=["settings"], over=over, prepare=wu.random_ahead)
-ahead = wins.quantity("metric", "method", ties="half", dataset=on)
-specifications = {("main, all models", "means"): wu.competes_on_average(mean)}
-specifications |= {
-    ("main, all models", f"wins, ties count {kind}"): wu.competes(ahead, ties=kind) for kind in ("half", "none")
-}
-share = others_.quantity("metric", "method", ties="half", dataset=on)
-tried = others_.frame[others_.frame.dataset.isin(on)].setting.unique()
-specifications |= {
-    (name, "wins, ties count half"): wu.competes(share, setting=name) for name in tried if name != "ranks"
-}
-c06 = page.multiverse("saco_c06", ["setting", "compared"], specifications)
+wins = page.measure(
+    "saco_metrics",
+    over=["dataset", "model", "metric", "method", "ties"],
+    prepare=wu.random_ahead,
+    firmest=True,
+)
+wins_by_setting = page.measure(
+    "saco_metrics",
+    parts=["settings"],
+    over=["dataset", "setting", "metric", "method", "ties"],
+    prepare=wu.random_ahead,
+)
+by_choice = wu.competition_by_choice(mean, wins, wins_by_setting, on)
+curve_c06 = page.multiverse("saco_c06", ["setting", "compared"], by_choice)
 
 # %%
-claims = {
-    "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
-    "saco_c06": wu.competes_on_average(mean),
-    "saco_c07": wu.integrated_gradients_lead(mean),
-    "saco_figure4": wu.competes_on_average(mean),
-}
-fourth = page.test(claims)
+fourth = page.test(
+    {
+        "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
+        "saco_c06": wu.competes_on_average(mean),
+        "saco_c07": wu.integrated_gradients_lead(mean),
+        "saco_figure4": wu.competes_on_average(mean),
+    }
+)
 page.verdicts(fourth)
 
 # %%
@@ -330,12 +282,12 @@ page.parts(
 
 # %%
 of_c05 = page.curve(
-    c05,
+    curve_c05,
     "saco_c05_curve",
     caption="Mean SaCo of random scores under each choice, with 95 % intervals. The claim: near zero",
 )
 of_c06 = page.curve(
-    c06,
+    curve_c06,
     "saco_c06_curve",
     caption="Random scores minus an explanation, by mean score or by share of wins minus one half: the comparison that decides, under "
     "each choice, with 95 % intervals. Below zero: random scores do not compete",

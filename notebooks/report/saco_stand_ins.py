@@ -12,24 +12,15 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.figures import OURS, PALETTE
-from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of, listed, spoken
-from faithbook.stats import comparison, evidence_levels
-from faithbook.stats.agreement import tau_of
-from faithbook.studies.saco import wu, wu_figures
-from faithbook.studies.saco.wu import FAMILIES, METHODS, short
+from faithbook.studies.saco import wu, wu_figures, wu_images
+from faithbook.studies.saco.wu_images import PHOTOGRAPHS, SMALL
 
 page = start_page("saco_stand_ins", profile, values=values, paper="wu_2024")
-PHOTOGRAPHS, SMALL = "photographs", "small pictures"
-COLOURS = {PHOTOGRAPHS: OURS, SMALL: PALETTE[2]}
-
-
 table2 = published.table("saco_table2").astype({"k": int})
 measured = page.measure(
     "saco_metrics",
@@ -39,30 +30,11 @@ measured = page.measure(
     printed=table2.drop(columns="dataset"),  # of ImageNet, for orientation next to either
     bounds=(-1, 1),
 )
-ON = {
-    (SMALL if level == evidence_levels.SUBSTITUTE else PHOTOGRAPHS): datasets
-    for level, datasets in measured.by_evidence.items()
-}
-saco = {name: page.quantity("method", k=10, dataset=datasets) for name, datasets in ON.items()}
-missing = [name for name in COLOURS if name not in ON]
-
+kinds = wu_images.Kinds.of(measured)
+printed = wu_images.printed_means(table2)
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    printed = [float(table2.query("k == 10 and method == @method").value.mean()) for method in METHODS]
-    order = {name: tau_of([at(method).ours for method in METHODS], printed) for name, at in saco.items()}
-    return (
-        "Mean SaCo of ten methods and agreement of their order with the printed one (Kendall's tau): "
-        + "; ".join(
-            f"{spoken(at(METHODS), '.2f')} and {spoken(order[name], '.2f')} on {name} (n = {order[name].n})"
-            for name, at in saco.items()
-        )
-        + f". The printed mean is {sum(printed) / len(printed):.2f}."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: wu_images.in_short(kinds, printed))
 
 # %% [markdown]
 # The choice of substitute data can change the result. This book tries the claims of {cite:t}`wu_2024` on two
@@ -80,11 +52,7 @@ page.in_short(in_short)
 # has a cell that it could match.
 
 # %%
-Markdown(
-    f"*There are no {' and no '.join(missing)} among the values used here, so there is one column only.*"
-    if missing
-    else f"Compared: {'; '.join(f'{name}: ' + ', '.join(datasets) for name, datasets in ON.items())}."
-)
+Markdown(kinds.in_words())
 
 # %% [markdown]
 # ## SaCo of ten methods
@@ -94,19 +62,7 @@ Markdown(
 
 
 # %%
-def columns_of(name):
-    """The columns of an estimate and the ends of its interval."""
-    return name, f"{name}, low", f"{name}, high"
-
-
-rows = []
-for method in (*METHODS, "random"):
-    rows.append({"method": method, "published": table2.query("k == 10 and method == @method").value.mean()})
-    for name, at in saco.items():
-        rows[-1] |= ends_of(at(method), *columns_of(name)) | {f"{name}, n": at(method).ours.n}
-    if not missing:
-        rows[-1] |= ends_of(saco[PHOTOGRAPHS](method) - saco[SMALL](method), *columns_of("difference"))
-both = pd.DataFrame(rows)
+both = wu_images.beside_printed(kinds, printed)
 caption = (
     "SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
     "over images, n of them in the smallest set"
@@ -114,17 +70,13 @@ caption = (
 page.listing(both, "saco_stand_ins_table2", caption=caption, digits=2)
 
 # %%
-fig, alt = wu_figures.by_images(both, {name: COLOURS[name] for name in ON}, columns_of)
+colours = {PHOTOGRAPHS: OURS, SMALL: PALETTE[2]}
+fig, alt = wu_figures.by_images(both, {kind: colours[kind] for kind in kinds.datasets}, wu_images.columns_of)
 caption = "SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better."
 page.figure(fig, "saco_stand_ins_plot", alt=alt, caption=caption)
 
 # %%
-printed = [float(both.set_index("method").published[method]) for method in METHODS]
-taus = []
-for name, at in saco.items():
-    tau = tau_of([at(method).ours for method in METHODS], printed)
-    taus.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)")
-Markdown(f"Kendall's tau with the printed order: {'; '.join(taus)}.")
+Markdown(wu_images.orders_in_words(kinds, printed))
 
 # %% [markdown]
 # ## The claims, on each kind of image
@@ -136,31 +88,10 @@ Markdown(f"Kendall's tau with the printed order: {'; '.join(taus)}.")
 over = ["dataset", "model", "metric", "method"]
 every = page.measure("saco_metrics", over=over, prepare=wu.turned)
 ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
-pairs = {which: every.each(wu.agreement(*METHODS, datasets=datasets)) for which, datasets in ON.items()}
-parts = {
-    which: wu.claims(
-        at,
-        mean=every.quantity("metric", "method", dataset=ON[which]),
-        ahead=ahead.quantity("metric", "method", ties="half", dataset=ON[which]),
-        pairs=pairs[which],
-    )
-    for which, at in saco.items()
-}
-curves = {
-    name: page.multiverse(name, ["pictures"], {(which,): of[name] for which, of in parts.items()})
-    for name in sorted(next(iter(parts.values())))
-}
-claim_of = published.column("claim")
-
-
-def specified(curves):
-    """All analysis variants of some curves, with the claims that they are of."""
-    frames = [curve.frame.assign(claim=claim_of[name]) for name, curve in curves.items()]
-    every = pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
-    return every.assign(decision=[page.worded(word) for word in every["decision"]])
-
-
-judged = specified(curves)
+pairs = wu_images.agreement(kinds, every)
+claims = wu_images.claims_by_kind(kinds, every, ahead, pairs)
+curves = {name: page.multiverse(name, ["pictures"], by_kind) for name, by_kind in claims.items()}
+judged = wu_images.variants(curves, page.worded)
 page.listing(
     judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
@@ -170,16 +101,10 @@ page.listing(
 )
 
 # %%
-decisions = judged.pivot_table(index="claim", columns="pictures", values="decision", aggfunc="first")
-apart = decisions[decisions.nunique(axis=1) > 1]
-Markdown(
-    f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. They differ in: "
-    f"{'; '.join(apart.index) or 'none'}."
-    if page.judges and not missing
-    else "This page has numbers alone."
-    if not page.judges
-    else "With one kind of images there is nothing to compare."
+compared = (
+    "With one kind of images there is nothing to compare." if kinds.missing else wu_images.differing_in_words(judged)
 )
+Markdown(compared if page.judges else "This page has numbers alone.")
 
 # %% [markdown]
 # ## ImageNet, with a convolutional network
@@ -191,16 +116,9 @@ Markdown(
 # tested by their usual rules.
 
 # %%
-of_network = None
 if page.has("saco_imagenet"):
-    over_network = ["dataset", "model", "metric", "method"]
-    of_network = page.measure("saco_imagenet", over=over_network, prepare=wu.turned)
-    value = of_network.quantity("metric", "method")
-    shown = [name for name in (*wu.OF_ANY_NETWORK, "random") if name in of_network.levels("method")]
-    table = listed(
-        {(metric, name): wu.SIGN[metric] * value(metric, name) for metric in wu.SIGN for name in shown},
-        ["metric", "method"],
-    )
+    of_network = page.measure("saco_imagenet", over=["dataset", "model", "metric", "method"], prepare=wu.turned)
+    table = wu_images.of_network(of_network.quantity("metric", "method"), of_network.levels("method"))
     caption = (
         "A convolutional network on ImageNet: every metric of every explanation, with 95 % intervals over n images"
     )
@@ -209,17 +127,18 @@ else:
     display(Markdown("*No image of ImageNet was measured.*"))
 
 # %%
-if of_network is not None:
+if page.has("saco_imagenet"):
     network_claims = wu.claims_of_any_network(
         of_network.quantity("method", metric="saco"), of_network.each(wu.agreement(*wu.OF_ANY_NETWORK))
     )
     curves = {
-        name: page.multiverse(name, ["model"], {("a convolutional network",): part})
-        for name, part in network_claims.items()
+        name: page.multiverse(name, ["model"], {("a convolutional network",): claim})
+        for name, claim in network_claims.items()
     }
     caption = "The claims that name no transformer, judged with a convolutional network on ImageNet: the decision and the part that decides"
     columns = ["claim", "model", "decision", "the part that decides", "estimate", "low", "high", "n"]
-    display(page.listing(specified(curves)[columns], "saco_stand_ins_network_claims", caption=caption, digits=2))
+    variants = wu_images.variants(curves, page.worded)[columns]
+    display(page.listing(variants, "saco_stand_ins_network_claims", caption=caption, digits=2))
 
 # %% [markdown]
 # ## Agreement of metrics (Figure 2)
@@ -227,13 +146,11 @@ if of_network is not None:
 # {doc}`saco_figures` draws the agreement from photographs if these were measured. The table adds that on small images.
 
 # %%
-if missing:
-    display(Markdown(f"*There is one kind of images, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
+if kinds.missing:
+    display(Markdown(f"*There is one kind of images, which {{doc}}`saco_figures` draws: {', '.join(kinds.datasets)}.*"))
 else:
-    bars = pd.concat([wu.bar_table(pairs[which]).assign(pictures=which) for which in ON], ignore_index=True)
-    columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
     caption = "Figure 2 on both kinds of images: Spearman's correlation with its 95 % interval, and Kendall's tau-b"
-    display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
+    display(page.listing(wu_images.bars_by_kind(pairs), "saco_stand_ins_figure2", caption=caption, digits=2))
 
 # %% [markdown]
 # ## What could be behind it
@@ -249,25 +166,15 @@ else:
 # further model call.
 
 # %%
-SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
-
-
-over = ["dataset", "setting", "method"]
-tried = page.measure("saco_metrics", parts=["settings"], over=over, prepare=wu.of_settings(SETTINGS), bounds=(-1, 1))
-change = tried.quantity("setting", "method")
-rows = []
-for name, datasets in ON.items():
-    there = tried.frame[tried.frame.dataset.isin(datasets)]
-    have = list(there.dataset.unique())
-    for setting in [name for name in SETTINGS if name in set(there.setting)]:
-        at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
-        for family, members in FAMILIES.items():
-            mean_change = comparison.mean([at[method] for method in members]).ours
-            labels = {"pictures": name, "data sets": ", ".join(map(label, have)), "change": SETTINGS[setting]}
-            labels |= {"family": f"{family}-based", "n": mean_change.n}
-            rows.append(labels | ends_of(mean_change))
+tried = page.measure(
+    "saco_metrics",
+    parts=["settings"],
+    over=["dataset", "setting", "method"],
+    prepare=wu_images.of_changed_settings,
+    bounds=(-1, 1),
+)
 page.listing(
-    pd.DataFrame(rows),
+    wu_images.changes_by_family(kinds, tried),
     "saco_stand_ins_changes",
     caption="Change of SaCo, mean over the methods of a family, when one thing is done differently, on the data sets that went "
     "through these settings; 95 % interval over n images",
@@ -282,15 +189,7 @@ page.listing(
 # (accuracies are on {doc}`saco_tables`).
 
 # %%
-rows = []
-for name, datasets in ON.items():
-    frame = measured.frame[measured.frame.dataset.isin(datasets)]
-    for model in dict.fromkeys(frame.model):
-        where = sorted(set(frame[frame.model == model].dataset))
-        of_methods = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
-        rows.append({"pictures": name, "model": model, "n": min(pair.ours.n for pair in of_methods.values())})
-        rows[-1] |= {short(method): value.ours.point for method, value in of_methods.items()}
-by_model = pd.DataFrame(rows)
+by_model = wu_images.by_model(kinds)
 page.listing(
     by_model,
     "saco_stand_ins_by_model",
@@ -307,4 +206,4 @@ page.listing(
 # predecessors, their labels.
 
 # %%
-page.finish(note="; ".join(f"{name}: {', '.join(datasets)}" for name, datasets in ON.items()))
+page.finish(note=kinds.note)

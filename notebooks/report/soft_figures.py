@@ -12,80 +12,33 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from functools import partial
-from itertools import product
-
-import pandas as pd
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from faithbook.engine.studies import settings_of
-from faithbook.judge import materials, published
+from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.figures import PALETTE
-from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of, listed, spoken
-from faithbook.show.plots import Layout, line_plot
-from faithbook.show.tables import in_names
-from faithbook.stats import comparison
-from faithbook.stats.chance import outside_unit
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.studies.soft.zhao_aletras import of_each, shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, SCORE, TIE, WIN, at_length, slope
+from faithbook.studies.soft import zhao_aletras_figures as figures
+from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN
+from faithbook.studies.soft.zhao_aletras_tables import Compared, listing
 
 page = start_page("soft_figures", profile, values=values, paper="zhao_aletras_2023")
-PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}
-OUTSIDE = "outside"
-LENGTH = "rationale length (share of wordpieces)"
-RANDOM = {"random": ("#000000", "X")}
-RATIOS = settings_of("soft_metrics", profile)["ratios"]
-DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curve judges many
-
-
-@of_each
-def prepared(units):
-    """Wins and ties against the random attribution, hard scores at each length, and which of them the limits move."""
-    scores = diagnosticity.with_lengths(units[units.method != "none"])
-    hard = scores[scores.metric.str.contains(" at ")]
-    moved = hard.assign(shows=OUTSIDE, value=outside_unit(hard.value))
-    return pd.concat([diagnosticity.counted(scores), diagnosticity.limited(scores), moved], ignore_index=True)
-
-
-table3 = published.table("soft_table3")
+table3 = published.table("soft_table3").query("dataset != 'average'")
 measured = page.measure(
     "soft_metrics",
     parts=["", "lengths"],
     over=["shows", "model", "dataset", "method", "metric"],
-    prepare=prepared,
-    printed=table3[table3.dataset != "average"].assign(shows=WIN),
+    prepare=diagnosticity.counted_with_scores,
+    printed=table3.assign(shows=WIN),
     bounds=(0, 1),
-    n_resamples=DRAWS,
+    n_resamples=1999,  # they decide claims of up to 40 parts; the curve judges many
 )
-stands = materials.stands_for(page.paper)
-order = list(dict.fromkeys(table3.dataset))
-tasks = sorted(measured.comparable(), key=lambda name: order.index(stands.get(name, name)))
-models = shared(measured.frame, tasks)
-of_model = page.quantity("metric", method=METHODS, dataset=tasks, shows=WIN)
-power = partial(of_model, model=models[0])
-
+compared = Compared.of(measured, order=table3["dataset"])
+tasks, power = compared.tasks, compared.power
+ratios = settings_of("soft_metrics", profile)["ratios"]
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    ends = {
-        of: (spoken(power(at_length(of, RATIOS[0])), ".2f"), spoken(power(at_length(of, RATIOS[-1])), ".2f"))
-        for of in PAIRS
-    }
-    best = {of: max(RATIOS, key=lambda ratio: power(at_length(of, ratio)).ours.point) for of in PAIRS}
-    return (
-        f"Rationales that separate real from random explanations best have {100 * best['nc']:.0f} % of the wordpieces under "
-        f"comprehensiveness (NC) and {100 * best['ns']:.0f} % under sufficiency (NS). Share of texts on which the real one is "
-        f"preferred, from rationales of {100 * RATIOS[0]:.0f} % to {100 * RATIOS[-1]:.0f} %: NC {' to '.join(ends['nc'])}, NS "
-        f"{' to '.join(ends['ns'])} ({models[0]}, n = {power(at_length('nc', RATIOS[0])).ours.n:,}). The paper reads off its figure "
-        "that this share does not grow with the length."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: figures.in_short(compared, ratios))
 
 # %% [markdown]
 # Deleting words needs a decision that no attribution method makes: how many tokens belong to the rationale.
@@ -104,28 +57,17 @@ page.in_short(in_short)
 # **Our run.** The same two metrics and five lengths, with the larger of our models. A length is a share of the wordpieces,
 # rounded up: 1 % and 5 % are both one token on texts of up to twenty wordpieces.
 
-
 # %%
-def by_length(of, **cells):
-    """A metric at each length, as rows of a plot."""
-    points = listed({(of, ratio): power(at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"])
-    named = {name: level for name, level in cells.items() if name != "shows"}
-    return points.assign(**named)[[*named, *points]]
-
-
-rows = pd.concat(
-    by_length(metric, dataset=dataset, method=method, shows=SCORE)
-    for dataset, metric, method in product(tasks, PAIRS, [*METHODS, "random"])
+scores = figures.scores_by_length(compared, ratios)
+fig, alt = figures.drawn_scores(scores)
+page.figure(
+    fig,
+    "soft_figure2",
+    alt=alt,
+    caption="Mean scores by rationale length, higher is better. Bands: 95 % intervals; black: random attribution. Scores are cut to 0 to 1, "
+    f"as in the released code, which changes {100 * figures.share_outside(compared, ratios):.0f} % of them.",
+    data=scores.drop(columns="panel"),
 )
-rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.metric, strict=True)]
-layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
-fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
-outside = comparison.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
-caption = (
-    "Mean scores by rationale length, higher is better. Bands: 95 % intervals; black: random attribution. "
-    f"Scores are cut to 0 to 1, as in the released code, which changes {100 * outside:.0f} % of them."
-)
-page.figure(fig, "soft_figure2", alt=alt, caption=caption, data=rows.drop(columns="panel"))
 
 # %% [markdown]
 # **The trend as a number (c10).** A straight line is fitted to the mean over the five methods against the logarithm of the
@@ -133,36 +75,22 @@ page.figure(fig, "soft_figure2", alt=alt, caption=caption, data=rows.drop(column
 # *whichever* tokens they are. Random scores rise for the same reason; the last column says how much steeper the real ones rise.
 
 # %%
-rows = []
-for dataset, metric, model in product(tasks, PAIRS, models):
-    asked = partial(of_model, model=model)
-    real = slope(asked, metric, RATIOS, dataset=dataset, shows=SCORE)
-    extra = real - slope(asked, metric, RATIOS, dataset=dataset, shows=SCORE, method="random")
-    rows.append({"dataset": dataset, "metric": metric, "model": model, "n": real.ours.n, **ends_of(real)})
-    rows[-1] |= ends_of(extra, "minus that of random", "its low", "its high")
-slopes = pd.DataFrame(rows)
-of_largest = slopes[slopes.model == models[0]]
-steeper = int((of_largest["its low"] > 1e-6).sum())  # values are kept in single precision
-
-
-def slopes_in_words(frame):
-    """The slopes with their intervals."""
-    cells = in_names(frame, 3)
-    return cells.rename(
-        columns={"estimate": "change per doubling", "minus that of random": "minus that of random scores"}
-    )
-
-
-caption = "Change of the mean score per doubling of the rationale, and the same minus that of random scores"
-page.listing(slopes, "soft_figure2_slopes", caption=caption, wide=slopes_in_words(slopes))
+slopes = figures.slopes(compared, ratios)
+page.listing(
+    slopes,
+    "soft_figure2_slopes",
+    caption="Change of the mean score per doubling of the rationale, and the same minus that of random scores",
+    wide=figures.slopes_in_words(slopes),
+)
 
 # %%
-parts = diagnosticity.rises(power, tasks, RATIOS)
-second = page.test({"soft_figure2": parts, "soft_c10": parts})
+rises = diagnosticity.rises(power, tasks, ratios)
+second = page.test({"soft_figure2": rises, "soft_c10": rises})
 page.verdicts(second)
 
 # %%
-Markdown(f"What would matter: real scores rise more steeply than random ones in {steeper} of {len(of_largest)} panels.")
+steeper, panels = figures.steeper_than_random(slopes, compared.model)
+Markdown(f"What would matter: real scores rise more steeply than random ones in {steeper} of {panels} panels.")
 
 # %%
 page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change of the score per doubling.")
@@ -182,61 +110,45 @@ page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change
 # **Our run.** Each method's value is compared with that of the random attribution on the same input, training run and length.
 
 # %%
-rows = pd.concat(by_length(metric, dataset=dataset) for dataset in tasks for metric in PAIRS)
-soft = listed({(d, m): power(m, dataset=d) for d, m in product(tasks, PAIRS.values())}, ["dataset", "metric"])
-names = {name: label(name) for name in (*tasks, *PAIRS, *PAIRS.values())}
-looks = {name: (colour, "o") for pair, colour in zip(PAIRS.items(), PALETTE, strict=False) for name in pair}
-layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
-fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
-caption = (
-    "Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five methods. Dashed: "
-    "the soft metrics. Bands: 95 % intervals. Dotted: one half, chance."
+shares = figures.diagnosticity_by_length(power, tasks, ratios)
+fig, alt = figures.drawn_diagnosticity(shares, power, tasks)
+page.figure(
+    fig,
+    "soft_figure3",
+    alt=alt,
+    caption="Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five methods. Dashed: "
+    "the soft metrics. Bands: 95 % intervals. Dotted: one half, chance.",
+    data=shares,
 )
-page.figure(fig, "soft_figure3", alt=alt, caption=caption, data=rows)
 
 # %% [markdown]
 # **First up, then down (c13).** The paper reads off its figure that on SST and on AG News the diagnosticity of both hard metrics
 # first rises and then falls. We compare the middle of the five lengths with the shortest and with the longest.
 
 # %%
-fourth = page.test({"soft_c13": diagnosticity.rises_and_falls(power, tasks, RATIOS)})
+fourth = page.test({"soft_c13": diagnosticity.rises_and_falls(power, tasks, ratios)})
 page.verdicts(fourth)
 
 # %%
 page.parts(fourth, "soft_figure3_rise_parts", caption="Diagnosticity at the middle length minus that at either end")
 
 # %%
-LONG = ("evinf", "multirc")
-# Where the paper's own data is there, but neither of these two, what stands in for them.
-long = [name for name in tasks if stands.get(name, name) in LONG] or [
-    name for name in measured.levels("dataset") if stands.get(name) in LONG
-]
-largest = {name: shared(measured.frame, [name])[0] for name in long}
-
-
-def figure_of_long():
-    """The panels of long texts."""
-    rows = pd.concat(by_length(metric, dataset=dataset, model=largest[dataset]) for dataset in long for metric in PAIRS)
-    soft = listed(
-        {(d, m): power(m, dataset=d, model=largest[d]) for d, m in product(long, PAIRS.values())}, ["dataset", "metric"]
-    )
-    names = {name: label(name) for name in (*long, *PAIRS, *PAIRS.values())}
-    layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
-    fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
-    texts = min(power(at_length("nc", RATIOS[0]), dataset=name, model=largest[name]).ours.n for name in long)
+long_tasks = figures.long_tasks(compared)
+if long_tasks:
+    on_long = figures.diagnosticity_by_length(power, long_tasks, ratios)
+    fig, alt = figures.drawn_diagnosticity(on_long, power, long_tasks)
     caption = (
-        f"The same for long texts, with MiniLM (n = {texts:,} texts in the smaller set), mean over five methods. Dashed: the soft "
-        "metrics. Bands: 95 % intervals."
+        f"The same for long texts, with MiniLM (n = {figures.fewest_texts(compared, long_tasks, ratios[0]):,} texts in the smaller set), mean "
+        "over five methods. Dashed: the soft metrics. Bands: 95 % intervals."
     )
-    return page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=rows)
-
-
-figure_of_long() if long else Markdown("*No long texts were measured.*")
+    display(page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=on_long))
+else:
+    display(Markdown("*No long texts were measured.*"))
 
 # %%
 Markdown(
     f"The claim on soft metrics (c11) is about long texts, so the verdicts on it and on Figure 3 rest on "
-    f"{' and '.join(map(label, long)) or 'none here'}, not on {' and '.join(map(label, tasks))}."
+    f"{listing(long_tasks) or 'none here'}, not on {listing(tasks)}."
 )
 
 # %% [markdown]
@@ -246,37 +158,22 @@ Markdown(
 # curve start low.
 
 # %%
-rows = []
-for dataset in tasks:
-    for metric in PAIRS:
-        row = {"dataset": dataset, "metric": metric, "n": power(metric, dataset=dataset).ours.n}
-        for ratio in RATIOS:
-            tied = [power(at_length(metric, ratio), dataset=dataset, shows=what).ours.point for what in (TIE, LIMIT)]
-            row[f"{ratio:.0%}"] = f"{tied[0]:.2f} / {tied[1]:.2f}"
-        rows.append(row)
-caption = "Share of ties between real and random by rationale length: all / those in which neither lost probability"
-spaced = pd.DataFrame(rows).rename(columns=lambda column: column.replace("%", " %"))
-page.listing(spaced, "soft_figure3_ties", caption=caption)
+page.listing(
+    figures.ties_by_length(compared, ratios),
+    "soft_figure3_ties",
+    caption="Share of ties between real and random by rationale length: all / those in which neither lost probability",
+)
 
 # %% [markdown]
 # **Soft against hard on the long texts (c11).** Figure 3 prints no numbers; the published values are those of the paper's Table 3.
 # Ties, lengths and the number of draws are open choices; we vary each one separately below. The long texts are substitutes,
 # explained with MiniLM.
 
-
 # %%
-def gains(reading=AS_OURS):
-    """Soft minus hard on each long task, as the reading has the metrics and counts ties."""
-    by_task = {}
-    for dataset, model in largest.items():
-        both = reading.gains(of_model, PAIRS, dataset=dataset, model=model)
-        by_task |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
-    return by_task
-
-
-read = {options: gains(reading) for options, reading in diagnosticity.readings(RATIOS).items()}
-curve = page.multiverse("soft_c11", diagnosticity.READ_AS, read) if long else None
-third = page.test({"soft_figure3": gains(), "soft_c11": gains()})
+by_reading = figures.gains_by_reading(compared, long_tasks, ratios)
+curve = page.multiverse("soft_c11", diagnosticity.READ_AS, by_reading) if long_tasks else None
+gains = figures.gains_on_long(compared, long_tasks)
+third = page.test({"soft_figure3": gains, "soft_c11": gains})
 page.verdicts(third)
 
 # %%
@@ -287,7 +184,7 @@ page.curve(
     curve,
     "soft_c11_curve",
     caption="The lowest of the four differences under each choice (above zero: the claim holds).",
-) if long else None
+) if long_tasks else None
 
 # %% [markdown]
 # **What differs and why.** As for Figure 2. Our soft scores average several draws where the paper has one; less noise favours

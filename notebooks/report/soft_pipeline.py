@@ -12,90 +12,58 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from functools import partial
-
-import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken
+from faithbook.show.numbers import listed
 from faithbook.studies.soft import zhao_aletras_by_size as by_size
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
-from faithbook.studies.soft.zhao_aletras import SIZES, of_each, shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, PAIRS, WIN, limited
-from faithbook.studies.soft.zhao_aletras_pipeline import METRICS, OWN, Replayed
-
-
-@of_each
-def counted(units):
-    """Wins and ties against the random attribution, and hard scores at each length."""
-    scores = diagnosticity.with_lengths(units[units.method != "none"])
-    return pd.concat([diagnosticity.counted(scores), limited(scores)], ignore_index=True)
-
+from faithbook.studies.soft.zhao_aletras import SIZES, of_each
+from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
+from faithbook.studies.soft.zhao_aletras_pipeline import ONE_SIZE, Replayed
 
 page = start_page("soft_pipeline", profile, values=values, paper="zhao_aletras_2023")
 READ = {"bounds": (0, 1), "n_resamples": 999}  # hundreds of quantities are computed, and no verdict comes from a tail
 CELL = ["shows", "model", "dataset", "method", "metric"]
-over = ["shows", "variant", "dataset", "method", "metric"]
 replayed = Replayed(
-    page.measure("soft_replayed", parts=["replayed"], over=over, prepare=pipeline.wins_and_ties, **READ)
+    page.measure(
+        "soft_replayed",
+        parts=["replayed"],
+        over=["shows", "variant", "dataset", "method", "metric"],
+        prepare=pipeline.wins_and_ties,
+        **READ,
+    )
 )
-table6 = published.table("soft_table6")
 sized = page.measure(
-    "soft_metrics", parts=["", "lengths"], over=CELL, prepare=counted, printed=table6.assign(shows=WIN), **READ
+    "soft_metrics",
+    parts=["", "lengths"],
+    over=CELL,
+    prepare=diagnosticity.counted_and_limited,
+    printed=published.table("soft_table6").assign(shows=WIN),
+    **READ,
 )
 tried = page.measure(
     "soft_variants",
     parts=["variants"],
     over=[*CELL, "variant"],
-    prepare=of_each(lambda units: diagnosticity.counted(units, by=["variant"])),
-    rows=lambda wins: wins[wins["variant"].isin(["paper", "normaliser=rank"])],
+    prepare=diagnosticity.counted_as_measured,
+    rows=pipeline.of_amounts,
     **READ,
 )
 of_model = sized.quantity("metric", method=METHODS, shows=WIN)
-replayed_sets = replayed.measured.levels("dataset")
-datasets = [name for name in OWN if len(shared(sized.frame, [name])) > 1 and name in replayed_sets]
-LARGE = SIZES["mpnet"]
-level = {}
-for name in datasets:
-    models_of_set = sized.frame.model[sized.frame.dataset == name].unique()
-    level[name] = pipeline.levels(of_model, models_of_set, replayed, name)
+datasets = pipeline.of_two_sizes(sized.frame, replayed.measured.levels("dataset"))
+level = pipeline.levels_by_dataset(of_model, sized.frame, replayed, datasets)
 changes = pipeline.changes_of(level)
 changed = listed(changes, ["dataset", "metric", "step"])
 shown_texts = pipeline.shown_groups(replayed.groups)
-ONE_SIZE = "*No data set of the paper was explained with models of two sizes.*"
-HARD, SOFT = [*PAIRS], [*PAIRS.values()]
-
+group, name_of_group = next(iter(shown_texts.items()))
 
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    if not datasets:
-        return "no data set of the paper was explained with models of two sizes, so nothing is compared."
-    opening = (
-        "No step that we could try leads from our numbers to the published ones. "
-        if pipeline.none_closes_the_distance(changed)
-        else ""
-    )
-    rest = changed[changed.step == pipeline.REMAINS]
-    group = next(iter(shown_texts))
-    combinations = replayed.every[replayed.every.texts == group]
-    largest = combinations.loc[combinations.estimate.idxmax()]
-    best = f", by {spoken(largest, '.3f')}, the largest of them all" if (combinations.low > 0).sum() == 1 else ""
-    return (
-        f"{opening}With a model of the paper's size and all eight choices of its released code, our diagnosticity minus the "
-        f"published one is {pipeline.span_of(changed, pipeline.REMAINS, HARD)} for the metrics that erase whole words (NC, NS) "
-        f"and {pipeline.span_of(changed, pipeline.REMAINS, SOFT)} for the soft ones (Soft-NC, Soft-NS; "
-        f"{' and '.join(map(label, datasets))}, n = {rest.n.min():,.0f} texts or more). In {(combinations.low > 0).sum()} of "
-        f"{len(combinations)} combinations of these choices soft erasure is clearly better under both metrics{best}."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: pipeline.in_short(changed, replayed.every, datasets, group))
 
 # %% [markdown]
 # **Diagnosticity** is the share of texts on which a metric scores a real explanation above a random one; 0.5 is chance.
@@ -113,34 +81,16 @@ page.in_short(in_short)
 
 # %%
 path = pipeline.path_of(level)
-order = list(dict.fromkeys([SIZES[""], LARGE, *path.step]))
-published_values = {(name, metric): pipeline.printed(metric, [name]) for name in datasets for metric in METRICS}
 caption = (
     "Diagnosticity as published and with our models, step by step: mean over five methods, 95 % intervals over texts. Dotted: "
     "chance. From *as written* on: one training run"
 )
 if datasets:
-    fig, alt = pipeline.from_theirs(path, published_values, order)
+    fig, alt = pipeline.from_theirs(path, pipeline.printed_of(datasets), pipeline.order_of_steps(path))
 page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path) if datasets else Markdown(ONE_SIZE)
 
 # %% tags=["remove-input"]
-steps = {step: pipeline.span_of(changed, step, METRICS) for step in ("another model", "all weights trained")}
-RELEASED_CHOICES = "the released code's choices"
-sentences = []
-if datasets:
-    sentences.append(f"The larger model instead of the smaller one changes diagnosticity by {steps['another model']}.")
-    if steps["all weights trained"]:
-        sentences.append(f"Training all weights changes it by {steps['all weights trained']}.")
-    sentences.append(
-        f"All choices of the code together change the hard metrics by {pipeline.span_of(changed, RELEASED_CHOICES, HARD)} and the "
-        f"soft ones by {pipeline.span_of(changed, RELEASED_CHOICES, SOFT)}."
-    )
-    dataset, metric, distance = pipeline.farthest_repeat(level)
-    sentences.append(
-        f"Steps of less than about {distance:.2f} may be chance: with the same formulas, one training run (*as written*) and all "
-        f"runs differ by up to that much ({label(metric)} on {label(dataset)})."
-    )
-Markdown(f"**How much each step changes.** {' '.join(sentences)}" if sentences else ONE_SIZE)
+Markdown(pipeline.steps_in_words(changed, level))
 
 # %%
 page.listing(
@@ -185,16 +135,7 @@ page.quote(
 
 # %% tags=["remove-input"]
 effects = replayed.effects()
-group, name_of_group = next(iter(shown_texts.items()))
-alone = {
-    metric: f"{label(metric)}: {row.choice}, {spoken(row, '+.2f')}"
-    for metric, row in pipeline.largest_alone(effects, group, METRICS).items()
-}
-Markdown(
-    f"**Each choice alone.** The one that changes diagnosticity most on {name_of_group}, with all others as in the text: "
-    f"{'; '.join(alone.values())}. A choice can do something else when others are made as well: compare the mask in the table and in "
-    "the figure, where it follows the code's normaliser."
-)
+Markdown(pipeline.alone_in_words(effects, group, name_of_group))
 
 # %%
 moving = pipeline.moving(effects)
@@ -255,7 +196,7 @@ halves = page.measure(
     "soft_variants",
     parts=["variants"],
     over=[*CELL, "confident"],
-    prepare=of_each(lambda units: diagnosticity.counted(units, by=["variant"])),
+    prepare=diagnosticity.counted_as_measured,
     rows=lambda wins: pipeline.by_confidence(wins, sure),
     **READ,
 )
@@ -269,7 +210,7 @@ page.listing(
     amounts,
     "soft_pipeline_amounts",
     caption="Diagnosticity under soft metrics with min-max amounts, with equal amounts (ranks), and the difference; with min-max on "
-    f"either half of the texts by confidence (n / 2 each); and the share of ties. {LARGE}, one training run, 95 % intervals",
+    f"either half of the texts by confidence (n / 2 each); and the share of ties. {SIZES['mpnet']}, one training run, 95 % intervals",
     empty=ONE_SIZE,
     wide=pipeline.amounts_in_words(amounts) if datasets else None,
 )
@@ -278,18 +219,15 @@ page.listing(
 # ## Does a verdict depend on the size of the model?
 
 # %%
-models = [*SIZES.values()] if datasets else []
-ratios = settings_of("soft_metrics", profile)["ratios"]
-parts = {model: by_size.parts_of_claims(partial(of_model, model=model), datasets, ratios) for model in models}
-on_long = {model: by_size.on_long_texts(of_model, sized.frame, model) for model in models}
-
-
-def decision(claim, model):
-    """The decision on a claim with a model, or why there is none."""
-    return by_size.decision_on(claim, parts[model], on_long[model], have=page.have, worded=page.worded)
-
-
-decisions = by_size.decisions(decision, models)
+decisions = by_size.decisions_of(
+    of_model,
+    sized.frame,
+    datasets,
+    settings_of("soft_metrics", profile)["ratios"],
+    models=SIZES.values() if datasets else [],
+    have=page.have,
+    worded=page.worded,
+)
 judged = by_size.judged_here(decisions)
 same, of = by_size.same_decisions(judged) if len(judged) else (0, 0)
 Markdown(

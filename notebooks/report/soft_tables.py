@@ -12,87 +12,35 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from dataclasses import replace
-from functools import partial
-from itertools import product
-
-import pandas as pd
-import scipy.stats
 from IPython.display import Markdown
 
 from faithbook.engine.studies import recipe_of, settings_of
-from faithbook.judge import materials, published
-from faithbook.judge.decide import SameNumber
+from faithbook.judge import published
 from faithbook.judge.report import start_page
+from faithbook.show.details import details
 from faithbook.show.labels import label
-from faithbook.show.numbers import beside, ends_of
 from faithbook.show.tables import in_names
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_tables as tables
-from faithbook.studies.soft.zhao_aletras import of_each, shared
-from faithbook.studies.soft.zhao_aletras_diagnosticity import (
-    LIMIT,
-    METHODS,
-    METRICS,
-    PAIRS,
-    TIE,
-    WIN,
-    Reading,
-    variance,
-)
-from faithbook.studies.soft.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
+from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
 
 page = start_page("soft_tables", profile, values=values, paper="zhao_aletras_2023")
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts
-
-
-@of_each
-def counted(units):
-    """Wins and ties against the random attribution, hard metrics over all lengths and at each."""
-    return diagnosticity.counted(diagnosticity.with_lengths(units[units.method != "none"]))
-
-
 table6 = published.table("soft_table6")
-READ = {"parts": ["", "lengths"], "prepare": counted, "bounds": (0, 1), "n_resamples": DRAWS}
-CELL = ["shows", "model", "dataset", "method", "metric"]
-measured = page.measure("soft_metrics", over=CELL, printed=table6.assign(shows=WIN), **READ)
-stands = materials.stands_for(page.paper)
-tasks = sorted(measured.comparable(), key=lambda name: list(table6.dataset.unique()).index(stands.get(name, name)))
-WHOLE = {stands.get(name, name) for name in tasks} == set(table6.dataset)  # all of the paper's data sets, or stand-ins
-task_of = {stands.get(name, name): name for name in tasks}  # by the paper's data set, the one of ours
-models = shared(measured.frame, tasks)
-of_model = page.quantity("metric", method=METHODS, dataset=tasks, shows=WIN)
-power = partial(of_model, model=models[0])  # claims are judged on the larger model; the smaller one is shown with it
-
+measured = page.measure(
+    "soft_metrics",
+    over=["shows", "model", "dataset", "method", "metric"],
+    parts=["", "lengths"],
+    prepare=diagnosticity.counted_with_lengths,
+    printed=table6.assign(shows=WIN),
+    bounds=(0, 1),
+    n_resamples=DRAWS,
+)
+compared = tables.Compared.of(measured, order=table6["dataset"])
+tasks, power = compared.tasks, compared.power  # claims are judged on the larger model; the smaller one is shown with it
 
 # %% tags=["remove-input"]
-gains = {label(soft): (power(hard), power(soft), power(soft) - power(hard)) for hard, soft in PAIRS.items()}
-seen = "; ".join(
-    f"{name} {soft.ours.point:.2f} against {hard.ours.point:.2f}" for name, (hard, soft, _) in gains.items()
-)
-listing = " and ".join(map(label, tasks))
-WORDS = tables.first_words(models)
-soft_is_behind = all(gain.ours.interval().high < 0 for *_, gain in gains.values())
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    hard_names = dict(zip(gains, map(label, PAIRS), strict=True))
-    pairs = "; ".join(
-        f"{name} {beside(soft)} against {hard_names[name]} {beside(hard)}" for name, (hard, soft, _) in gains.items()
-    )
-    result = (
-        "Soft metrics, which blur words, separate real from random explanations *worse* than hard metrics, which delete them. "
-        if soft_is_behind and page.judges
-        else ""
-    )
-    return (
-        f"{result}Share of texts on which a metric prefers the real explanation (0.5 is chance): {pairs}. Model: {models[0]}; mean "
-        f"over {listing}, ours and published; n = {power('nc').ours.n:,} in the smaller set."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: tables.in_short(compared, judges=page.judges))
 
 # %% [markdown]
 # {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: the share of texts on which it scores a real
@@ -105,92 +53,50 @@ page.in_short(in_short)
 # on which claims are judged, and MiniLM (23 million).
 
 # %%
-rest = [name for name in stands if name in measured.levels("dataset") and name not in tasks]  # beside the paper's own
-without = [name for name in dict.fromkeys(table6.dataset) if name not in tasks]
-table1, sizes = data_and_classifiers([*tasks, *rest, *without], measured.material.models)
-papers_own = [name for name in tasks if name not in stands]
-theirs = published.table("soft_table1").set_index(["dataset", "metric", "split"]).value
-parts1 = {
-    f"{name}, {split}": SameNumber(sizes[name, split], f"{theirs[name, 'size', split]:.0f}", measured.evidence([name]))
-    for name, split in product(papers_own, SPLITS)
-}
-first = page.test({"soft_table1": parts1})
-tested_table1 = first  # shown with Table 1, below
-
-
-# %%
-def cell(row):
-    """Ours of a row of Tables 2, 3 or 6, beside the printed value with all its digits."""
-    labels = {"model": row["model"]}
-    labels["method"] = METHODS if row.get("method", "average") == "average" else row["method"]
-    dataset = row.get("dataset", "average")
-    labels["dataset"] = tasks if dataset == "average" else dataset
-    ours = of_model(row["metric"], **labels)  # an average's published value is that of the same data sets, by Table 6
-    return replace(ours, published=float(row["value"])) if dataset != "average" or WHOLE else ours
-
-
-def ours_named(name):
-    """A published table with our data sets instead of those that they replace, without data sets that we lack, once for
-    each of our models."""
-    named_table = published.table(name)
-    if "dataset" in named_table:
-        named_table = named_table.assign(dataset=[task_of.get(one, one) for one in named_table.dataset])
-        named_table = named_table[named_table.dataset.isin([*tasks, "average"])]
-    return named_table.merge(pd.DataFrame({"model": models}), how="cross")
-
+datasets = [*tasks, *compared.substitutes, *compared.lacking]
+table1, sizes = tables.data_and_classifiers(datasets, measured.material.models)
+tested_table1 = page.test({"soft_table1": tables.same_sizes(sizes, compared)})  # shown with Table 1, below
 
 # %% [markdown]
 # ## Table 2: diagnosticity per attribution method
 
 # %% tags=["remove-input"]
 by_method = tables.soft_ahead(power, "method", METHODS)
-averages2 = published.table("soft_table2").query("method == 'average'").set_index("metric").value
+averages = tables.published_averages()
 Markdown(
-    f"On {WORDS[models[0]]} the hard metric is clearly ahead of its soft version in {by_method.behind} of {by_method.n} comparisons (five methods, two pairs "
-    f"of metrics), the soft one in {by_method.ahead}. The paper's own averages over its four data sets are "
-    f"{averages2['soft_nc']:.3f} for Soft-NC against {averages2['nc']:.3f} for NC, and {averages2['soft_ns']:.3f} for Soft-NS against "
-    f"{averages2['ns']:.3f} for NS. In brackets is the paper's mean over {listing} alone, computed from its Table 6, because these are the data "
-    "sets that we have."
+    f"On {tables.first_word(compared.model)} the hard metric is clearly ahead of its soft version in {by_method.behind} of {by_method.n} "
+    f"comparisons (five methods, two pairs of metrics), the soft one in {by_method.ahead}. The paper's own averages over its four data "
+    f"sets are {averages['soft_nc']:.3f} for Soft-NC against {averages['nc']:.3f} for NC, and {averages['soft_ns']:.3f} for Soft-NS "
+    f"against {averages['ns']:.3f} for NS. In brackets is the paper's mean over {tables.listing(tasks)} alone, computed from its Table 6, "
+    "because these are the data sets that we have."
 )
 
 # %%
-averaged = "" if WHOLE else f", mean over {listing}"
+averaged = "" if compared.is_whole else f", mean over {tables.listing(tasks)}"
 page.table(
     "soft_table2",
-    cell,
+    compared.cell,
     rows=["metric", "model"],
     columns=["method"],
     digits=3,
-    printed=ours_named("soft_table2"),
+    printed=compared.printed("soft_table2"),
     caption=f"Diagnosticity per attribution method{averaged}; n: texts of the smaller data set",
-    words=WORDS,
+    words=tables.first_words(compared.models),
 )
 
 # %%
-printed2 = published.table("soft_table2").set_index(["metric", "method"]).value
-rows = []
-for (metric, method), theirs_of_four in printed2.items():
-    of = METHODS if method == "average" else method
-    both = of_model(metric, model=models[0], method=of)
-    row = {"metric": metric, "method": method, "printed, 4 tasks": theirs_of_four}
-    row |= {f"printed, {len(tasks)} tasks": both.published, **ends_of(both, "ours", "low", "high")}
-    row |= {f"ours, {model}": of_model(metric, model=model, method=of).ours.point for model in models[1:]}
-    rows.append(row | {"n": both.ours.n})
-printed_and_ours = pd.DataFrame(rows).rename(
-    columns=lambda column: column.replace("printed", "published").replace(", 6 layers, 23 M", "")
-)
+numbers = tables.numbers_of_table2(compared)
 page.listing(
-    printed_and_ours,
+    numbers,
     "soft_table2_printed",
-    caption=f"Every number of Table 2: ours with its 95 % interval (MPNet) and ours with MiniLM, means over {listing}; published, mean over "
-    "the same data sets and over all four; n: texts of the smaller data set",
-    wide=in_names(tables.ours_first(printed_and_ours), 3),
+    caption=f"Every number of Table 2: ours with its 95 % interval (MPNet) and ours with MiniLM, means over {tables.listing(tasks)}; "
+    "published, mean over the same data sets and over all four; n: texts of the smaller data set",
+    wide=in_names(tables.ours_first(numbers), 3),
 )
 
 # %%
-levels = {label(metric): {model: of_model(metric, model=model) for model in models} for metric in METRICS}
-page.quote("soft_average", {metric: of[models[0]] for metric, of in levels.items()})
-page.quote("soft_average_small", {metric: of[models[-1]] for metric, of in levels.items()})
+page.quote("soft_average", compared.averages(compared.model))
+page.quote("soft_average_small", compared.averages(compared.models[-1]))
 
 # %% [markdown]
 # ## Table 3: diagnosticity per data set
@@ -198,20 +104,20 @@ page.quote("soft_average_small", {metric: of[models[-1]] for metric, of in level
 # %% tags=["remove-input"]
 by_task = tables.soft_ahead(power, "dataset", tasks)
 Markdown(
-    f"On {WORDS[models[0]]} the hard metric is clearly ahead in {by_task.behind} of {by_task.n} comparisons (data sets, two pairs of metrics), the soft one "
-    f"in {by_task.ahead}. In the paper soft is above hard in three of four data sets under either pair."
+    f"On {tables.first_word(compared.model)} the hard metric is clearly ahead in {by_task.behind} of {by_task.n} comparisons (data sets, two "
+    f"pairs of metrics), the soft one in {by_task.ahead}. In the paper soft is above hard in three of four data sets under either pair."
 )
 
 # %%
 page.table(
     "soft_table3",
-    cell,
+    compared.cell,
     rows=["metric", "model"],
     columns=["dataset"],
     digits=3,
-    printed=ours_named("soft_table3"),
+    printed=compared.printed("soft_table3"),
     caption="Diagnosticity per data set, mean over the five methods; n: texts of the smaller data set",
-    words=WORDS,
+    words=tables.first_words(compared.models),
 )
 
 # %% [markdown]
@@ -233,77 +139,54 @@ page.table(
 # %%
 parts = diagnosticity.claims(power, tasks)
 average = parts["soft_c01"]
-printed3 = published.table("soft_table3").set_index(["metric", "dataset"]).value
-behind = [f"{label(soft)} on {label(of)}" for hard, soft in PAIRS.items() for of in dict.fromkeys(table6.dataset)
-          if printed3[soft, of] < printed3[hard, of]]  # fmt: skip
-NAMED = {"nc": "ag", "ns": "multirc"}  # the exceptions, as the text has them
-exceptions = {
-    f"{label(hard)} minus {label(PAIRS[hard])} on {label(task_of[of])}": power(hard, dataset=task_of[of])
-    - power(PAIRS[hard], dataset=task_of[of])
-    for hard, of in NAMED.items()
-    if of in task_of
-}
-
-# %%
 tried = page.measure(
     "soft_variants",
     parts=["variants"],
     over=["shows", "model", "variant", "dataset", "metric", "method"],
-    prepare=of_each(lambda units: diagnosticity.counted(diagnosticity.completed(units), by=["variant"])),
-    rows=lambda wins: wins[wins["model"] == models[0]],
+    prepare=diagnosticity.counted_by_variant,
+    rows=lambda wins: wins[wins["model"] == compared.model],
     bounds=(0, 1),
     firmest=True,
     n_resamples=DRAWS,
 )
-few = " and ".join(sorted(tried.levels("dataset")))
-precision = precision_of(page.run, tried)
-chosen = diagnosticity.specifications(tried.levels("variant"), texts=few, precision=precision)
-exchanged = {
-    options: Reading(tied=tied).gains(tried.quantity("metric", variant=variant, shows=WIN), PAIRS)
-    for options, (variant, tied) in chosen.items()
-}
-own_choices = next(iter(exchanged))[1:-1]  # the first names the texts, the last the precision
-exchanged[(f"all, {len(tasks)} data sets", *own_choices, precision_of(page.run, measured))] = average
-curve1 = page.multiverse("soft_c01", list(diagnosticity.OWN), exchanged)
+gains = tables.gains_by_choice(
+    compared,
+    tried,
+    average,
+    precision=tables.precision_of(page.run, tried),
+    precision_of_all=tables.precision_of(page.run, measured),
+)
+curve1 = page.multiverse("soft_c01", list(diagnosticity.OWN), gains)
 ratios = settings_of("soft_metrics", profile)["ratios"]
-by_reading = diagnosticity.readings(ratios).items()
-read = {options: diagnosticity.eighteen(power, tasks, reading) for options, reading in by_reading}
-curve2 = page.multiverse("soft_c02", diagnosticity.READ_AS, read)
+curve2 = page.multiverse("soft_c02", diagnosticity.READ_AS, tables.comparisons_by_reading(power, tasks, ratios))
 
 # %%
-cells = {metric: [power(metric, dataset=d, method=m) for d in tasks for m in METHODS] for metric in METRICS}
-printed6 = table6.set_index(["dataset", "method", "metric"]).value.unstack("metric")
-ranked = []
-for kind, of in (("published", printed6), ("ours", {m: [cell.ours.point for cell in cells[m]] for m in METRICS})):
-    for hard, soft in PAIRS.items():
-        first, second = (pd.Series(of[name]).dropna() for name in (soft, hard))
-        test = scipy.stats.mannwhitneyu(first, second)
-        effect = 2 * test.statistic / (len(first) * len(second)) - 1  # Cliff's delta
-        ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {effect:.2f}")
-by_id = {
-    "soft_table2": average,
-    "soft_table3": average,
-    "soft_table6": average,
-    "soft_c01": average,
-    "soft_c02": parts["soft_c02"],
-    "soft_c03": exceptions,
-    "soft_c09": average,
-    "soft_table5": None,
-}
-second = page.test(by_id)
+second = page.test(
+    {
+        "soft_table2": average,
+        "soft_table3": average,
+        "soft_table6": average,
+        "soft_c01": average,
+        "soft_c02": parts["soft_c02"],
+        "soft_c03": tables.exceptions(compared),
+        "soft_c09": average,
+        "soft_table5": None,
+    }
+)
 page.verdicts(second)
 
 # %%
-gains_caption = (
-    f"Diagnosticity, soft minus hard: on average (c01; {seen}), by method and by data set (c02). Right of zero soft is better. At the "
-    "right: the distance from the published value in standard errors, which include the variation between training runs"
+page.plot(
+    second,
+    "soft_tables_gains",
+    only=["soft_c01", "soft_c02"],
+    caption=f"Diagnosticity, soft minus hard: on average (c01; {tables.averages_in_words(compared)}), by method and by data set (c02). Right "
+    "of zero soft is better. At the right: the distance from the published value in standard errors, which include the variation "
+    "between training runs",
 )
-page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=gains_caption)
 
 # %% tags=["remove-input"]
-in_its_text = {f"{label(PAIRS[metric_of])} on {label(data_of)}" for metric_of, data_of in NAMED.items()}
-exchanged_in_text = "" if set(behind) == in_its_text else " The sentence of c03 names the two the other way round."
-Markdown(f"In the paper's own Table 3, too, soft is below hard for {' and '.join(behind)}.{exchanged_in_text}")
+Markdown(tables.exceptions_in_print())
 
 # %% [markdown]
 # **Does it depend on choices that the paper leaves open?** The paper and its code leave open, or say differently, how scores are mapped to
@@ -313,12 +196,12 @@ Markdown(f"In the paper's own Table 3, too, soft is below hard for {' and '.join
 # The verdict on c01 is that of *all*, the book's own choices on all texts.
 
 # %%
-few_words = " and ".join(map(label, sorted(tried.levels("dataset"))))
-caption = (
-    f"c01: soft minus hard, the smaller of the two differences, in each analysis variant, with 95 % intervals; on those texts of {few_words} "
-    "on which choices were varied, except *all*"
+page.curve(
+    curve1,
+    "soft_c01_curve",
+    caption="c01: soft minus hard, the smaller of the two differences, in each analysis variant, with 95 % intervals; on those texts "
+    f"of {tables.listing(sorted(tried.levels('dataset')))} on which choices were varied, except *all*",
 )
-page.curve(curve1, "soft_c01_curve", caption=caption)
 
 # %%
 page.curve(
@@ -328,11 +211,11 @@ page.curve(
 )
 
 # %% tags=["remove-input"]
-Markdown(
-    "::::{admonition} The paper's own test of significance (c09)\n:class: dropdown note\n\n"
+details(
+    "The paper's own test of significance (c09)",
     "The paper reports Wilcoxon's rank-sum test at 0.01 and does not state what it compares. We take the cells of Table 6 as the two samples. "
     "The effect is Cliff's delta, from −1 to 1, positive if soft is higher. Cells share their texts, so these p-values are too small, and the "
-    f"verdict is that of c01.\n\n{'; '.join(ranked)}.\n::::"
+    f"verdict is that of c01.\n\n{'; '.join(tables.rank_sum_tests(compared))}.",
 )
 
 # %% [markdown]
@@ -343,21 +226,15 @@ Markdown(
 
 
 # %%
-news, apart = task_of.get("ag"), {}
-for d in tasks if news else []:
-    if d != news:
-        apart[f"{label(news)} minus {label(d)}, Soft-NC"] = power("soft_nc", dataset=news) - power("soft_nc", dataset=d)
-        apart[f"{label(d)} minus {label(news)}, Soft-NS"] = power("soft_ns", dataset=d) - power("soft_ns", dataset=news)
-by_id = {
-    **{name: parts[name] for name in ("soft_c04", "soft_c05", "soft_c06")},
-    "soft_c07": {
-        f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
-        - variance(power, metric, "method", METHODS)
-        for metric in METRICS
-    },
-    "soft_c08": apart,
-}
-third = page.test(by_id)
+third = page.test(
+    {
+        "soft_c04": parts["soft_c04"],
+        "soft_c05": parts["soft_c05"],
+        "soft_c06": parts["soft_c06"],
+        "soft_c07": diagnosticity.varies_by_task(power, tasks),
+        "soft_c08": diagnosticity.opposite_on_news(power, tasks, news=compared.ours.get("ag")),
+    }
+)
 page.verdicts(third)
 
 # %%
@@ -376,13 +253,13 @@ page.parts(third, "soft_tables_parts", caption=caption)
 # %%
 page.table(
     "soft_table6",
-    cell,
+    compared.cell,
     rows=["dataset", "method", "model"],
     columns=["metric"],
     digits=3,
-    printed=ours_named("soft_table6"),
+    printed=compared.printed("soft_table6"),
     caption="Diagnosticity per data set, method and metric",
-    words=WORDS,
+    words=tables.first_words(compared.models),
 )
 
 # %% [markdown]
@@ -391,30 +268,20 @@ page.table(
 # A tie does not count as a win, so many ties would make diagnosticity low although the metric does not prefer the random scores.
 
 # %%
-rows = []
-for name, metric in product(tasks, METRICS):
-    tied, limit = (power(metric, dataset=name, shows=what) for what in (TIE, LIMIT))
-    rows.append({"dataset": name, "metric": metric, **ends_of(tied, "ties", "low", "high")})
-    rows[-1] |= {"at the limit": limit.ours.point, "n": tied.ours.n}
-ties = pd.DataFrame(rows)
+ties = tables.ties(compared)
 page.listing(
     ties, "soft_tables_ties", caption="Share of comparisons with random scores that are ties, mean over methods, MPNet"
 )
 
 # %% tags=["remove-input"]
-most = ties.loc[ties.ties.idxmax()]
-halves = [
-    Reading(tied=0.5).share(power, r.metric, dataset=r.dataset, method=r.method)
-    for r in ours_named("soft_table6").itertuples()
-    if r.model == models[0]
-]
-low = sum(one.ours.interval().high < 0.5 for one in halves)
-rare = ", too few to explain values below one half" if most.ties < 0.1 else ""
+most = ties.loc[ties["ties"].idxmax()]
+low, cells = tables.below_one_half(compared)
+rare = ", too few to explain values below one half" if most["ties"] < 0.1 else ""
 Markdown(
-    f"Ties are at most {100 * most.ties:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "
-    f"Counting a tie as half a win, {low} of our {len(halves)} cells of Table 6 (MPNet) have a whole interval below one half: there the metric "
+    f"Ties are at most {100 * most['ties']:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "
+    f"Counting a tie as half a win, {low} of our {cells} cells of Table 6 (MPNet) have a whole interval below one half: there the metric "
     "prefers the random scores, and {doc}`soft_pipeline` asks why. "
-    f"Of the paper's {len(table6)} cells, printed without intervals, {int((table6.value < 0.5).sum())} are below one half. *At the limit* are "
+    f"Of the paper's {len(table6)} cells, printed without intervals, {(table6.value < 0.5).sum()} are below one half. *At the limit* are "
     "ties in which the probability does not fall for either attribution: a probability that rises counts as one that stays, so both have an "
     "NS of 1 or an NC of 0. In the other ties of a hard metric both attributions erase the same words."
 )
@@ -425,10 +292,8 @@ Markdown(
 # Small data sets of a similar kind stand in for those of the paper; all with MiniLM. No claim on this page rests on them.
 
 # %%
-largest = {name: shared(measured.frame, [name])[0] for name in rest}
-pairs = product(rest, METRICS)
 page.stand_ins(
-    {(name, stands[name], metric): of_model(metric, dataset=name, model=largest[name]) for name, metric in pairs},
+    compared.on_substitutes(),
     ["dataset", "stands for", "metric"],
     "soft_tables_stand_ins",
     caption="Diagnosticity on substitute data, mean over methods, with the published value of what each replaces",
@@ -443,10 +308,7 @@ page.stand_ins(
 
 # %%
 page.listing(
-    # A count beside dashes is a float: 3, not 3.0.
-    table1.assign(models=table1.models.map(lambda count: f"{count}".removesuffix(".0"))).rename(
-        columns={"models": "training runs"}
-    ),
+    tables.with_training_runs(table1),
     "soft_table1",
     caption="Data and classifiers: ours (published); *for* marks substitute data and what it replaces. The file also has limits of length, the F1 of "
     "always predicting the most frequent class, and the number of training runs",
@@ -472,16 +334,8 @@ Markdown(
 # Ours are those of MiniLM's adapters, which need higher learning rates than the full fine-tuning of the paper.
 
 # %%
-training = recipe_of("soft", "text_classifiers", "paper")["training"]
-trained_with = recipe_of("soft", "text_classifiers", profile)["training"]
-rows = []
-for r in published.table("soft_table5").itertuples():
-    block, ours = training[r.dataset], trained_with.get(task_of.get(r.dataset, r.dataset), {})
-    same = float(block[r.setting]) == float(r.value) and block["model"].rpartition("/")[2] == r.model
-    rows.append({"data set": r.dataset, "setting": r.setting.replace("_", " "), "model": r.model})
-    rows[-1] |= {"published": f"{float(r.value):g}", "paper profile": f"{block[r.setting]:g}"}
-    rows[-1] |= {"agrees": "yes" if same else "no", "ours": f"{ours[r.setting]:g}" if ours else "–"}
-table5 = pd.DataFrame(rows)
+of_paper, of_ours = (recipe_of("soft", "text_classifiers", size)["training"] for size in ("paper", profile))
+table5 = tables.training_settings(of_paper, of_ours, compared.ours)
 page.listing(
     table5,
     "soft_table5",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from faithbook.judge import published
 from faithbook.judge.decide import Claim, OnlyIf, Parts, SameNumber, Statements
+from faithbook.judge.scores import Scores
 from faithbook.models.cards import cards
 from faithbook.show.labels import label, short
 from faithbook.show.numbers import ends_of, listed
@@ -45,6 +46,7 @@ KS = (5, MID, 20)
 SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
 """The metrics and which way each is better: times its sign, higher is better everywhere."""
 EXISTING = [name for name in SIGN if name != "saco"]
+LOWER_IS_BETTER = tuple(name for name in SIGN if SIGN[name] < 0)
 PICTURE = ["dataset", "model", "id", "cluster"]
 TA, CHANCE = "transformer_attribution", "random"
 NAMED = ("partial_lrp", TA, "attcat")
@@ -86,6 +88,11 @@ def by_setting(units: pd.DataFrame) -> pd.DataFrame:
     saco = whole_or_changed[(whole_or_changed["metric"] == "saco") & (whole_or_changed["setting"] != "ranks")]
     whole = saco["k"].map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
     return saco.assign(setting=saco["setting"].replace("main", "main, first model").fillna(whole))
+
+
+def random_by_setting(units: pd.DataFrame) -> pd.DataFrame:
+    """`by_setting` of random scores alone."""
+    return by_setting(units[units["method"] == CHANCE])
 
 
 def of_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -324,6 +331,58 @@ def attention_leads(at: At) -> Parts:
 def most_positive(at: At) -> Parts:
     """saco_c12: most methods get a positive SaCo."""
     return {f"SaCo of {short(method)}": at(method) for method in METHODS}
+
+
+# ------------------------------------------------------------------------------------------ claims under other choices
+MAIN_SETTING = "main, all models"
+
+
+def settings_tried(varied: Scores, datasets: Collection[str]) -> list[str]:
+    """The settings that images of these data sets went through (`by_setting`), the main one of all models first: few
+    images go through all of them."""
+    frame = varied.frame
+    tried = frame[frame["dataset"].isin(list(datasets))]["setting"].unique()
+    return sorted(tried, key=lambda name: name != MAIN_SETTING)
+
+
+def under_each_setting(
+    claim: Callable[[At], Claim], varied: Scores, datasets: Sequence[str]
+) -> dict[tuple[str, ...], Claim]:
+    """A claim under each setting that was tried (`settings_tried`)."""
+    return {
+        (name,): claim(varied.quantity("method", setting=name, dataset=list(datasets)))
+        for name in settings_tried(varied, datasets)
+    }
+
+
+FLIPPED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": LOWER_IS_BETTER}
+"""Which of the three metrics that are better when lower are sign-flipped, and which of them are turned back for it."""
+
+
+def agreement_by_choice(pairs: Correlated) -> dict[tuple[str, ...], Claim]:
+    """saco_c02 by which metrics are sign-flipped and which correlation is taken."""
+    return {
+        (name, kind): more_among_four(pairs, kind, back)
+        for kind in (SPEARMAN, KENDALL)
+        for name, back in FLIPPED.items()
+    }
+
+
+def competition_by_choice(
+    mean: At, wins: Scores, wins_by_setting: Scores, datasets: Sequence[str]
+) -> dict[tuple[str, ...], Claim]:
+    """saco_c06 by setting and by what is compared: means (`mean`), or the images on which random scores win (`wins` of
+    all models, `wins_by_setting` of the first one, of `random_ahead`), ties counting half or nothing."""
+    ahead = wins.quantity("metric", "method", ties="half", dataset=list(datasets))
+    by_choice: dict[tuple[str, ...], Claim] = {(MAIN_SETTING, "means"): competes_on_average(mean)}
+    for ties in ("half", "none"):
+        by_choice[MAIN_SETTING, f"wins, ties count {ties}"] = competes(ahead, ties=ties)
+    share = wins_by_setting.quantity("metric", "method", ties="half", dataset=list(datasets))
+    frame = wins_by_setting.frame
+    for name in frame[frame["dataset"].isin(list(datasets))]["setting"].unique():
+        if name != "ranks":
+            by_choice[name, "wins, ties count half"] = competes(share, setting=name)
+    return by_choice
 
 
 SCALES = (0.001, 7.0, 1000.0)

@@ -14,14 +14,83 @@ from numpy.typing import NDArray
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
-from faithbook.show.numbers import ENDS, ends_of, printed
+from faithbook.show.numbers import ENDS, beside, ends_of, printed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
+from faithbook.show.tables import in_names, in_words
+from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
-from faithbook.studies.saco.wu import CHANCE, KS, METHODS, RAW, SIGN, TA, saco_of
+from faithbook.studies.saco.wu import (
+    CHANCE,
+    KS,
+    LOWER_IS_BETTER,
+    METHODS,
+    RAW,
+    SIGN,
+    TA,
+    Correlated,
+    bars,
+    more_among_four,
+    printed_bars,
+    saco_of,
+)
 
 RED = "#CC0000"
 MARKS = (1, 2, 3, 5, 10)
 """The groups that Figure 1 shows erased."""
+
+
+def in_short(correlations: Correlated, saco_of_random: Comparison) -> str:
+    """The result of `saco_figures`: how far SaCo and the four older metrics agree, and SaCo of random scores.
+
+    Whether the four agree even less with one another is said only where it is clear; that it depends on how metrics are
+    oriented, only where the unflipped ones say the opposite.
+    """
+    (low, high), others = printed_bars()
+    with_saco, among = bars(correlations)
+    with_each = comparison.mean(list(with_saco.values()))
+    of_random = f"Random scores have a mean SaCo of {beside(saco_of_random)}."
+    if with_each.ours.interval().low <= among.ours.interval().high:
+        return (
+            f"Mean rank correlation over images: of SaCo with each of four older metrics {spoken(with_each, '.2f')} "
+            f"(published {low:.2f} to {high:.2f}), of the four among themselves {spoken(among, '.2f')} (published "
+            f"{others:.2f}; n = {among.ours.n:,} images or more). {of_random}"
+        )
+    (flipped,) = more_among_four(correlations).values()
+    (as_they_are,) = more_among_four(correlations, back=LOWER_IS_BETTER).values()
+    depends = (
+        " That is so if every metric is oriented so that higher is better; without that the four agree more with one "
+        "another than with SaCo, and the paper does not say which it did."
+    )
+    if not flipped.ours.interval().high < 0 < as_they_are.ours.interval().low:
+        depends = ""
+    return (
+        f"SaCo ranks images differently from four older metrics: mean rank correlation {spoken(with_each, '.2f')} "
+        f"(published {low:.2f} to {high:.2f}). The four agree even less with one another, {spoken(among, '.2f')} "
+        f"(published {others:.2f}; n = {among.ours.n:,} images or more).{depends} {of_random}"
+    )
+
+
+def agreement_of_random(correlations: Correlated) -> str:
+    """How far the metrics agree on random scores, where only the image matters."""
+    with_saco, among = bars(correlations)
+    alone = comparison.mean(list(with_saco.values()))
+    return (
+        "With random scores only the image matters and not the explanation. There the mean correlation among the four "
+        f"is {spoken(among, '.2f')}, and with SaCo {spoken(alone, '.2f')} (n = {among.ours.n:,} images or more)."
+    )
+
+
+def bars_in_words(bar_table: pd.DataFrame) -> pd.DataFrame:
+    """Figure 2 as a table (`wu.bar_table`) that says whose correlation it has."""
+    columns = {name: f"Spearman's correlation {name}".removesuffix(" estimate") for name in ENDS}
+    return in_names(bar_table.rename(columns=columns), 2)
+
+
+def means_in_words(means: pd.DataFrame) -> pd.DataFrame:
+    """Figure 4 as a table of text (`wu.every_mean`), one column per metric, with n."""
+    wide = in_words(means, ["dataset", "method"], "metric", ".2f").rename(columns=label)
+    fewest = means.groupby(["dataset", "method"], sort=False)["n"].min()
+    return wide.assign(n=[f"{n:,}" for n in fewest])
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,27 @@ def decision_on(
     return worded(decide.judge(claim, parts[decided_by], have=have).word)
 
 
+def decisions_of(
+    of_model: Callable[..., Comparison],
+    measured: pd.DataFrame,
+    tasks: Sequence[str],
+    ratios: Sequence[float],
+    models: Iterable[str],
+    *,
+    have: Collection[str],
+    worded: Callable[[str], str],
+) -> pd.DataFrame:
+    """`decisions` with each of these models (`of_model`, `measured`, `have`, `worded` as above)."""
+    names = [*models]
+    parts = {model: parts_of_claims(partial(of_model, model=model), tasks, ratios) for model in names}
+    on_long = {model: on_long_texts(of_model, measured, model) for model in names}
+
+    def decision(claim: str, model: str) -> str:
+        return decision_on(claim, parts[model], on_long[model], have=have, worded=worded)
+
+    return decisions(decision, names)
+
+
 def decisions(decision: Callable[[str, str], str], models: Iterable[str]) -> pd.DataFrame:
     """Every claim of studies 1 and 4 with the decision on it by model: `decision(claim, model)`."""
     names = [*models]

@@ -23,6 +23,7 @@ from faithbook.show.labels import label, short
 from faithbook.stats import comparison
 from faithbook.stats.chance import against_random, outside_unit
 from faithbook.stats.comparison import Comparison
+from faithbook.studies.soft.zhao_aletras import of_each
 from faithlib.errors import InputError, unknown
 
 WIN, TIE, LIMIT = "win", "tie", "tie at the limit"
@@ -76,6 +77,41 @@ def counted(scores: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
         pairs.assign(shows=name, value=pairs[column]) for name, column in ((WIN, "win"), (TIE, "tie"), (LIMIT, "limit"))
     ]
     return pd.concat(shown, ignore_index=True)[[*_INPUT, *by, "shows", "value"]]
+
+
+@of_each
+def counted_with_lengths(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties of each model against the random attribution, hard metrics over all lengths and at each."""
+    return counted(with_lengths(units[units["method"] != "none"]))
+
+
+@of_each
+def counted_and_limited(units: pd.DataFrame) -> pd.DataFrame:
+    """`counted_with_lengths`, and the hard scores at each length (`SCORE`)."""
+    scores = with_lengths(units[units["method"] != "none"])
+    return pd.concat([counted(scores), limited(scores)], ignore_index=True)
+
+
+@of_each
+def counted_as_measured(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties of each model in the variants of `soft_variants`, where they were measured."""
+    return counted(units, by=["variant"])
+
+
+@of_each
+def counted_by_variant(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties of each model in every variant of `soft_variants`."""
+    return counted(completed(units), by=["variant"])
+
+
+@of_each
+def counted_with_scores(units: pd.DataFrame) -> pd.DataFrame:
+    """`counted_with_lengths`, the hard scores at each length (`SCORE`), and which of them limits of 0 and 1 move
+    (`OUTSIDE`)."""
+    scores = with_lengths(units[units["method"] != "none"])
+    hard = scores[scores["metric"].str.contains(" at ")]
+    moved = hard.assign(shows=OUTSIDE, value=outside_unit(hard["value"]))
+    return pd.concat([counted(scores), limited(scores), moved], ignore_index=True)
 
 
 def completed(variants: pd.DataFrame, *, base: str = "paper") -> pd.DataFrame:
@@ -315,6 +351,30 @@ def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
             for hard, soft in PAIRS.items()
         },
     }
+
+
+def varies_by_task(power: Power, tasks: Sequence[str]) -> Parts:
+    """soft_c07: every metric varies more over tasks than over methods."""
+    return {
+        f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
+        - variance(power, metric, "method", METHODS)
+        for metric in METRICS
+    }
+
+
+def opposite_on_news(power: Power, tasks: Sequence[str], news: str | None) -> Parts:
+    """soft_c08: on the news task Soft-NC is higher and Soft-NS lower than on each other one; no part without it."""
+    apart: dict[str, Comparison] = {}
+    if news is None:
+        return apart
+    for other in [name for name in tasks if name != news]:
+        apart[f"{label(news)} minus {label(other)}, Soft-NC"] = power("soft_nc", dataset=news) - power(
+            "soft_nc", dataset=other
+        )
+        apart[f"{label(other)} minus {label(news)}, Soft-NS"] = power("soft_ns", dataset=other) - power(
+            "soft_ns", dataset=news
+        )
+    return apart
 
 
 def limited(scores: pd.DataFrame) -> pd.DataFrame:

@@ -27,7 +27,16 @@ from faithbook.show.tables import in_words
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
-from faithbook.studies.soft.zhao_aletras import ALL_WEIGHTS, RELEASED, SIZES, SQUARED, of_largest, replay_name, subsets
+from faithbook.studies.soft.zhao_aletras import (
+    ALL_WEIGHTS,
+    RELEASED,
+    SIZES,
+    SQUARED,
+    of_largest,
+    replay_name,
+    shared,
+    subsets,
+)
 from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, PAIRS, TIE, WIN
 
 Cells = Mapping[tuple[str, str, str], float]
@@ -128,10 +137,43 @@ class Replayed:
 
 
 # ------------------------------------------------------------------------------------------------- from theirs to ours
+HARD_METRICS, SOFT_METRICS = [*PAIRS], [*PAIRS.values()]
+ONE_SIZE = "*No data set of the paper was explained with models of two sizes.*"
+RELEASED_CHOICES = "the released code's choices"
+
+
+def of_two_sizes(frame: pd.DataFrame, replayed: Collection[str]) -> list[str]:
+    """The paper's own data sets that models of two sizes explained, of those that were `replayed` (`frame`: values of
+    single inputs, with data set and model)."""
+    return [name for name in OWN if len(shared(frame, [name])) > 1 and name in replayed]
+
+
+def in_short(changed: pd.DataFrame, every: pd.DataFrame, datasets: Sequence[str], group: str) -> str:
+    """The result of `soft_pipeline`, from `changes_of` as data and every combination of choices (`Replayed.every`) in a
+    group of texts."""
+    if not datasets:
+        return "no data set of the paper was explained with models of two sizes, so nothing is compared."
+    opening = "No step that we could try leads from our numbers to the published ones. "
+    if not none_closes_the_distance(changed):
+        opening = ""
+    rest = changed[changed["step"] == REMAINS]
+    of_group = every[every["texts"] == group]
+    better = int((of_group["low"] > 0).sum())
+    largest = of_group.iloc[int(of_group["estimate"].argmax())]
+    best = f", by {spoken(largest, '.3f')}, the largest of them all" if better == 1 else ""
+    return (
+        f"{opening}With a model of the paper's size and all eight choices of its released code, our diagnosticity "
+        f"minus the published one is {span_of(changed, REMAINS, HARD_METRICS)} for the metrics that erase whole words "
+        f"(NC, NS) and {span_of(changed, REMAINS, SOFT_METRICS)} for the soft ones (Soft-NC, Soft-NS; "
+        f"{' and '.join(map(label, datasets))}, n = {rest['n'].min():,.0f} texts or more). In {better} of "
+        f"{len(of_group)} combinations of these choices soft erasure is clearly better under both metrics{best}."
+    )
+
+
 CHANGES = {
     "another model": (SIZES["mpnet"], SIZES[""]),
     "all weights trained": (ALL_WEIGHTS, SIZES["mpnet"]),
-    "the released code's choices": (NAMES[-1], NAMES[0]),
+    RELEASED_CHOICES: (NAMES[-1], NAMES[0]),
 }
 """What may explain a number, by name: the level after it and the level before it (`levels`)."""
 REMAINS = "what remains"
@@ -152,6 +194,16 @@ def levels(
     for name, made in zip(NAMES, STEPS, strict=True):
         by_step |= {(name, metric): replayed.power(metric, made, [dataset]) for metric in METRICS}
     return by_step
+
+
+def levels_by_dataset(
+    of_model: Callable[..., Comparison], measured: pd.DataFrame, replayed: Replayed, datasets: Iterable[str]
+) -> dict[str, dict[tuple[str, str], Comparison]]:
+    """`levels` by data set, with all models that explained it (`measured`: values of single inputs)."""
+    return {
+        name: levels(of_model, measured["model"][measured["dataset"] == name].unique(), replayed, name)
+        for name in datasets
+    }
 
 
 def explained(
@@ -175,6 +227,16 @@ def path_of(level: Levels) -> pd.DataFrame:
         for (step, metric), value in by_step.items()
     }
     return listed(cells, ["dataset", "step", "metric"])
+
+
+def printed_of(datasets: Iterable[str]) -> dict[tuple[str, str], float]:
+    """The published diagnosticity by data set and metric."""
+    return {(name, metric): printed(metric, [name]) for name, metric in product(datasets, METRICS)}
+
+
+def order_of_steps(path: pd.DataFrame) -> list[str]:
+    """The steps from the smaller model to the code's last choice (`path_of`), as the figure has them."""
+    return list(dict.fromkeys([SIZES[""], SIZES["mpnet"], *path["step"]]))
 
 
 def changes_of(level: Levels) -> dict[tuple[str, str, str], Comparison]:
@@ -216,6 +278,27 @@ def farthest_repeat(level: Levels) -> tuple[str, str, float] | None:
         return None
     dataset, metric = max(distances, key=lambda cell: distances[cell])
     return dataset, metric, distances[dataset, metric]
+
+
+def steps_in_words(changed: pd.DataFrame, level: Levels) -> str:
+    """How much each step changes, from `changes_of` as data, and how much repeats differ."""
+    farthest = farthest_repeat(level)
+    if farthest is None:
+        return ONE_SIZE
+    larger, trained = (span_of(changed, step, METRICS) for step in ("another model", "all weights trained"))
+    sentences = [f"The larger model instead of the smaller one changes diagnosticity by {larger}."]
+    if trained:
+        sentences.append(f"Training all weights changes it by {trained}.")
+    of_hard, of_soft = (span_of(changed, RELEASED_CHOICES, metrics) for metrics in (HARD_METRICS, SOFT_METRICS))
+    sentences.append(
+        f"All choices of the code together change the hard metrics by {of_hard} and the soft ones by {of_soft}."
+    )
+    dataset, metric, distance = farthest
+    sentences.append(
+        f"Steps of less than about {distance:.2f} may be chance: with the same formulas, one training run (*as "
+        f"written*) and all runs differ by up to that much ({label(metric)} on {label(dataset)})."
+    )
+    return f"**How much each step changes.** {' '.join(sentences)}"
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -302,6 +385,17 @@ def largest_alone(effects: pd.DataFrame, group: str, metrics: Sequence[str]) -> 
     return found
 
 
+def alone_in_words(effects: pd.DataFrame, group: str, name: str) -> str:
+    """The choice that alone changes each metric most in a group of texts with this name (`largest_alone`)."""
+    rows = largest_alone(effects, group, METRICS)
+    choices = "; ".join(f"{label(metric)}: {row.choice}, {spoken(row, '+.2f')}" for metric, row in rows.items())
+    return (
+        f"**Each choice alone.** The one that changes diagnosticity most on {name}, with all others as in the text: "
+        f"{choices}. A choice can do something else when others are made as well: compare the mask in the table and in "
+        "the figure, where it follows the code's normaliser."
+    )
+
+
 SHOWN = 5
 """So many combinations of each group are in the table of the page."""
 
@@ -358,6 +452,11 @@ ONE_INPUT = ["model", "dataset", "seed", "id"]
 def confidence(units: pd.DataFrame) -> pd.DataFrame:
     """The probability of the predicted class on the whole input."""
     return units[units["metric"] == "p_full"]
+
+
+def of_amounts(wins: pd.DataFrame) -> pd.DataFrame:
+    """The wins and ties with the book's own choices and with ranks."""
+    return wins[wins["variant"].isin(["paper", "normaliser=rank"])]
 
 
 def by_confidence(wins: pd.DataFrame, sure: pd.DataFrame) -> pd.DataFrame:

@@ -1,33 +1,51 @@
-"""What the tables of Zhao & Aletras (2023) are compared with beside diagnosticity: data and classifiers of Table 1 from
-the models' cards and the data that is here, the precision of the runs.
+"""The tables of Zhao & Aletras (2023) of ours: Tables 2, 3 and 6 on the data sets and models that we have, what is
+counted and claimed of them; data and classifiers of Table 1 from the models' cards and the data that is here, the
+precision of the runs, the training settings of Table 5.
 
+    compared = Compared.of(page.measure("soft_metrics", printed=table6, ...), order=["sst", "ag"])
+    compared.power("nc", dataset="sst")  # the mean over methods, with the larger model
     table, sizes = data_and_classifiers(["sst", "movie"], models)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
 from faithbook.judge import costs
+from faithbook.judge.decide import Parts, SameNumber
 from faithbook.judge.materials import stands_for
 from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
 from faithbook.show.labels import label
+from faithbook.show.numbers import beside, ends_of
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.inference import wilson
-from faithbook.studies.soft.zhao_aletras import SIZES
-from faithbook.studies.soft.zhao_aletras_diagnosticity import PAIRS
+from faithbook.studies.soft.zhao_aletras import SIZES, shared
+from faithbook.studies.soft.zhao_aletras_diagnosticity import (
+    LIMIT,
+    METHODS,
+    METRICS,
+    PAIRS,
+    TIE,
+    WIN,
+    Power,
+    Reading,
+    eighteen,
+    readings,
+    specifications,
+)
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
@@ -39,7 +57,279 @@ Sizes = dict[tuple[str, str], float]
 """By data set and split how many texts, NaN where neither the data nor a card tells."""
 
 
+# ------------------------------------------------------------------------------------------------- Tables 2, 3 and 6
+@dataclass(frozen=True)
+class Compared:
+    """What is compared with Tables 2, 3 and 6.
+
+    - `measured`: wins, ties and ties at the limit by model, data set, method and metric, with the values of Table 6;
+    - `tasks`: our data sets that are compared with the paper's, in the paper's order;
+    - `stands`: by substitute the data set of the paper that it replaces;
+    - `order`: the paper's data sets;
+    - `models`: ours that explained all tasks, the largest first.
+    """
+
+    measured: Scores
+    tasks: list[str]
+    stands: Mapping[str, str]
+    order: list[str]
+    models: list[str]
+
+    @classmethod
+    def of(cls, measured: Scores, *, order: Iterable[str]) -> Compared:
+        """Of what was measured, with the paper's data sets in its `order`."""
+        stands, of_paper = stands_for(measured.paper), list(dict.fromkeys(order))
+        place = {name: of_paper.index(stands.get(name, name)) for name in measured.comparable()}
+        tasks = sorted(place, key=lambda name: place[name])
+        return cls(measured, tasks, stands, of_paper, shared(measured.frame, tasks))
+
+    @property
+    def model(self) -> str:
+        """The model on which claims are judged."""
+        return self.models[0]
+
+    @property
+    def ours(self) -> dict[str, str]:
+        """By data set of the paper, ours."""
+        return {self.stands.get(name, name): name for name in self.tasks}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every data set of the paper, or a substitute of it, is compared."""
+        return set(self.ours) == set(self.order)
+
+    @property
+    def own(self) -> list[str]:
+        """The paper's own data sets among the tasks."""
+        return [name for name in self.tasks if name not in self.stands]
+
+    @property
+    def substitutes(self) -> list[str]:
+        """Substitutes that were measured next to the tasks."""
+        levels = self.measured.levels("dataset")
+        return [name for name in self.stands if name in levels and name not in self.tasks]
+
+    @property
+    def lacking(self) -> list[str]:
+        """Data sets of the paper that are not among the tasks."""
+        return [name for name in self.order if name not in self.tasks]
+
+    def of_model(self, metric: str, **labels: object) -> Comparison:
+        """Diagnosticity of a metric, mean over methods and tasks if they are not named."""
+        usual: dict[str, object] = {"method": METHODS, "dataset": self.tasks, "shows": WIN}
+        return self.measured.mean(**{**usual, "metric": metric, **labels})
+
+    def power(self, metric: str, **labels: object) -> Comparison:
+        """`of_model` with the model on which claims are judged."""
+        return self.of_model(metric, **{"model": self.model, **labels})
+
+    def averages(self, model: str) -> dict[str, Comparison]:
+        """Diagnosticity of the four metrics with a model, by their names for people."""
+        return {label(metric): self.of_model(metric, model=model) for metric in METRICS}
+
+    def gains(self) -> dict[str, tuple[Comparison, Comparison, Comparison]]:
+        """By soft metric: its hard counterpart, itself and the difference."""
+        pairs = {}
+        for hard, soft in PAIRS.items():
+            pairs[label(soft)] = (self.power(hard), self.power(soft), self.power(soft) - self.power(hard))
+        return pairs
+
+    def printed(self, name: str) -> pd.DataFrame:
+        """A published table with our data sets instead of those that they replace, without data sets that we lack, once
+        for each of our models."""
+        published = table(name)
+        if "dataset" in published:
+            published = published.assign(dataset=published["dataset"].replace(self.ours))
+            published = published[published["dataset"].isin([*self.tasks, "average"])]
+        return published.merge(pd.DataFrame({"model": self.models}), how="cross")
+
+    def cell(self, row: Mapping[str, Any]) -> Comparison:
+        """Ours of a row of `printed`, next to the published value with all its digits. The published value of an
+        average is that of our data sets alone, by Table 6."""
+        method, dataset = row.get("method", "average"), row.get("dataset", "average")
+        labels = {
+            "model": row["model"],
+            "method": METHODS if method == "average" else method,
+            "dataset": self.tasks if dataset == "average" else dataset,
+        }
+        ours = self.of_model(row["metric"], **labels)
+        if dataset == "average" and not self.is_whole:
+            return ours
+        return replace(ours, published=float(row["value"]))
+
+    def on_substitutes(self) -> dict[tuple[str, str, str], Comparison]:
+        """Diagnosticity by substitute, data set that it replaces and metric, with the largest model that it has."""
+        cells = {}
+        for name, metric in product(self.substitutes, METRICS):
+            largest = shared(self.measured.frame, [name])[0]
+            cells[name, self.stands[name], metric] = self.of_model(metric, dataset=name, model=largest)
+        return cells
+
+
+def in_short(compared: Compared, *, judges: bool) -> str:
+    """The result of `soft_tables`: how often each metric prefers the real explanation; whether soft metrics are clearly
+    behind hard ones is said only where the page `judges`."""
+    pairs = []
+    for (name, (hard, soft, _)), hard_metric in zip(compared.gains().items(), PAIRS, strict=True):
+        pairs.append(f"{name} {beside(soft)} against {label(hard_metric)} {beside(hard)}")
+    behind = all(gain.ours.interval().high < 0 for _, _, gain in compared.gains().values())
+    result = (
+        "Soft metrics, which blur words, separate real from random explanations *worse* than hard metrics, which "
+        "delete them. "
+        if behind and judges
+        else ""
+    )
+    return (
+        f"{result}Share of texts on which a metric prefers the real explanation (0.5 is chance): {'; '.join(pairs)}. "
+        f"Model: {compared.model}; mean over {listing(compared.tasks)}, ours and published; n = "
+        f"{compared.power('nc').ours.n:,} in the smaller set."
+    )
+
+
+def averages_in_words(compared: Compared) -> str:
+    """The averages of each soft metric and of its hard counterpart, for a caption."""
+    averages = {
+        soft: (compared.power(soft).ours.point, compared.power(hard).ours.point) for hard, soft in PAIRS.items()
+    }
+    return "; ".join(f"{label(soft)} {mean:.2f} against {of_hard:.2f}" for soft, (mean, of_hard) in averages.items())
+
+
+def listing(names: Iterable[str]) -> str:
+    """Names of data sets for a sentence.
+
+    >>> listing(["sst", "ag"])
+    'SST and AG News'
+    """
+    return " and ".join(map(label, names))
+
+
+def numbers_of_table2(compared: Compared) -> pd.DataFrame:
+    """Every number of Table 2 by metric and method: as published over four tasks and over those that we have, ours with
+    its interval, ours with further models, n."""
+    rows = []
+    for printed in table("soft_table2").to_dict("records"):
+        methods = METHODS if printed["method"] == "average" else printed["method"]
+        ours = compared.of_model(printed["metric"], model=compared.model, method=methods)
+        row = {"metric": printed["metric"], "method": printed["method"], "published, 4 tasks": printed["value"]}
+        row |= {f"published, {len(compared.tasks)} tasks": ours.published, **ends_of(ours, "ours", "low", "high")}
+        for model in compared.models[1:]:
+            value = compared.of_model(printed["metric"], model=model, method=methods).ours.point
+            row[f"ours, {first_word(model)}"] = value
+        rows.append(row | {"n": ours.ours.n})
+    return pd.DataFrame(rows)
+
+
+def published_averages() -> dict[str, float]:
+    """What the paper prints of each metric in Table 2, mean over its methods and its four data sets."""
+    averages = table("soft_table2").query("method == 'average'")
+    return dict(zip(averages["metric"], averages["value"], strict=True))
+
+
+def rank_sum_tests(compared: Compared) -> list[str]:
+    """Wilcoxon's rank-sum test of soft against hard, with the cells of Table 6 as the two samples, as published and
+    ours: p-value and Cliff's delta in words."""
+    published = table("soft_table6").groupby("metric")["value"].apply(list)
+    by_cell = list(product(compared.tasks, METHODS))
+    ours = {
+        metric: [compared.power(metric, dataset=dataset, method=method).ours.point for dataset, method in by_cell]
+        for metric in METRICS
+    }
+    lines = []
+    for kind, samples in (("published", published), ("ours", ours)):
+        for hard, soft in PAIRS.items():
+            first, second = (pd.Series(samples[name]).dropna() for name in (soft, hard))
+            test = scipy.stats.mannwhitneyu(first, second)
+            delta = 2 * test.statistic / (len(first) * len(second)) - 1
+            lines.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {delta:.2f}")
+    return lines
+
+
+# --------------------------------------------------------------------------------------------- claims on Tables 2 and 3
+NAMED = {"nc": "ag", "ns": "multirc"}
+"""The exceptions of the paper's text: by hard metric the data set on which its soft version is not above it."""
+
+
+def exceptions(compared: Compared) -> Parts:
+    """soft_c03: hard minus soft where the paper's text names an exception, on the data sets that we have."""
+    return {
+        f"{label(hard)} minus {label(PAIRS[hard])} on {label(compared.ours[dataset])}": compared.power(
+            hard, dataset=compared.ours[dataset]
+        )
+        - compared.power(PAIRS[hard], dataset=compared.ours[dataset])
+        for hard, dataset in NAMED.items()
+        if dataset in compared.ours
+    }
+
+
+def exceptions_in_print() -> str:
+    """Where soft is below hard in the paper's own Table 3, and whether its text names the same two."""
+    values = table("soft_table3").set_index(["metric", "dataset"])["value"]
+    datasets = dict.fromkeys(table("soft_table6")["dataset"])
+    behind = [
+        f"{label(soft)} on {label(dataset)}"
+        for (hard, soft), dataset in product(PAIRS.items(), datasets)
+        if values[soft, dataset] < values[hard, dataset]
+    ]
+    in_its_text = {f"{label(PAIRS[hard])} on {label(dataset)}" for hard, dataset in NAMED.items()}
+    swapped = "" if set(behind) == in_its_text else " The sentence of c03 names the two the other way round."
+    return f"In the paper's own Table 3, too, soft is below hard for {' and '.join(behind)}.{swapped}"
+
+
+def gains_by_choice(
+    compared: Compared, tried: Scores, average: Parts, *, precision: str, precision_of_all: str
+) -> dict[tuple[str, ...], Parts]:
+    """soft_c01 under each open choice, on the texts on which choices were varied (`tried`, in this precision); last the
+    book's own choices on all texts (`average`)."""
+    few = " and ".join(sorted(tried.levels("dataset")))
+    chosen = specifications(tried.levels("variant"), texts=few, precision=precision)
+    gains: dict[tuple[str, ...], Parts] = {}
+    for options, (variant, tied) in chosen.items():
+        gains[options] = Reading(tied=tied).gains(tried.quantity("metric", variant=variant, shows=WIN), PAIRS)
+    own_choices = next(iter(gains))[1:-1]  # the first names the texts, the last the precision
+    gains[(f"all, {len(compared.tasks)} data sets", *own_choices, precision_of_all)] = average
+    return gains
+
+
+def comparisons_by_reading(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> dict[tuple[str, ...], Parts]:
+    """soft_c02 under each reading of lengths, draws and ties."""
+    return {options: eighteen(power, tasks, reading) for options, reading in readings(ratios).items()}
+
+
+# ----------------------------------------------------------------------------------------------------------------- ties
+def ties(compared: Compared) -> pd.DataFrame:
+    """Share of comparisons with random scores that are ties, and of those at the limit, by data set and metric."""
+    rows = []
+    for dataset, metric in product(compared.tasks, METRICS):
+        tied, limit = (compared.power(metric, dataset=dataset, shows=counted) for counted in (TIE, LIMIT))
+        row = {"dataset": dataset, "metric": metric, **ends_of(tied, "ties", "low", "high")}
+        rows.append(row | {"at the limit": limit.ours.point, "n": tied.ours.n})
+    return pd.DataFrame(rows)
+
+
+def below_one_half(compared: Compared) -> tuple[int, int]:
+    """How many cells of Table 6 have a whole interval below one half where a tie counts as half a win, and of how
+    many."""
+    rows = compared.printed("soft_table6")
+    rows = rows[rows["model"] == compared.model]
+    half = Reading(tied=0.5)
+    shares = [
+        half.share(compared.power, row["metric"], dataset=row["dataset"], method=row["method"])
+        for row in rows.to_dict("records")
+    ]
+    return sum(share.ours.interval().high < 0.5 for share in shares), len(shares)
+
+
 # ------------------------------------------------------------------------------------------------------------- Table 1
+def same_sizes(sizes: Sizes, compared: Compared) -> dict[str, SameNumber]:
+    """The sizes of the splits of the paper's own data sets, each next to the published one."""
+    published = table("soft_table1").set_index(["dataset", "metric", "split"])["value"]
+    numbers = {}
+    for name, split in product(compared.own, SPLITS):
+        evidence = compared.measured.evidence([name])
+        numbers[f"{name}, {split}"] = SameNumber(sizes[name, split], f"{published[name, 'size', split]:.0f}", evidence)
+    return numbers
+
+
 def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[pd.DataFrame, Sizes]:
     """Table 1 for these data sets, as text with the published value in brackets, and the sizes of their splits.
 
@@ -190,13 +480,22 @@ def soft_ahead(power: Callable[..., Comparison], by: str, groups: Iterable[str])
     return ahead(power(soft, **{by: group}) - power(hard, **{by: group}) for group, (hard, soft) in pairs)
 
 
+def first_word(model: str) -> str:
+    """The name of a model without its size.
+
+    >>> first_word("MPNet, 12 layers, 109 M")
+    'MPNet'
+    """
+    return model.partition(",")[0]
+
+
 def first_words(models: Iterable[str]) -> dict[str, str]:
     """The names of models without their sizes, for narrow columns.
 
     >>> first_words(["MPNet, 12 layers, 109 M"])
     {'MPNet, 12 layers, 109 M': 'MPNet'}
     """
-    return {model: model.partition(",")[0] for model in models}
+    return {model: first_word(model) for model in models}
 
 
 def ours_first(table: pd.DataFrame) -> pd.DataFrame:
@@ -213,6 +512,37 @@ def main_columns(table1: pd.DataFrame) -> pd.DataFrame:
     """Table 1 (`data_and_classifiers`) without limits, majority and training runs, models by their first word."""
     narrow = table1.drop(columns=["cut at", "majority F1", "models"])
     return narrow.assign(model=narrow["model"].replace(first_words(narrow["model"])))
+
+
+def with_training_runs(table1: pd.DataFrame) -> pd.DataFrame:
+    """Table 1 with a column of training runs, as text: a count next to dashes is a float, 3 and not 3.0."""
+    counts = table1["models"].map(lambda count: f"{count}".removesuffix(".0"))
+    return table1.assign(models=counts).rename(columns={"models": "training runs"})
+
+
+def training_settings(
+    of_paper: Mapping[str, Any], trained_with: Mapping[str, Any], ours: Mapping[str, str]
+) -> pd.DataFrame:
+    """Table 5: every published training setting, that of the profile `paper` (`of_paper`) with whether the two agree,
+    and ours (`trained_with`), by data set; `ours`: by data set of the paper our own."""
+    rows = []
+    for printed in table("soft_table5").to_dict("records"):
+        name, setting = printed["dataset"], printed["setting"]
+        block, of_ours = of_paper[name], trained_with.get(ours.get(name, name), {})
+        same = float(block[setting]) == float(printed["value"])
+        same_model = block["model"].rpartition("/")[2] == printed["model"]
+        rows.append(
+            {
+                "data set": name,
+                "setting": setting.replace("_", " "),
+                "model": printed["model"],
+                "published": f"{float(printed['value']):g}",
+                "paper profile": f"{block[setting]:g}",
+                "agrees": "yes" if same and same_model else "no",
+                "ours": f"{of_ours[setting]:g}" if of_ours else UNKNOWN,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def settings_wide(settings: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,227 @@
+"""The claims of Wu et al. (2024) on two kinds of images, photographs and small grey ones, next to each other: what
+`saco_stand_ins` shows.
+
+    kinds = Kinds.of(measured)
+    kinds.saco["photographs"]("rollout"), beside_printed(kinds, printed)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+
+from faithbook.judge import published
+from faithbook.judge.multiverse import Curve
+from faithbook.judge.scores import Scores
+from faithbook.show.labels import label, short
+from faithbook.show.numbers import ends_of, listed, spoken
+from faithbook.stats import comparison, grounds
+from faithbook.stats.agreement import tau_of
+from faithbook.stats.comparison import Comparison
+from faithbook.stats.estimate import Estimate
+from faithbook.studies.saco import wu
+from faithbook.studies.saco.wu import CHANCE, FAMILIES, METHODS, MID, At
+
+PHOTOGRAPHS, SMALL = "photographs", "small pictures"
+KINDS = (PHOTOGRAPHS, SMALL)
+CHANGED = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
+"""Settings in which one thing is done differently, in words."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """What was measured, by kind of images: its data sets."""
+
+    measured: Scores
+    datasets: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, measured: Scores) -> Kinds:
+        """By the evidence on which values rest: substitutes are the small images."""
+        datasets = {
+            (SMALL if level == grounds.STAND_INS else PHOTOGRAPHS): names
+            for level, names in measured.by_evidence.items()
+        }
+        return cls(measured, datasets)
+
+    @property
+    def missing(self) -> list[str]:
+        """The kinds of which no image was measured."""
+        return [name for name in KINDS if name not in self.datasets]
+
+    @property
+    def saco(self) -> dict[str, At]:
+        """By kind SaCo with ten groups, by method."""
+        return {
+            kind: self.measured.quantity("method", k=MID, dataset=datasets) for kind, datasets in self.datasets.items()
+        }
+
+    def in_words(self) -> str:
+        """Which kinds are compared, or that there is one only."""
+        if self.missing:
+            lacking = " and no ".join(self.missing)
+            return f"*There are no {lacking} among the values used here, so there is one column only.*"
+        return f"Compared: {self.note}."
+
+    @property
+    def note(self) -> str:
+        """The data sets of each kind."""
+        return "; ".join(f"{kind}: {', '.join(datasets)}" for kind, datasets in self.datasets.items())
+
+
+def columns_of(name: str) -> tuple[str, str, str]:
+    """The columns of an estimate and the ends of its interval.
+
+    >>> columns_of("photographs")
+    ('photographs', 'photographs, low', 'photographs, high')
+    """
+    return name, f"{name}, low", f"{name}, high"
+
+
+def printed_means(table2: pd.DataFrame) -> dict[str, float]:
+    """The published SaCo of each method with ten groups, NaN for random scores."""
+    with_ten = table2[table2["k"] == MID]
+    return {method: float(with_ten.loc[with_ten["method"] == method, "value"].mean()) for method in (*METHODS, CHANCE)}
+
+
+def orders(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
+    """By kind Kendall's tau between our order of the ten methods and the printed one."""
+    values = [printed[method] for method in METHODS]
+    return {kind: tau_of([at(method).ours for method in METHODS], values) for kind, at in kinds.saco.items()}
+
+
+def in_short(kinds: Kinds, printed: Mapping[str, float]) -> str:
+    """The result of the page: mean SaCo and agreement with the printed order, by kind."""
+    tau = orders(kinds, printed)
+    by_kind = "; ".join(
+        f"{spoken(at(METHODS), '.2f')} and {spoken(tau[kind], '.2f')} on {kind} (n = {tau[kind].n})"
+        for kind, at in kinds.saco.items()
+    )
+    mean = sum(printed[method] for method in METHODS) / len(METHODS)
+    return (
+        "Mean SaCo of ten methods and agreement of their order with the printed one (Kendall's tau): "
+        f"{by_kind}. The printed mean is {mean:.2f}."
+    )
+
+
+def orders_in_words(kinds: Kinds, printed: Mapping[str, float]) -> str:
+    """Kendall's tau by kind, in a sentence."""
+    taus = [
+        f"{kind} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)" for kind, tau in orders(kinds, printed).items()
+    ]
+    return f"Kendall's tau with the printed order: {'; '.join(taus)}."
+
+
+def beside_printed(kinds: Kinds, printed: Mapping[str, float]) -> pd.DataFrame:
+    """SaCo of each method and of random scores as printed and on each kind, and the difference where there are both."""
+    rows = []
+    for method in (*METHODS, CHANCE):
+        row = {"method": method, "published": printed[method]}
+        for kind, at in kinds.saco.items():
+            row |= ends_of(at(method), *columns_of(kind)) | {f"{kind}, n": at(method).ours.n}
+        if not kinds.missing:
+            gap = kinds.saco[PHOTOGRAPHS](method) - kinds.saco[SMALL](method)
+            row |= ends_of(gap, *columns_of("difference"))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------------------------------------------- claims
+def agreement(kinds: Kinds, every: Scores) -> dict[str, wu.Correlated]:
+    """By kind the rank correlations of the metrics over images (`every` metric turned)."""
+    return {kind: every.each(wu.agreement(*METHODS, datasets=datasets)) for kind, datasets in kinds.datasets.items()}
+
+
+def claims_by_kind(
+    kinds: Kinds, every: Scores, ahead: Scores, pairs: Mapping[str, wu.Correlated]
+) -> dict[str, dict[tuple[str, ...], wu.Claim]]:
+    """The parts of every claim, by id and kind: `every` metric turned, `ahead` how often random scores do better,
+    `pairs` the metrics' rank correlations (`agreement`)."""
+    by_id: dict[str, dict[tuple[str, ...], wu.Claim]] = {}
+    for kind, datasets in kinds.datasets.items():
+        parts = wu.claims(
+            kinds.saco[kind],
+            mean=every.quantity("metric", "method", dataset=datasets),
+            ahead=ahead.quantity("metric", "method", ties="half", dataset=datasets),
+            pairs=pairs[kind],
+        )
+        for name, claim in parts.items():
+            by_id.setdefault(name, {})[(kind,)] = claim
+    return dict(sorted(by_id.items()))
+
+
+def variants(curves: Mapping[str, Curve], worded: Callable[[str], str]) -> pd.DataFrame:
+    """All analysis variants of some curves, with the claims that they are of; `worded`: how the page shows a
+    decision."""
+    claim_of = published.column("claim")
+    frames = [curve.frame.assign(claim=claim_of[name]) for name, curve in curves.items()]
+    found = pd.concat(frames, ignore_index=True).rename(columns={"word": "decision", "part": "the part that decides"})
+    return found.assign(decision=[worded(word) for word in found["decision"]])
+
+
+def differing(judged: pd.DataFrame) -> tuple[int, list[str]]:
+    """Of how many claims there is a decision (`variants`), and those whose decision differs between kinds."""
+    decisions = judged.pivot_table(index="claim", columns="pictures", values="decision", aggfunc="first")
+    return len(decisions), list(decisions[decisions.nunique(axis=1) > 1].index)
+
+
+def differing_in_words(judged: pd.DataFrame) -> str:
+    """`differing` in a sentence."""
+    number, names = differing(judged)
+    return (
+        f"The decision is the same on both kinds for {number - len(names)} of {number} claims. They differ in: "
+        f"{'; '.join(names) or 'none'}."
+    )
+
+
+# ------------------------------------------------------------------------------------------------- a network, Figure 2
+def of_network(value: Callable[[str, str], Comparison], methods: Sequence[str]) -> pd.DataFrame:
+    """Every metric of every explanation that needs no transformer, and of random scores (`value` of metrics turned,
+    by metric and method)."""
+    shown = [name for name in (*wu.OF_ANY_NETWORK, CHANCE) if name in methods]
+    cells = {(metric, name): wu.SIGN[metric] * value(metric, name) for metric in wu.SIGN for name in shown}
+    return listed(cells, ["metric", "method"])
+
+
+def bars_by_kind(pairs: Mapping[str, wu.Correlated]) -> pd.DataFrame:
+    """Figure 2 on each kind (`agreement`)."""
+    tables = [wu.bar_table(of_kind).assign(pictures=kind) for kind, of_kind in pairs.items()]
+    bars = pd.concat(tables, ignore_index=True)
+    return bars[["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]]
+
+
+# ------------------------------------------------------------------------------------------------- what could be behind
+of_changed_settings = wu.of_settings(CHANGED)
+
+
+def changes_by_family(kinds: Kinds, tried: Scores) -> pd.DataFrame:
+    """By kind, setting (`CHANGED`) and family of methods what the setting changes of SaCo, on the data sets that went
+    through it (`tried`: prepared by `of_changed_settings`)."""
+    value, rows = tried.quantity("setting", "method"), []
+    for kind, datasets in kinds.datasets.items():
+        frame = tried.frame[tried.frame["dataset"].isin(datasets)]
+        measured = list(frame["dataset"].unique())
+        of_set = partial(value, dataset=measured)
+        for setting in [name for name in CHANGED if name in set(frame["setting"])]:
+            for family, members in FAMILIES.items():
+                change = comparison.mean([of_set(setting, name) - of_set("main", name) for name in members]).ours
+                row = {"pictures": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
+                rows.append(row | {"family": f"{family}-based", "n": change.n, **ends_of(change)})
+    return pd.DataFrame(rows)
+
+
+def by_model(kinds: Kinds) -> pd.DataFrame:
+    """SaCo of each method by kind and model, mean over the model's data sets."""
+    rows = []
+    for kind, datasets in kinds.datasets.items():
+        frame = kinds.measured.frame
+        frame = frame[frame["dataset"].isin(datasets)]
+        for model in dict.fromkeys(frame["model"]):
+            of_set = sorted(set(frame[frame["model"] == model]["dataset"]))
+            values = {method: kinds.saco[kind](method, dataset=of_set, model=model) for method in METHODS}
+            row = {"pictures": kind, "model": model, "n": min(value.ours.n for value in values.values())}
+            rows.append(row | {short(method): value.ours.point for method, value in values.items()})
+    return pd.DataFrame(rows)
