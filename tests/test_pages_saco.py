@@ -178,12 +178,12 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
         store.add("saco_metrics", beside_others(turned(), n=40, seed=seed, side=-1), dataset=dataset)
     photographs(store, beside_others(as_printed(), n=24, seed=3, side=1))
     found = store.report("saco_stand_ins")
-    claims = found.table("saco_stand_ins_claims", "pictures", "claim").decision
+    claims = found.table("saco_stand_ins_claims", "images", "claim").decision
     said = published.column("claim")
     for name in ("saco_c02", "saco_c03", "saco_c04", "saco_c05", "saco_c06", "saco_c07", "saco_c11"):
         assert claims["photographs", said[name]] == "replicates on our models"
         does = "replicates" if name in ("saco_c02", "saco_c05") else "does not replicate"
-        assert claims["small pictures", said[name]] == f"{does} on our models"
+        assert claims["small images", said[name]] == f"{does} on our models"
     beside = found.table("saco_stand_ins_table2", "method").loc["rollout", ["photographs", "difference"]]
     printed = as_printed()["rollout", 10]
     assert beside.tolist() == pytest.approx([printed, 2 * printed - 0.7], abs=1e-3)

@@ -83,10 +83,13 @@ def test_the_radar_puts_the_worst_method_at_a_tenth_and_the_best_at_one() -> Non
         for place, method in enumerate([*METHODS, "random"])
     ]
     fig, alt = wu_figures.radar(pd.DataFrame(rows), ["fashion"])
-    ax = fig.axes[0]
-    lines = {line.get_label(): line for line in ax.lines}
+    assert [ax.get_title() for ax in fig.axes] == [
+        f"fashion (for CIFAR-10): {family}-based" for family in ("gradient", "attribution", "attention")
+    ]
+    lines = {line.get_label(): line for line in fig.axes[0].lines}
+    assert set(lines) == {"IG", "Grad-CAM", "random"}
     assert lines["random"].get_ydata() == pytest.approx([1.0] * 6)  # the best everywhere, closed
-    assert lines["IG (integrated gradients)"].get_ydata() == pytest.approx([0.1] * 6)
+    assert lines["IG"].get_ydata() == pytest.approx([0.1] * 6)
     assert lines["random"].get_color() == wu_figures.RED and "SaCo 1.00" in alt
 
 

@@ -39,7 +39,7 @@ def test_the_best_length_is_that_of_the_highest_share(compared: Compared) -> Non
     text = figures.in_short(compared, RATIOS)
     by_ratio = {ratio: compared.power(at_length("ns", ratio)).ours.point for ratio in RATIOS}
     best = max(RATIOS, key=lambda ratio: by_ratio[ratio])
-    assert f"{100 * best:.0f} % under sufficiency (NS)" in text
+    assert f"of {100 * best:.0f} % under sufficiency (NS)" in text
     assert f"NS {by_ratio[RATIOS[0]]:.2f} [" in text and f" to {by_ratio[RATIOS[-1]]:.2f} [" in text
 
 

@@ -67,6 +67,12 @@ def test_the_result_of_the_page_has_ours_and_the_published_value_of_every_metric
     assert not tables.in_short(compared, judges=False).startswith("Soft metrics")
 
 
+def test_texts_are_counted_by_model(compared: Compared) -> None:
+    assert "MPNet 1,000 of SST and 360 of AG News, MiniLM 250 of SST and 159 of AG News" in tables.texts_in_words(
+        compared
+    )
+
+
 def test_every_number_of_table_2_has_its_average_last(compared: Compared) -> None:
     numbers = tables.numbers_of_table2(compared)
     assert len(numbers) == 4 * 6
@@ -104,7 +110,7 @@ def test_wilcoxons_test_is_of_the_printed_cells_and_of_ours(compared: Compared) 
     assert [line.partition(":")[0] for line in lines] == [
         f"{kind}, {pair}" for kind in ("published", "ours") for pair in ("Soft-NC against NC", "Soft-NS against NS")
     ]
-    effects = [float(line.rpartition(" ")[2]) for line in lines]
+    effects = [float(line.rpartition(" ")[2].replace("−", "-")) for line in lines]
     assert effects[0] > 0 and effects[1] > 0 and effects[2] < 0 and effects[3] < 0
 
 
@@ -130,6 +136,9 @@ def test_training_settings_of_the_profile_paper_are_the_published_ones(compared:
     of_paper, of_ours = (recipe_of("soft", "text_classifiers", size)["training"] for size in ("paper", "laptop"))
     settings = tables.training_settings(of_paper, of_ours, compared.ours)
     assert set(settings.agrees) == {"yes"}
+    of_sst = settings[settings["data set"] == "sst"].set_index("setting")
+    assert of_sst.MPNet["learning rate"] == "0.0004" and of_sst.MiniLM["learning rate"] == "0.0005"
+    assert set(settings.MPNet[settings["data set"] == "multirc"]) == {"–"}
     changed = {name: block | {"batch_size": 7} for name, block in of_paper.items()}
     told = tables.training_settings(changed, of_ours, compared.ours).set_index(["data set", "setting"])
     assert (told.agrees["sst", "batch size"], told["paper profile"]["sst", "batch size"]) == ("no", "7")
@@ -150,15 +159,22 @@ def test_soft_metrics_that_are_clearly_ahead_or_behind_are_counted() -> None:
 
 
 def test_training_settings_have_ours_first_and_the_published_one_in_brackets() -> None:
-    rows = [("sst", "batch size", "bert", "8", "32"), ("sst", "learning rate linear", "bert", "0.0001", "–")]
-    settings = pd.DataFrame(rows, columns=["data set", "setting", "model", "published", "ours"])
-    (row,) = tables.settings_wide(settings).to_dict("records")
-    assert row == {
+    rows = [
+        ("sst", "batch size", "bert", "8", "32", "16"),
+        ("sst", "learning rate linear", "bert", "0.0001", "0.1", "0.2"),
+    ]
+    rows.append(("ag", "batch size", "bert", "8", "–", "4"))
+    settings = pd.DataFrame(rows, columns=["data set", "setting", "model", "published", "MPNet", "MiniLM"])
+    larger, smaller, news = tables.settings_wide(settings).to_dict("records")
+    assert larger == {
         "data set": "SST",
-        "model": "bert",
+        "our model": "MPNet",
+        "paper's model": "bert",
         "batch size": "32 (8)",
-        "learning rate of the last layer": "– (0.0001)",
+        "learning rate of the last layer": "0.1 (0.0001)",
     }
+    assert (smaller["our model"], smaller["batch size"]) == ("MiniLM", "16 (8)")
+    assert (news["data set"], news["our model"], news["batch size"]) == ("AG News", "MiniLM", "4 (8)")
 
 
 def test_table_1_is_shown_without_its_side_columns() -> None:

@@ -38,8 +38,11 @@ def test_an_effect_is_the_mean_of_those_of_the_ten_methods(measured: Scores) -> 
     of_saco = deviations.on_saco(effects, list(base))
     assert list(of_saco.setting) == list(base)
     largest = of_saco.loc[of_saco.estimate.abs().idxmax(), "setting"]
-    assert f"*{deviations.NAMES[largest]}* changes SaCo most" in deviations.in_short(value, base)
-    assert f"the level of SaCo most on *{deviations.NAMES[largest]}*" in deviations.at_a_glance(of_saco)
+    assert f"*{deviations.word(largest)}* changes SaCo most" in deviations.in_short(value, base)
+    assert f"the level of SaCo most on *{deviations.word(largest)}*" in deviations.at_a_glance(of_saco)
+    assert deviations.at_a_glance(of_saco.assign(low=-1, high=1)).endswith("every interval includes zero.")
+    shown = deviations.in_words(deviations.of_settings(effects, "zero"))
+    assert list(shown.columns[:4]) == ["other choice", "metric", "main setting", "change"]
     shown = deviations.of_settings(effects, "zero", "blur")
     assert set(shown.setting) == {"S4 one fixed colour", "S4 a blurred copy"}
 

@@ -112,7 +112,7 @@ def test_both_kinds_are_next_to_the_printed_values(kinds: wu_images.Kinds, print
 
 def test_every_model_has_its_own_mean(kinds: wu_images.Kinds) -> None:
     by_model = wu_images.by_model(kinds)
-    own = by_model[by_model.pictures == wu_images.PHOTOGRAPHS]
+    own = by_model[by_model.images == wu_images.PHOTOGRAPHS]
     assert set(own.model) == {"head", "lora", "lora-deit"}
     mean = kinds.saco[wu_images.PHOTOGRAPHS]("rollout").ours.point
     assert own["Rollout"].mean() == pytest.approx(mean, abs=0.02)
@@ -125,7 +125,7 @@ def test_claims_are_of_each_kind_and_differences_are_named() -> None:
         ("b", "photographs", "holds"),
         ("b", "small", "holds"),
     ]
-    judged = pd.DataFrame(rows, columns=["claim", "pictures", "decision"])
+    judged = pd.DataFrame(rows, columns=["claim", "images", "decision"])
     assert wu_images.differing(judged) == (2, ["a"])
     assert wu_images.differing_in_words(judged).endswith("for 1 of 2 claims. They differ in: a.")
 
@@ -143,5 +143,10 @@ def test_a_change_by_family_is_the_mean_over_its_members(kinds: wu_images.Kinds)
     assert set(found.change) == set(wu_images.CHANGED.values())
     value = tried.quantity("setting", "method", dataset=["cifar10"])
     changes: list[Comparison] = [value("zero", name) - value("main", name) for name in wu.FAMILIES["gradient"]]
-    row = found[(found.pictures == "photographs") & (found.family == "gradient-based")].iloc[0]
+    row = found[(found.images == "photographs") & (found.family == "gradient-based")].iloc[0]
     assert row.estimate == pytest.approx(sum(change.ours.point for change in changes) / len(changes))
+
+
+def test_the_published_means_are_those_of_ten_groups() -> None:
+    assert wu_random.printed_means()["rollout"] == pytest.approx(0.25, abs=0.01)
+    assert set(wu_random.printed_means()) == set(METHODS)

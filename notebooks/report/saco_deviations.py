@@ -20,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.numbers import spoken
 from faithbook.studies.saco import wu_deviations as deviations
 from faithbook.studies.saco import wu_figures
-from faithbook.studies.saco.wu_deviations import NAMES, of_settings
+from faithbook.studies.saco.wu_deviations import NAMES, QUANTITIES, in_words, of_settings
 
 page = start_page("saco_deviations", profile, values=values, paper="wu_2024")
 measured = page.measure(
@@ -59,6 +59,8 @@ page.in_short(lambda: deviations.in_short(value, base))
 #   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so
 #   read the interval.
 #
+# Tables have both by metric, after the value in the main setting; other numbers of groups were measured with SaCo alone. *n* counts images.
+#
 # The other four metrics are those that the paper compares SaCo with: AUC, AOPC, LOdds, and AOPC with the least relevant
 # pixels first, which the paper calls comprehensiveness ({doc}`../foundations/metrics`).
 
@@ -75,7 +77,7 @@ single_methods = by_method[(by_method.metric == "saco") & (by_method.method != "
 fig, alt = wu_figures.effects(on_saco, single_methods, {name: NAMES[name] for name in base})
 caption = (
     "What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
-    "(right); one model, 95 % intervals over images."
+    "(right); one model, 95 % intervals over images. S1 to S5: the points below."
 )
 page.figure(fig, "saco_deviations_plot", alt=alt, caption=caption)
 
@@ -93,18 +95,20 @@ page.listing(by_method.assign(setting=by_method.setting.map(NAMES)), "saco_devia
 # - *Open:* an image of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
 #   our small images or the 12,544 of our photographs.
 # - *Ours:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
-#   (`remainder="spread"`). Measured: all remaining pixels go to the last group (`"last"`), or belongs to none
+#   (`remainder="spread"`). Measured: all remaining pixels go to the last group (`"last"`), or belong to none
 #   (`"drop"`).
 # - *Also ours:* a group's salience is the mean of its scores (`reduce="mean"`), not their sum as in Eq. 1. For groups
 #   of one size the two agree. Where sizes differ, one pixel more makes a sum of positive scores larger, and a map
 #   that is nearly flat is then weighted by group sizes and not by its scores. Measured: the sums (`"sum"`).
 
 # %%
+chosen = of_settings(effects, "group sums", "last group larger", "rest dropped")
 page.listing(
-    of_settings(effects, "group sums", "last group larger", "rest dropped"),
+    chosen,
     "saco_s1",
     caption="S1, group sizes: other minus rounded bounds",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %% [markdown]
@@ -118,11 +122,13 @@ page.listing(
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
 # %%
+chosen = of_settings(effects, "nearest", "whole patches")
 page.listing(
-    of_settings(effects, "nearest", "whole patches"),
+    chosen,
     "saco_s2",
     caption="S2, upsampling: other choice minus bilinear",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %% [markdown]
@@ -135,11 +141,13 @@ page.listing(
 #   upsampling. Reading order cuts a patch into an upper and a lower part; chance scatters it.
 
 # %%
+chosen = of_settings(effects, "random ties", "nearest, random ties")
 page.listing(
-    of_settings(effects, "random ties", "nearest, random ties"),
+    chosen,
     "saco_s3",
     caption="S3, equal scores: other choice minus main setting",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %%
@@ -160,11 +168,13 @@ Markdown(
 #   that of ImageNet, with which the encoder was made), and a blurred copy of the image.
 
 # %%
+chosen = of_settings(effects, "zero", "blur")
 page.listing(
-    of_settings(effects, "zero", "blur"),
+    chosen,
     "saco_s4",
     caption="S4, replacement: other choice minus the image's mean",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %% [markdown]
@@ -178,11 +188,13 @@ page.listing(
 # this page.
 
 # %%
+chosen = of_settings(effects, "5 groups", "20 groups")
 page.listing(
-    of_settings(effects, "5 groups", "20 groups"),
+    chosen,
     "saco_s5",
     caption="S5, number of groups: other number minus ten",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %% [markdown]
@@ -200,7 +212,7 @@ equal_drops = deviations.equal_drops(
     equal.quantity("dataset", "metric"), equal.levels("dataset"), equal.levels("metric")
 )
 page.listing(
-    equal_drops,
+    equal_drops.assign(quantity=equal_drops["quantity"].map(QUANTITIES)),
     "saco_s6",
     caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with nothing for "
     "equal pairs, and the change; mean over methods",
@@ -327,11 +339,13 @@ page.listing(
 # equal. The row shows what half precision does to this study, the table how each method fares under the rule.
 
 # %%
+chosen = of_settings(effects, "bfloat16")
 page.listing(
-    of_settings(effects, "bfloat16"),
+    chosen,
     "saco_precision",
     caption="Precision: bfloat16 minus float32",
     empty=NOT_MEASURED,
+    wide=in_words(chosen),
 )
 
 # %%

@@ -15,7 +15,6 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 from IPython.display import Markdown
 
 from faithbook.engine.studies import settings_of
-from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.show.labels import label
@@ -159,11 +158,10 @@ page.listing(
 )
 
 # %%
-printed = published.table("saco_table2").astype({"k": int}).query("k == @MID").set_index("method").value
 probability = moved.mean(metric="answer_moved", method=nudged.method[0]).ours.point
 Markdown(
     "**Methods that are noise themselves**, because their SaCo moves clearly by more than half of what two unrelated maps differ by "
-    f"({wu_random.UNRELATED:.2f}): {wu_random.noisy_methods(nudged, printed)}. The predicted probability moves by {1e6 * probability:.1f} "
+    f"({wu_random.UNRELATED:.2f}): {wu_random.noisy_methods(nudged, wu_random.printed_means())}. The predicted probability moves by {1e6 * probability:.1f} "
     "millionths on average."
 )
 

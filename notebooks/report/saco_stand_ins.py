@@ -64,8 +64,8 @@ Markdown(kinds.in_words())
 # %%
 both = wu_images.beside_printed(kinds, printed)
 caption = (
-    "SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
-    "over images, n of them in the smallest set"
+    "SaCo with ten groups (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
+    "over images; *difference*: photographs minus small images; n: images with a SaCo in the smallest data set"
 )
 page.listing(both, "saco_stand_ins_table2", caption=caption, digits=2)
 
@@ -81,8 +81,8 @@ Markdown(wu_images.orders_in_words(kinds, printed))
 # %% [markdown]
 # ## The claims, on each kind of image
 #
-# Each claim is judged by the rule of its id ({doc}`../how-to-read`), on one kind of image alone. The verdicts
-# of the {doc}`scoreboard <scoreboard>` use the paper's own data if there are values of it.
+# Each claim is judged by its usual rule ({doc}`../how-to-read`), on one kind of image alone. The verdicts of the
+# {doc}`scoreboard <scoreboard>` are those on photographs.
 
 # %%
 over = ["dataset", "model", "metric", "method"]
@@ -90,13 +90,13 @@ every = page.measure("saco_metrics", over=over, prepare=wu.turned)
 ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
 pairs = wu_images.agreement(kinds, every)
 claims = wu_images.claims_by_kind(kinds, every, ahead, pairs)
-curves = {name: page.multiverse(name, ["pictures"], by_kind) for name, by_kind in claims.items()}
+curves = {name: page.multiverse(name, ["images"], by_kind) for name, by_kind in claims.items()}
 judged = wu_images.variants(curves, page.worded)
 page.listing(
-    judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
+    judged[["claim", "images", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
     caption="The claims of the paper, judged on each kind of images alone: the decision and the part that decides, with its "
-    "95 % interval; what the paper does not report is as the book has it",
+    "95 % interval; with the book's own choices where the paper does not report one",
     digits=2,
 )
 
@@ -120,7 +120,8 @@ if page.has("saco_imagenet"):
     of_network = page.measure("saco_imagenet", over=["dataset", "model", "metric", "method"], prepare=wu.turned)
     table = wu_images.of_network(of_network.quantity("metric", "method"), of_network.levels("method"))
     caption = (
-        "A convolutional network on ImageNet: every metric of every explanation, with 95 % intervals over n images"
+        "A convolutional network on ImageNet: every metric of every explanation, with 95 % intervals over n images; higher is better for SaCo "
+        "and AOPC, MoRF, lower for the others"
     )
     display(page.listing(table, "saco_stand_ins_network", caption=caption, digits=2))
 else:
@@ -143,7 +144,8 @@ if page.has("saco_imagenet"):
 # %% [markdown]
 # ## Agreement of metrics (Figure 2)
 #
-# {doc}`saco_figures` draws the agreement from photographs if these were measured. The table adds that on small images.
+# {doc}`saco_figures` draws the agreement on photographs. The table adds that on small images. AUC, LOdds and AOPC, LeRF are multiplied by
+# −1 here, so that higher is better under every metric.
 
 # %%
 if kinds.missing:
@@ -193,7 +195,7 @@ by_model = wu_images.by_model(kinds)
 page.listing(
     by_model,
     "saco_stand_ins_by_model",
-    caption="SaCo at K = 10 by model, mean over its data sets; n images in the smallest set",
+    caption="SaCo with ten groups by model, mean over its data sets; n images in the smallest set",
     wide=wu_figures.models_across(by_model),
 )
 

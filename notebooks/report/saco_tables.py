@@ -101,14 +101,15 @@ first = page.test(
 page.verdicts(first)
 
 # %% [markdown]
-# c04 makes a statement of each comparison, so one that is contradicted beside others that hold makes it mixed.
+# The second claim (c04) makes a statement of each of its three comparisons, so it is *mixed* if some hold and others are contradicted.
 
 # %%
 comparisons = page.parts(
     first,
     "saco_table1_parts",
-    caption="The comparisons of both claims: differences and logarithms of ratios of mean SaCo. *Difference (SE)*: ours minus published, "
-    "in standard errors with the variation between training runs. *On its own*: what the rule says of this comparison alone",
+    caption="The comparisons of both claims: differences of mean SaCo, and natural logarithms of ratios (*log*; the verdict has the ratio "
+    "itself). *Difference (SE)*: ours minus published, in standard errors with the variation between training runs. *On its own*: what the "
+    "rule says of this comparison alone",
 )
 of_c03 = page.curve(
     curve_c03,
@@ -135,8 +136,7 @@ details(
 # **What the paper shows.** Transformer-MM leads at every number of groups (with ATTCAT close behind at 20), LRP and conservative
 # LRP are near zero, and most values fall as groups get more and smaller.
 #
-# **Our run.** Every image was cut into ten groups ($K = 10$), and a part of them also into 5 and 20. The heat maps are the same. A map that
-# gives every pixel one score has no SaCo and is left out, so n, that of the smallest cell, is smaller than in Table 1. The figure
+# **Our run.** Every image was cut into ten groups ($K = 10$), and a part of them also into 5 and 20. The heat maps are the same. The figure
 # has only the images that were cut in all three ways; the table has all.
 
 # %%
@@ -168,10 +168,14 @@ page.table(
     words={"k": "groups"} | {method: short(method) for method in METHODS},
 )
 
+# %% tags=["remove-input"]
+Markdown(wu_tables.sizes_in_words(saco))
+
 # %% [markdown]
-# **What is tested.** Kendall's tau compares our order of the ten methods with the printed one (1: the same order, 0: unrelated).
-# The other claims are in words below. c08 and c12 ask that most comparisons hold, c09 to c11 that all do. The paper has three families: *gradient-based* (IG, Grad-CAM), *attribution-based* (LRP,
-# Partial LRP, Transformer Attribution, Conservative LRP) and *attention-based* (Raw Attention, Rollout, Transformer-MM, ATTCAT).
+# **What is tested.** For the table Kendall's tau compares our order of the ten methods with the printed one (1: the same order, 0:
+# unrelated). A claim about *most* methods asks for more than half of its comparisons, any other claim for all of them. The paper has three
+# families: *gradient-based* (IG, Grad-CAM), *attribution-based* (LRP, Partial LRP, Transformer Attribution, Conservative LRP) and
+# *attention-based* (Raw Attention, Rollout, Transformer-MM, ATTCAT).
 
 # %%
 second = page.test(
@@ -187,7 +191,12 @@ second = page.test(
 page.verdicts(second)
 
 # %%
-page.parts(second, "saco_tables_parts", caption="All comparisons of the claims on Table 2 (columns as above)")
+page.parts(
+    second,
+    "saco_tables_parts",
+    caption="All comparisons of the claims on Table 2: differences of mean SaCo; of the table the taus with each number of groups and their mean. "
+    "*Difference (SE)*: ours minus published, in standard errors. *On its own*: what the rule says of this comparison alone",
+)
 
 # %% [markdown]
 # ## Each data set on its own

@@ -53,7 +53,7 @@ page.in_short(lambda: examples.in_short(share))
 # erasing everything costs at least 0.2 of probability. We take the one on which erasing A's top two tokens costs most, so
 # that scores can differ. B is made from A: the two highest scores change places, the one that is now second is halved, and
 # all others are divided by four. The order below the second place is the same, so A and B give the same rationale at each
-# length from two tokens on.
+# length from two tokens on. A score can lie outside 0 to 1: erasing two words may cost more probability than erasing all.
 
 # %%
 words = load("soft_two_tokens", profile)
@@ -92,8 +92,8 @@ page.verdicts(page.test({"soft_figure1": None}))
 # next to them the values of NC, Soft-NC, NS and Soft-NS. The paper's point is that hard scores of real and random attributions
 # are close or in the wrong order where the soft scores differ clearly.
 #
-# **Our run.** For each of the three tasks the first test input of the sample, not chosen, with the paper's attribution
-# for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
+# **Our run.** For each of the three tasks the first test input of our substitute data, not chosen, with the paper's
+# attribution for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
 # which is all that hard erasure sees. Long texts are cut after sixty wordpieces for display only. Higher is better for all
 # four metrics; a dash means that erasing everything costs the model nothing, so that no score is defined.
 
@@ -112,13 +112,14 @@ for example in shown:
 page.listing(
     pd.DataFrame([example.row() for example in shown]),
     "soft_table4_ours",
-    caption="Our scores of the inputs above, under the model of this run (hard: mean over rationale lengths)",
+    caption="Our scores of the inputs above, with MiniLM (hard: mean over rationale lengths)",
 )
 
 # %% [markdown]
 # The published values belong to other texts and models, so compare the pattern and not the cells. The printed table labels
 # only some of the rows as Rand, so it depends partly on the layout which value is of the real and which of the random
-# attribution. The column "row label" has the printed label, "source" says which value is from the prose.
+# attribution. The columns "row label" and "metric label" are as printed ("Soff-NS", "Suff-NS"), "source" says which value is from the
+# prose.
 
 # %%
 renamed = {"example_id": "example", "method_label_in_row": "row label", "metric_label": "metric label"}
@@ -129,7 +130,7 @@ page.listing(printed.rename(columns=renamed)[columns], "soft_table4_published", 
 # %% [markdown]
 # **All inputs instead of three.** On some inputs one kind of metric prefers the real attribution and the other does not.
 # In the paper's examples only soft erasure does. How often is that so, and how often does only hard erasure? Soft only minus
-# hard only is the gain in diagnosticity of claim c01, so the table is judged with it.
+# hard only is soft minus hard in diagnosticity, the paper's main claim ({doc}`soft_tables`), so the table is judged with that.
 
 # %%
 page.verdicts(page.test({"soft_table4_examples": examples.gains(share)}))
@@ -137,11 +138,11 @@ page.verdicts(page.test({"soft_table4_examples": examples.gains(share)}))
 # %%
 counted = examples.shares_of_disagreement(share, measured.levels("dataset"))
 page.listing(
-    counted,
+    counted.assign(question=counted["question"].map(examples.QUESTIONS)),
     "soft_table4_shares",
     caption="How often one kind of metric alone sets the real attribution above the random one (share of inputs and "
-    "methods, with 95 % interval), and how often the gap between the two is larger under soft erasure. Compared: the mean "
-    "over the data sets that are compared with the paper",
+    "methods, with 95 % interval), and how often the gap between the two is larger under soft erasure. *NC*: Soft-NC against NC; *NS*: "
+    "Soft-NS against NS. *Compared*: the mean over SST and AG News, which are compared with the paper",
 )
 
 # %%

@@ -70,7 +70,7 @@ page.figure(
 )
 
 # %% [markdown]
-# **The trend as a number (c10).** A straight line is fitted to the mean over the five methods against the logarithm of the
+# **The trend as a number.** A straight line is fitted to the mean over the five methods against the logarithm of the
 # length: the change of the score per doubling. A rising line means little: keeping or removing more tokens changes more,
 # *whichever* tokens they are. Random scores rise for the same reason; the last column says how much steeper the real ones rise.
 
@@ -90,10 +90,17 @@ page.verdicts(second)
 
 # %%
 steeper, panels = figures.steeper_than_random(slopes, compared.model)
-Markdown(f"What would matter: real scores rise more steeply than random ones in {steeper} of {panels} panels.")
+Markdown(
+    f"Real scores rise more steeply than random ones in {steeper} of {panels} panels (MPNet); a rising line alone does not show that."
+)
 
 # %%
-page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change of the score per doubling.")
+page.plot(
+    second,
+    "soft_figure2_slopes_plot",
+    only=["soft_c10"],
+    caption="Change of the mean score per doubling of the rationale, MPNet, 95 % intervals.",
+)
 
 # %% [markdown]
 # **What differs and why.** The models differ, and long texts are cut at the window of their classifier. NS and NC divide by what
@@ -122,8 +129,9 @@ page.figure(
 )
 
 # %% [markdown]
-# **First up, then down (c13).** The paper reads off its figure that on SST and on AG News the diagnosticity of both hard metrics
-# first rises and then falls. We compare the middle of the five lengths with the shortest and with the longest.
+# **First up, then down.** The paper reads off its figure that on SST and on AG News the diagnosticity of both hard metrics first rises
+# and then falls. We compare the middle of the five lengths with the shortest and with the longest. Each of the eight differences is a
+# statement of its own, so the verdict is *mixed* if some hold and others are contradicted.
 
 # %%
 fourth = page.test({"soft_c13": diagnosticity.rises_and_falls(power, tasks, ratios)})
@@ -131,6 +139,24 @@ page.verdicts(fourth)
 
 # %%
 page.parts(fourth, "soft_figure3_rise_parts", caption="Diagnosticity at the middle length minus that at either end")
+
+# %% [markdown]
+# **Ties do not count as wins.** With short rationales they are frequent: a real and a random attribution may pick the same
+# token, and then their scores are the same number. A probability that rises counts as one that stays, so two attributions
+# whose erasures both raise it are equal too; the number after the slash is the share of these ties. Ties alone can make a
+# curve start low.
+
+# %%
+page.listing(
+    figures.ties_by_length(compared, ratios),
+    "soft_figure3_ties",
+    caption="Share of ties between real and random by rationale length, MPNet: all / those in which neither lost probability",
+)
+
+# %% [markdown]
+# ### Long texts
+#
+# The paper's claim on soft metrics in this figure is about its two long tasks, for which we have substitutes, explained with MiniLM.
 
 # %%
 long_tasks = figures.long_tasks(compared)
@@ -147,27 +173,12 @@ else:
 
 # %%
 Markdown(
-    f"The claim on soft metrics (c11) is about long texts, so the verdicts on it and on Figure 3 rest on "
-    f"{listing(long_tasks) or 'none here'}, not on {listing(tasks)}."
+    f"So the verdicts on this claim (c11) and on Figure 3 rest on {listing(long_tasks) or 'no data'}, not on {listing(tasks)}."
 )
 
 # %% [markdown]
-# **Ties do not count as wins.** With short rationales they are frequent: a real and a random attribution may pick the same
-# token, and then their scores are the same number. A probability that rises counts as one that stays, so two attributions
-# whose erasures both raise it are equal too; the number after the slash is the share of these ties. Ties alone can make a
-# curve start low.
-
-# %%
-page.listing(
-    figures.ties_by_length(compared, ratios),
-    "soft_figure3_ties",
-    caption="Share of ties between real and random by rationale length: all / those in which neither lost probability",
-)
-
-# %% [markdown]
-# **Soft against hard on the long texts (c11).** Figure 3 prints no numbers; the published values are those of the paper's Table 3.
-# Ties, lengths and the number of draws are open choices; we vary each one separately below. The long texts are substitutes,
-# explained with MiniLM.
+# **Soft against hard.** Figure 3 prints no numbers; the published values are those of the paper's Table 3. Ties, lengths and the number
+# of draws are open choices; we vary each one separately below.
 
 # %%
 by_reading = figures.gains_by_reading(compared, long_tasks, ratios)
@@ -177,13 +188,18 @@ third = page.test({"soft_figure3": gains, "soft_c11": gains})
 page.verdicts(third)
 
 # %%
-page.plot(third, "soft_figure3_gains_plot", only=["soft_c11"], caption="Soft − hard on the two long tasks.")
+page.plot(
+    third,
+    "soft_figure3_gains_plot",
+    only=["soft_c11"],
+    caption="Soft − hard on the two long tasks, MiniLM, 95 % intervals; published: the paper's Table 3.",
+)
 
 # %%
 page.curve(
     curve,
     "soft_c11_curve",
-    caption="The lowest of the four differences under each choice (above zero: the claim holds).",
+    caption="Soft − hard on the long texts, the lowest of the four differences under each choice, with 95 % intervals; above zero the claim holds.",
 ) if long_tasks else None
 
 # %% [markdown]

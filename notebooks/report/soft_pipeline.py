@@ -112,7 +112,7 @@ page.quote(
 # %% [markdown]
 # **What may explain the rest.** Four differences between code and text could not be tried, because they need the code's own
 # batches or model: a baseline that is lowered a little with every call, gradients summed over a batch, positions of RoBERTa, and
-# DeepLIFT on a simplified network ({doc}`soft_deviations`, D4, D7, D9 and D10). The models also differ: ours are sentence encoders,
+# DeepLIFT on a simplified network ({doc}`soft_deviations` lists them as its points D4, D7, D9 and D10). The models also differ: ours are sentence encoders,
 # the paper's are BERT, SciBERT and RoBERTa.
 
 # %% [markdown]

@@ -17,6 +17,7 @@ import pandas as pd
 
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, ends_of, listed, spoken
+from faithbook.show.tables import in_names
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
@@ -107,6 +108,25 @@ def of_settings(found: pd.DataFrame, *settings: str) -> pd.DataFrame:
     return chosen.assign(setting=chosen["setting"].map(NAMES))
 
 
+def in_words(found: pd.DataFrame) -> pd.DataFrame:
+    """`of_settings` as it is shown: the value in the main setting, the change, and tau."""
+    names = {"setting": "other choice", "main": "main setting", "estimate": "change"}
+    ends = {name: f"change {name}" for name in ("low", "high")}
+    columns = ["other choice", "metric", "main setting", "change", "change low", "change high"]
+    shown = found.rename(columns=names | ends)[[*columns, "tau", "tau low", "tau high", "n"]]
+    return in_names(shown, 3)
+
+
+def word(setting: str) -> str:
+    """A choice in words, with its point in brackets.
+
+    >>> word("5 groups"), word("bfloat16")
+    ('five groups (S5)', 'bfloat16')
+    """
+    point, _, words = NAMES[setting].partition(" ")
+    return f"{words} ({point})" if words and point.startswith("S") else NAMES[setting]
+
+
 def on_saco(found: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     """The effects on SaCo, in the order of the settings."""
     return found[found["metric"] == "saco"].set_index("setting").reindex(settings).reset_index()
@@ -121,9 +141,9 @@ def in_short(value: Value, base_of_setting: Mapping[str, str]) -> str:
     most = max(moved, key=lambda setting: abs(moved[setting].ours.point))
     least = min(moved, key=lambda setting: abs(moved[setting].ours.point))
     return (
-        f"Of {len(moved)} choices, which the paper leaves open or which we had to make, *{NAMES[most]}* changes SaCo "
-        f"most, by {spoken(moved[most], '+.2f')} (mean over ten methods), and *{NAMES[least]}* least, by "
-        f"{spoken(moved[least], '+.2f')} (n = {moved[most].ours.n} images)."
+        f"Of {len(moved)} choices, which the paper leaves open or which we had to make, *{word(most)}* changes SaCo "
+        f"most, by {spoken(moved[most], '.2f')} (mean over ten methods), and *{word(least)}* least, by "
+        f"{spoken(moved[least], '.2f')} (n = {moved[most].ours.n} images, one model). S1 to S5 are points of this page."
     )
 
 
@@ -133,12 +153,14 @@ def at_a_glance(of_saco: pd.DataFrame) -> str:
     ranking = of_saco.iloc[int(of_saco["tau"].argmin())]
     level = of_saco.iloc[int(of_saco["estimate"].abs().argmax())]
     unclear = of_saco[(of_saco["low"] <= 0) & (of_saco["high"] >= 0)]
-    unchanged = ", ".join(NAMES[name] for name in unclear["setting"]) or "none"
+    unchanged = ", ".join(word(name) for name in unclear["setting"]) or "none"
+    clearly = f"The level does not clearly change for: {unchanged}."
+    if len(unclear) == len(of_saco):
+        clearly = "No choice changes the level clearly: every interval includes zero."
     return (
-        f"The ranking of the methods depends most on *{NAMES[ranking['setting']]}* (tau {ranking['tau']:.2f} "
-        f"[{ranking['tau low']:.2f}, {ranking['tau high']:.2f}]), the level of SaCo most on "
-        f"*{NAMES[level['setting']]}* ({spoken(level, '+.3f')}, from {level['main']:.3f}; n = {level['n']} in the "
-        f"smallest set). The level does not clearly change for: {unchanged}."
+        f"The ranking of the methods depends most on *{word(ranking['setting'])}* (tau {ranking['tau']:.2f} "
+        f"[{ranking['tau low']:.2f}, {ranking['tau high']:.2f}]), the level of SaCo most on *{word(level['setting'])}* "
+        f"({spoken(level, '+.3f')}, from {level['main']:.3f}; n = {level['n']} images). {clearly}"
     )
 
 
@@ -156,6 +178,15 @@ def with_both_ways(units: pd.DataFrame) -> pd.DataFrame:
     wide = units.pivot_table(index=keys, columns="metric", values="value")
     wide["change"] = wide["half"] - wide["satisfied"]
     return wide.reset_index().melt(keys, ["ties", "satisfied", "half", "change"], "metric", "value")
+
+
+QUANTITIES = {
+    "ties": "share of equal pairs",
+    "satisfied": "SaCo, equal pairs count",
+    "half": "SaCo, equal pairs count nothing",
+    "change": "change",
+}
+"""The quantities of `with_both_ways` for people."""
 
 
 def equal_drops(quantity: At, datasets: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Self
 
 import matplotlib.pyplot as plt
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
-from faithbook.show.numbers import ENDS, beside, ends_of, printed, spoken
+from faithbook.show.numbers import ENDS, beside, ends_of, printed, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
 from faithbook.show.tables import in_names, in_words
 from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import (
     CHANCE,
+    FAMILIES,
     KS,
     LOWER_IS_BETTER,
     METHODS,
@@ -67,6 +69,26 @@ def in_short(correlations: Correlated, saco_of_random: Comparison) -> str:
         f"SaCo ranks images differently from four older metrics: mean rank correlation {spoken(with_each, '.2f')} "
         f"(published {low:.2f} to {high:.2f}). The four agree even less with one another, {spoken(among, '.2f')} "
         f"(published {others:.2f}; n = {among.ours.n:,} images or more).{depends} {of_random}"
+    )
+
+
+def case_in_words(case: Case) -> str:
+    """SaCo of each explanation of the photograph."""
+    values = ", ".join(f"{label(name)} {written(value, '.2f')}" for name, value in case.saco.items())
+    return (
+        f"SaCo of this photograph: {values}. One photograph decides nothing; it shows what the figure shows of the "
+        "paper's."
+    )
+
+
+def order_in_words(share: Comparison) -> str:
+    """On which share of images SaCo has the paper's order of three explanations."""
+    often = share.ours.interval()
+    percent = f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}]"
+    return (
+        "SaCo has the paper's order (Transformer Attribution, then Raw Attention, then random scores) in "
+        f"{percent} of the cases, each an image, a model and a set of random scores (n = {share.ours.n:,} images in "
+        "the smaller data set). Of six possible orders one is right by chance in 17 %."
     )
 
 
@@ -157,12 +179,12 @@ class Picture:
 def maps(picture: Picture) -> Drawn:
     """The image and the map of every method."""
     fig, (panel, *panels) = figures.panels(len(picture.maps) + 1, 5, height=1.75)
-    picture.draw(panel, picture.pixels, f"the picture: {picture.facts.label}")
+    picture.draw(panel, picture.pixels, f"the image: {picture.facts.label}")
     for ax, method in zip(panels, picture.methods, strict=True):
         picture.draw_map(ax, method)
     signed = sum(one.score.min() < 0 for one in picture.maps.values())
     return fig, (
-        f"Small pictures: {picture.described} with probability {picture.facts.p_full:.2f}, and the maps of "
+        f"Small images: {picture.described} with probability {picture.facts.p_full:.2f}, and the maps of "
         f"{len(picture.maps)} explanations of that answer. {signed} of them have scores below zero."
     )
 
@@ -284,17 +306,9 @@ def draw_steps(ax: Any, step: pd.DataFrame) -> None:
     ax.set_xlabel("group, by salience")
 
 
-RADAR = (
-    "on every axis the worst method at 0.1, the best at 1, linear between. Red: random scores. Green: gradient-based, "
-    "orange: attribution-based, blue: attention-based."
-)
-"""How Figure 4 is to be read, for a caption."""
-
-
 def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
-    """Figure 4, a chart a data set: on the axis of each metric the worst method at 0.1, the best at 1, linear between
-    (dataset, metric, method, estimate)."""
-    families = dict.fromkeys(METHODS[:2], 2) | dict.fromkeys(METHODS[2:6], 4) | dict.fromkeys(METHODS[6:], 0)
+    """Figure 4, a row of charts per data set, one per family of methods and each with random scores: on the axis of
+    each metric the worst of all methods at 0.1, the best at 1, linear between (dataset, metric, method, estimate)."""
     drawn = [*METHODS, CHANCE]
     better = values.assign(estimate=values["estimate"] * values["metric"].map(SIGN))
     grid = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[drawn]
@@ -302,23 +316,26 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     scaled = grid.sub(lowest, axis=0).div((highest - lowest).where(highest > lowest), axis=0) * 0.9 + 0.1
     scaled = scaled.fillna(0.55)
     angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
-    fig, axes = figures.panels(len(datasets), 2, height=4.1, subplot_kw={"projection": "polar"})
-    for ax, dataset in zip(axes, datasets, strict=True):
-        for place, method in enumerate(drawn):
+    charts = list(product(datasets, FAMILIES.items()))
+    fig, axes = figures.panels(len(charts), len(FAMILIES), height=3.4, subplot_kw={"projection": "polar"})
+    for ax, (dataset, (family, members)) in zip(axes, charts, strict=True):
+        for place, method in enumerate([*members, CHANCE]):
             corner = [scaled.loc[(dataset, metric), method] for metric in (*SIGN, next(iter(SIGN)))]  # closed
-            style = {"ls": ("-", "--", ":", "-.")[place % 4], "color": PALETTE[families.get(method, 0)], "lw": 1.3}
-            style |= {"ls": "-", "color": RED, "lw": 2.6} if method == CHANCE else {}
-            ax.plot(angles, corner, label=label(method), zorder=3 + (method == CHANCE), **style)
+            style = {"ls": ("-", "--", ":", "-.")[place % 4], "color": PALETTE[place % 4], "lw": 1.8}
+            if method == CHANCE:
+                style = {"ls": "-", "color": RED, "lw": 2.6}
+            ax.plot(angles, corner, label=short(method), zorder=3 + (method == CHANCE), **style)
         ax.set_theta_offset(np.pi / 2)
-        ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=8)
+        ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=7)
         ax.set_ylim(0, 1.02)
         ax.set_yticks([0.1, 0.55, 1.0], [])
-        ax.set_title(label(dataset), fontsize="small")
-    figures.legend(fig, 3, side="lower")
+        ax.set_title(f"{label(dataset)}: {family}-based", fontsize="small", pad=14)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, ncols=2, frameon=False)
     chance = scaled[CHANCE]
     where = [f"{label(d)}: " + ", ".join(f"{label(m)} {chance[d, m]:.2f}" for m in SIGN) for d in datasets]
     return fig, (
-        f"Radar charts, one for each of {len(datasets)} data sets, five axes, outward is better. Where random scores "
+        f"Radar charts, one for each of {len(datasets)} data sets and three families of methods, five axes, outward is "
+        "better. Where random scores "
         f"(red) lie between 0.1, the worst method, and 1, the best: {'; '.join(where)}."
     )
 
@@ -333,7 +350,11 @@ def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
     ]
     names = {method: short(method) for method in pairs}
     layout = Layout(panel="method", series="series", columns=5, names=names, mark=0.0, width=9.5)
-    return line_plot(pd.DataFrame(rows), "groups", "SaCo", x="groups", layout=layout, bars=True)
+    fig, alt = line_plot(pd.DataFrame(rows), "groups", "SaCo", x="groups", layout=layout, bars=True)
+    for ax in fig.axes:
+        ax.set_xticks(KS, labels=[f"{k}" for k in KS])
+        ax.set_xlim(KS[0] - 2, KS[-1] + 2)
+    return fig, alt
 
 
 def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
@@ -365,8 +386,8 @@ def by_images(
 def models_across(by_model: pd.DataFrame) -> pd.DataFrame:
     """A table with a row per model (which images, its name, n, a column per method) turned: a column per model, of
     numbers with two digits, and n in the last row."""
-    heads = [f"{row.pictures}: {row.model}" for row in by_model.itertuples()]
-    values = by_model.drop(columns=["pictures", "model", "n"])
+    heads = [f"{row.images}: {row.model}" for row in by_model.itertuples()]
+    values = by_model.drop(columns=["images", "model", "n"])
     turned = values.T.map(lambda value: f"{value:.2f}").set_axis(heads, axis=1)
     turned.loc["n"] = [f"{n:.0f}" for n in by_model["n"]]
     return turned.rename_axis("method").reset_index()

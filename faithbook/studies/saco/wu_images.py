@@ -25,7 +25,7 @@ from faithbook.stats.estimate import Estimate
 from faithbook.studies.saco import wu
 from faithbook.studies.saco.wu import CHANCE, FAMILIES, METHODS, MID, At
 
-PHOTOGRAPHS, SMALL = "photographs", "small pictures"
+PHOTOGRAPHS, SMALL = "photographs", "small images"
 KINDS = (PHOTOGRAPHS, SMALL)
 CHANGED = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
 """Settings in which one thing is done differently, in words."""
@@ -69,7 +69,7 @@ class Kinds:
     @property
     def note(self) -> str:
         """The data sets of each kind."""
-        return "; ".join(f"{kind}: {', '.join(datasets)}" for kind, datasets in self.datasets.items())
+        return "; ".join(f"{kind} ({', '.join(map(label, names))})" for kind, names in self.datasets.items())
 
 
 def columns_of(name: str) -> tuple[str, str, str]:
@@ -164,7 +164,7 @@ def variants(curves: Mapping[str, Curve], worded: Callable[[str], str]) -> pd.Da
 
 def differing(judged: pd.DataFrame) -> tuple[int, list[str]]:
     """Of how many claims there is a decision (`variants`), and those whose decision differs between kinds."""
-    decisions = judged.pivot_table(index="claim", columns="pictures", values="decision", aggfunc="first")
+    decisions = judged.pivot_table(index="claim", columns="images", values="decision", aggfunc="first")
     return len(decisions), list(decisions[decisions.nunique(axis=1) > 1].index)
 
 
@@ -188,9 +188,9 @@ def of_network(value: Callable[[str, str], Comparison], methods: Sequence[str]) 
 
 def bars_by_kind(pairs: Mapping[str, wu.Correlated]) -> pd.DataFrame:
     """Figure 2 on each kind (`agreement`)."""
-    tables = [wu.bar_table(of_kind).assign(pictures=kind) for kind, of_kind in pairs.items()]
+    tables = [wu.bar_table(of_kind).assign(images=kind) for kind, of_kind in pairs.items()]
     bars = pd.concat(tables, ignore_index=True)
-    return bars[["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]]
+    return bars[["bar", "images", "published", "estimate", "low", "high", "Kendall's tau", "n"]]
 
 
 # ------------------------------------------------------------------------------------------------- what could be behind
@@ -208,7 +208,7 @@ def changes_by_family(kinds: Kinds, tried: Scores) -> pd.DataFrame:
         for setting in [name for name in CHANGED if name in set(frame["setting"])]:
             for family, members in FAMILIES.items():
                 change = comparison.mean([of_set(setting, name) - of_set("main", name) for name in members]).ours
-                row = {"pictures": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
+                row = {"images": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
                 rows.append(row | {"family": f"{family}-based", "n": change.n, **ends_of(change)})
     return pd.DataFrame(rows)
 
@@ -222,6 +222,6 @@ def by_model(kinds: Kinds) -> pd.DataFrame:
         for model in dict.fromkeys(frame["model"]):
             of_set = sorted(set(frame[frame["model"] == model]["dataset"]))
             values = {method: kinds.saco[kind](method, dataset=of_set, model=model) for method in METHODS}
-            row = {"pictures": kind, "model": model, "n": min(value.ours.n for value in values.values())}
+            row = {"images": kind, "model": model, "n": min(value.ours.n for value in values.values())}
             rows.append(row | {short(method): value.ours.point for method, value in values.items()})
     return pd.DataFrame(rows)

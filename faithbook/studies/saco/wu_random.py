@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from faithbook.judge import published
 from faithbook.show.figures import OURS
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, spoken
@@ -165,6 +166,13 @@ def nudged(alike: Callable[..., Comparison], moved: Callable[..., Comparison], m
         row = {"method": method, **ends_of(alike("rank_correlation", method), "rank correlation")}
         rows.append(row | ends_of(shift, "moved") | {"n": shift.ours.n})
     return pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
+
+
+def printed_means() -> dict[str, float]:
+    """The published SaCo of each method with ten groups."""
+    rows = published.table("saco_table2").astype({"k": int})
+    rows = rows[rows["k"] == MID]
+    return dict(zip(rows["method"], rows["value"], strict=True))
 
 
 def noisy_methods(of_nudged: pd.DataFrame, printed: Mapping[str, float]) -> str:

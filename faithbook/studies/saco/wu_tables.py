@@ -18,7 +18,7 @@ import pandas as pd
 from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.show.labels import label, short
-from faithbook.show.numbers import beside, listed
+from faithbook.show.numbers import beside, listed, written
 from faithbook.show.tables import in_words
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import (
@@ -41,6 +41,21 @@ ARITHMETIC, ORDERS, SET_UP, RUN = "from Table 1", "all orders of five drops", "p
 NOT_AGAIN = "measured on the paper's models"
 WORDS_OF_HOW = {SET_UP: "set-up of the paper as we would run it", ORDERS: "all 120 orders of the drops of five groups"}
 UNITS = {"percent": " %", "pixels": " pixels"}
+WORDS_OF_ITEM = {
+    "gain_from_gradient_single_layer": "gain from gradients, last layer",
+    "gain_from_gradient_cross_layer": "gain from gradients, all layers",
+    "saco_of_random_attribution": "expected SaCo of random scores",
+    "probability_that_the_inequality_holds_for_random_attribution": "probability that a pair is in order",
+    "coefficient_range": "SaCo",
+    "number_of_pixel_subsets_case_study": "groups of pixels in the case study",
+    "removal_step_of_existing_metrics": "removal step of the older metrics",
+    "patch_size": "side of a patch",
+    "explanation_methods_compared": "methods compared",
+    "datasets_compared": "data sets compared",
+    "models_compared": "models compared",
+    "attention_variants_in_ablation": "attention-based explanations in Table 1",
+}
+"""The numbers of the paper's text for people."""
 
 
 def in_short(saco: At) -> str:
@@ -55,6 +70,18 @@ def in_short(saco: At) -> str:
 def both_tables(table1: pd.DataFrame, table2: pd.DataFrame) -> pd.DataFrame:
     """The published values of both tables; those of Table 1 are of ten groups."""
     return pd.concat([table2, table1.assign(k=MID)])
+
+
+def sizes_in_words(saco: At) -> str:
+    """Why n differs between the rows of Table 2: which images were cut how, and which maps have no SaCo."""
+    with_ten, with_five = (saco(RAW, k=k).ours.n for k in (MID, KS[0]))
+    fewest_of_ten, fewest_of_five = (saco("grad_cam", k=k).ours.n for k in (MID, KS[0]))
+    return (
+        f"*n* is that of the method with the fewest images, in the smaller data set. All of its {with_ten:,} images "
+        f"were cut into {MID} groups and {with_five} of them also into {KS[0]} and {KS[-1]}. Some Grad-CAM maps give "
+        f"every pixel one score and have no SaCo: {fewest_of_ten} of the {with_ten:,} images and {fewest_of_five} of "
+        f"the {with_five} are left. A comparison without Grad-CAM has all of them."
+    )
 
 
 def orders_of_table2(saco: At) -> list[Ordered]:
@@ -169,18 +196,21 @@ def numbers_of(text: pd.DataFrame) -> dict[str, SameNumber]:
 
 def recomputed_in_words(text: pd.DataFrame) -> pd.DataFrame:
     """The recomputed numbers of the text (`text_again`) as they are shown."""
-    shown = text[text["agrees"] != "–"]
-    which = shown["which"].where(~shown["which"].isin(["count", ""]))
-    values = zip(shown["published"], shown["unit"], strict=True)
-    return pd.DataFrame(
-        {
-            "number": shown["number"].str.replace("saco", "SaCo") + (", " + which).fillna(""),
-            "published": [f"{value:g}{UNITS.get(unit, '')}" for value, unit in values],
-            "recomputed": [f"{round(value, 4):.4g}" for value in shown["estimate"]],
-            "from": shown["how"].replace(WORDS_OF_HOW),
-            "agrees": shown["agrees"],
-        }
-    )
+    rows = []
+    for row in text[text["agrees"] != "–"].to_dict("records"):
+        item, unit = row["number"].replace(" ", "_"), UNITS.get(row["unit"], "")
+        name = WORDS_OF_ITEM.get(item, row["number"])
+        end = {"minimum": ", lowest", "maximum": ", highest"}.get(row["which"], "")
+        rows.append(
+            {
+                "number": name + end,
+                "published": written(row["published"], "g") + unit,
+                "recomputed": written(round(row["estimate"], 4), ".4g") + unit,
+                "from": WORDS_OF_HOW.get(row["how"], row["how"]),
+                "agrees": row["agrees"],
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def statements_on_table2(printed: Mapping[tuple[int, str], float]) -> str:
@@ -192,11 +222,11 @@ def statements_on_table2(printed: Mapping[tuple[int, str], float]) -> str:
     as_small = [short(name) for name in METHODS if name not in STEADY and abs(lost[name]) < steady]
     below_raw = [short(name) for name in FAMILIES["attention"] if printed[few, name] < printed[few, RAW]]
     return (
-        f"- *The fall with more groups is slight*, says the paper. In its Table 2 {len(shares)} of the ten methods "
+        f"- *The fall with more groups is slight*, says the paper. In its Table 2, {len(shares)} of the ten methods "
         f"fall from {few} to {many} groups, by {100 * min(shares):.0f} to {100 * max(shares):.0f} % of their value at "
         f"{few} groups.\n"
-        f"- *Two methods hardly depend on the number of groups*, {_and(STEADY)}. They change by up to {steady:.3f}. So "
-        f"little, or less, does {' and '.join(as_small) or 'no other method'}, which the paper does not name.\n"
+        f"- *Two methods hardly depend on the number of groups*, {_and(STEADY)}. They change by up to {steady:.3f}. "
+        f"{' and '.join(as_small) or 'No other method'} changes as little, or less, and is not named in the paper.\n"
         f"- *Raw attention is the weakest of its family.* It is at {MID} groups; at {few} groups "
         f"{' and '.join(below_raw) or 'no method'} is below it."
     )

@@ -28,6 +28,11 @@ from faithbook.studies.soft.zhao_aletras import of_largest
 from faithbook.studies.soft.zhao_aletras_diagnosticity import METRICS, PAIRS, WIN, Power
 
 SOFT_ALONE, HARD_ALONE, LARGER = "soft alone", "hard alone", "soft gap larger"
+QUESTIONS = {
+    SOFT_ALONE: "soft alone prefers the real one",
+    HARD_ALONE: "hard alone prefers the real one",
+    LARGER: "gap is larger under soft",
+}
 """What is counted of each input: that the soft metric alone prefers the real explanation to the random one, that the
 hard one alone does, that the gap between the two is larger under the soft one."""
 COMPARED = "compared"
@@ -77,7 +82,8 @@ def in_short(share: Power) -> str:
         )
     return (
         "How often one kind of metric prefers the real explanation to the random one and the other kind does not: "
-        f"{'; '.join(pairs)} (shares of the texts, mean over methods, n = {share('nc').ours.n})."
+        f"{'; '.join(pairs)} (shares of the texts, mean over methods, with MPNet; n = {share('nc').ours.n:,} in the "
+        "smaller data set)."
     )
 
 

@@ -57,11 +57,11 @@ def in_short(compared: Compared, ratios: Sequence[float]) -> str:
         ends[metric] = f"{spoken(by_ratio[first], '.2f')} to {spoken(by_ratio[last], '.2f')}"
     n = compared.power(at_length("nc", first)).ours.n
     return (
-        "Rationales that separate real from random explanations best have "
-        f"{100 * best['nc']:.0f} % of the wordpieces under comprehensiveness (NC) and {100 * best['ns']:.0f} % under "
-        "sufficiency (NS). Share of texts on which the real one is preferred, from rationales of "
-        f"{100 * first:.0f} % to {100 * last:.0f} %: NC {ends['nc']}, NS {ends['ns']} ({compared.model}, n = {n:,}). "
-        "The paper reads off its figure that this share does not grow with the length."
+        "Real explanations are best separated from random ones by rationales of "
+        f"{100 * best['nc']:.0f} % of the wordpieces under comprehensiveness (NC) and of {100 * best['ns']:.0f} % "
+        "under sufficiency (NS). Share of texts on which the real one is preferred, from rationales of "
+        f"{100 * first:.0f} % to {100 * last:.0f} %: NC {ends['nc']}, NS {ends['ns']} ({compared.model}, n = {n:,} "
+        "texts in the smaller data set). The paper reads off its figure that this share does not grow with the length."
     )
 
 

@@ -29,7 +29,7 @@ from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
 from faithbook.show.labels import label
-from faithbook.show.numbers import beside, ends_of
+from faithbook.show.numbers import beside, ends_of, written
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.inference import wilson
 from faithbook.studies.soft.zhao_aletras import SIZES, shared
@@ -186,6 +186,15 @@ def in_short(compared: Compared, *, judges: bool) -> str:
     )
 
 
+def texts_in_words(compared: Compared) -> str:
+    """On how many texts of each data set each model was measured (n of NC)."""
+    models = []
+    for model in compared.models:
+        counts = {name: compared.of_model("nc", dataset=name, model=model).ours.n for name in compared.tasks}
+        models.append(f"{first_word(model)} " + " and ".join(f"{n:,} of {label(name)}" for name, n in counts.items()))
+    return f"Texts with a score: {', '.join(models)}; a table over both data sets has n of the smaller one."
+
+
 def averages_in_words(compared: Compared) -> str:
     """The averages of each soft metric and of its hard counterpart, for a caption."""
     averages = {
@@ -240,7 +249,8 @@ def rank_sum_tests(compared: Compared) -> list[str]:
             first, second = (pd.Series(samples[name]).dropna() for name in (soft, hard))
             test = scipy.stats.mannwhitneyu(first, second)
             delta = 2 * test.statistic / (len(first) * len(second)) - 1
-            lines.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {delta:.2f}")
+            effect = written(delta, ".2f")
+            lines.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {effect}")
     return lines
 
 
@@ -262,7 +272,7 @@ def exceptions(compared: Compared) -> Parts:
 
 
 def exceptions_in_print() -> str:
-    """Where soft is below hard in the paper's own Table 3, and whether its text names the same two."""
+    """Where soft is below hard in the paper's own Table 3, and whether its text (claim c03) names the same two."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
     datasets = dict.fromkeys(table("soft_table6")["dataset"])
     behind = [
@@ -271,8 +281,8 @@ def exceptions_in_print() -> str:
         if values[soft, dataset] < values[hard, dataset]
     ]
     in_its_text = {f"{label(PAIRS[hard])} on {label(dataset)}" for hard, dataset in NAMED.items()}
-    swapped = "" if set(behind) == in_its_text else " The sentence of c03 names the two the other way round."
-    return f"In the paper's own Table 3, too, soft is below hard for {' and '.join(behind)}.{swapped}"
+    swapped = "" if set(behind) == in_its_text else " The paper's text (c03) names the two the other way round."
+    return f"In the paper's own Table 3 soft is below hard twice, for {' and '.join(behind)}.{swapped}"
 
 
 def gains_by_choice(
@@ -520,15 +530,26 @@ def with_training_runs(table1: pd.DataFrame) -> pd.DataFrame:
     return table1.assign(models=counts).rename(columns={"models": "training runs"})
 
 
+def settings_on_cards(classifier: str) -> dict[str, dict[str, Any]]:
+    """By data set the settings with which a classifier was trained, from the card of its first training."""
+    known = cards()
+    if known.empty:
+        return {}
+    first = known[known["classifier"] == classifier].sort_values("seed").drop_duplicates("dataset")
+    return dict(zip(first["dataset"], first["hyperparameters"], strict=True))
+
+
 def training_settings(
     of_paper: Mapping[str, Any], trained_with: Mapping[str, Any], ours: Mapping[str, str]
 ) -> pd.DataFrame:
     """Table 5: every published training setting, that of the profile `paper` (`of_paper`) with whether the two agree,
-    and ours (`trained_with`), by data set; `ours`: by data set of the paper our own."""
-    rows = []
+    and ours, of MiniLM (`trained_with`) and of MPNet (from its cards), by data set; `ours`: by data set of the paper
+    our own."""
+    rows, larger = [], settings_on_cards("mpnet")
     for printed in table("soft_table5").to_dict("records"):
         name, setting = printed["dataset"], printed["setting"]
-        block, of_ours = of_paper[name], trained_with.get(ours.get(name, name), {})
+        block, own = of_paper[name], ours.get(name, name)
+        of_small, of_large = trained_with.get(own, {}), larger.get(own, {})
         same = float(block[setting]) == float(printed["value"])
         same_model = block["model"].rpartition("/")[2] == printed["model"]
         rows.append(
@@ -539,17 +560,23 @@ def training_settings(
                 "published": f"{float(printed['value']):g}",
                 "paper profile": f"{block[setting]:g}",
                 "agrees": "yes" if same and same_model else "no",
-                "ours": f"{of_ours[setting]:g}" if of_ours else UNKNOWN,
+                "MPNet": f"{of_large[setting]:g}" if of_large else UNKNOWN,
+                "MiniLM": f"{of_small[setting]:g}" if of_small else UNKNOWN,
             }
         )
     return pd.DataFrame(rows)
 
 
 def settings_wide(settings: pd.DataFrame) -> pd.DataFrame:
-    """Training settings with a row for each data set: ours with the published one in brackets."""
-    cells = settings.assign(cell=settings["ours"] + " (" + settings["published"] + ")")
-    wide = cells.pivot(index=["data set", "model"], columns="setting", values="cell").reset_index()
-    order = list(dict.fromkeys(settings["data set"]))
-    wide = wide.set_index("data set").loc[order].reset_index().rename_axis(columns=None)
-    named = wide.assign(**{"data set": wide["data set"].map(label)})
-    return named.rename(columns={"learning rate linear": "learning rate of the last layer"})
+    """Training settings with a row for each data set and model of ours that was trained on it: ours with the published
+    one in brackets."""
+    about = ["data set", "setting", "model", "published"]
+    long = settings.melt(about, ["MPNet", "MiniLM"], "our model", "ours")
+    long = long[long["ours"] != UNKNOWN]
+    cells = long.assign(cell=long["ours"] + " (" + long["published"] + ")")
+    index = ["data set", "our model", "model"]
+    wide = cells.pivot(index=index, columns="setting", values="cell").reset_index().rename_axis(columns=None)
+    place = {name: number for number, name in enumerate(dict.fromkeys(settings["data set"]))}
+    order = wide.assign(place=wide["data set"].map(place)).sort_values(["place", "our model"], ascending=[True, False])
+    named = wide.loc[order.index].assign(**{"data set": order["data set"].map(label)}).reset_index(drop=True)
+    return named.rename(columns={"learning rate linear": "learning rate of the last layer", "model": "paper's model"})
