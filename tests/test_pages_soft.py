@@ -284,7 +284,7 @@ def test_claims_about_named_data_sets_can_be_wrong_and_stand_ins_stand_after_the
 ) -> None:
     splits["sst", "test"] = 1
     study(store, world(TRUE, tasks=0.2, names=THEIRS) | world(FALSE, tasks=0.0), n=64)
-    found = store.judge("soft_tables")
+    found = store.judge("soft_tables", "soft_tables_stand_ins")
     # Of the four tasks, which are all there, the seventh claim is true; of the substitutes the first would be false.
     answers = {"soft_c01": "reproduced", "soft_c07": "reproduced"}
     found.decides(["soft_c03", "soft_c08", "soft_table1"], "not reproduced", **answers)

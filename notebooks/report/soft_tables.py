@@ -165,18 +165,17 @@ ratios = settings_of("soft_metrics", profile)["ratios"]
 curve2 = page.multiverse("soft_c02", diagnosticity.READ_AS, tables.comparisons_by_reading(power, tasks, ratios))
 
 # %%
-second = page.test(
-    {
-        "soft_table2": average,
-        "soft_table3": average,
-        "soft_table6": average,
-        "soft_c01": average,
-        "soft_c02": parts["soft_c02"],
-        "soft_c03": tables.exceptions(compared),
-        "soft_c09": average,
-        "soft_table5": None,
-    }
-)
+soft_against_hard = {
+    "soft_table2": average,
+    "soft_table3": average,
+    "soft_table6": average,
+    "soft_c01": average,
+    "soft_c02": parts["soft_c02"],
+    "soft_c03": tables.exceptions(compared),
+    "soft_c09": average,
+    "soft_table5": None,
+}
+second = page.test(soft_against_hard)
 page.verdicts(second)
 
 # %%
@@ -231,15 +230,14 @@ details(
 
 
 # %%
-third = page.test(
-    {
-        "soft_c04": parts["soft_c04"],
-        "soft_c05": parts["soft_c05"],
-        "soft_c06": parts["soft_c06"],
-        "soft_c07": diagnosticity.varies_by_task(power, tasks),
-        "soft_c08": diagnosticity.opposite_on_news(power, tasks, news=compared.ours.get("ag")),
-    }
-)
+methods_and_data_sets = {
+    "soft_c04": parts["soft_c04"],
+    "soft_c05": parts["soft_c05"],
+    "soft_c06": parts["soft_c06"],
+    "soft_c07": diagnosticity.varies_by_task(power, tasks),
+    "soft_c08": diagnosticity.opposite_on_news(power, tasks, news=compared.ours.get("ag")),
+}
+third = page.test(methods_and_data_sets)
 page.verdicts(third)
 
 # %%

@@ -18,7 +18,7 @@ from faithbook.judge.multiverse import Curve
 from faithbook.judge.scores import Scores
 from faithbook.show.labels import label, short
 from faithbook.show.numbers import ends_of, listed, spoken
-from faithbook.stats import comparison, grounds
+from faithbook.stats import comparison, evidence_levels
 from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.estimate import Estimate
@@ -42,7 +42,7 @@ class Kinds:
     def of(cls, measured: Scores) -> Kinds:
         """By the evidence on which values rest: substitutes are the small images."""
         datasets = {
-            (SMALL if level == grounds.STAND_INS else PHOTOGRAPHS): names
+            (SMALL if level == evidence_levels.SUBSTITUTE else PHOTOGRAPHS): names
             for level, names in measured.by_evidence.items()
         }
         return cls(measured, datasets)
