@@ -261,7 +261,8 @@ def test_values_of_the_reference_come_before_those_of_a_run(store: Store) -> Non
     clothes = "90 images of clothes (*fashion*, for CIFAR-10)"
     digits = "90 images of handwritten digits (*mnist*, for CIFAR-100)"
     assert said.startswith(f"**Data used.** {clothes} and {digits} (")
-    assert "from the committed full run of `saco_metrics`" in said
+    assert said.split("; ")[-1].startswith("from the committed full run. ")
+    assert "saco_metrics" not in said and clothes not in page.data_used(["mnist"]).data
 
 
 def test_every_data_set_has_words_for_its_inputs() -> None:

@@ -14,7 +14,7 @@ page.finish()                                        # what ran where; refuses w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -125,11 +125,12 @@ class Page:
         """The data sets, models and languages of everything that was measured."""
         return frozenset().union(*(measured.have for measured in self._measured))
 
-    def in_short(self, sentence: Callable[[], str]) -> Markdown:
+    def in_short(self, sentence: Callable[[], str], *, datasets: Collection[str] | None = None) -> Markdown:
         """The page's result in one or two sentences with numbers, the first that a reader sees; then the data used.
 
         `sentence` makes them of what was measured. A run that has not measured all of it shows no sentence; of the
-        committed values it has to be there, and its error is raised.
+        committed values it has to be there, and its error is raised. `datasets`: those that the page shows, where it
+        reads others as well.
         """
         try:
             text = sentence()
@@ -138,18 +139,21 @@ class Page:
             if any(scores.source == REFERENCE for scores in self._measured):
                 raise
             result = "*This run has not measured all numbers of this page's result.*"
-        return Markdown(f"{result}\n\n{self.data_used().data}" if self._measured else result)
+        return Markdown(f"{result}\n\n{self.data_used(datasets).data}" if self._measured else result)
 
-    def data_used(self) -> Markdown:
-        """The data used on this page: inputs of each data set, whose data and models, which run and notebooks."""
+    def data_used(self, datasets: Collection[str] | None = None) -> Markdown:
+        """The data used on this page: inputs of each data set (of all, or of those that it shows), whose data and
+        models, and which run. The notebooks of the full run are in the page's provenance."""
         sources, standing = [], materials.stands_for(self.paper)
         for source in dict.fromkeys(measured.source for measured in self._measured):
             of_source = [measured for measured in self._measured if measured.source == source]
             sizes = _sizes(of_source)
+            if datasets is not None:
+                sizes = _of_these(sizes, datasets)
             inputs = "; ".join(f"{_in_words(counted, standing)} ({evidence})" for evidence, counted in sizes.items())
             notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
-            run = "the committed full run" if source == REFERENCE else source
-            sources.append(f"{inputs}; from {run} of {notebooks}")
+            run = "the committed full run" if source == REFERENCE else f"{source} of {notebooks}"
+            sources.append(f"{inputs}; from {run}")
         rest = (
             ""
             if not self.judges or any(measured.source == REFERENCE for measured in self._measured)
@@ -550,6 +554,12 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
             of_level = sizes.setdefault(level_of.get(name, measured.evidence()), {})
             of_level[name] = max(n, of_level.get(name, 0))
     return dict(sorted(sizes.items(), key=lambda item: evidence_levels.LEVELS.index(item[0])))
+
+
+def _of_these(sizes: Mapping[str, Mapping[str, int]], datasets: Collection[str]) -> dict[str, dict[str, int]]:
+    """`_sizes` of some data sets alone."""
+    chosen = {level: {name: n for name, n in counted.items() if name in datasets} for level, counted in sizes.items()}
+    return {level: counted for level, counted in chosen.items() if counted}
 
 
 def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:

@@ -63,7 +63,10 @@ shown_texts = pipeline.shown_groups(replayed.groups)
 group, name_of_group = next(iter(shown_texts.items()))
 
 # %% tags=["remove-input"]
-page.in_short(lambda: pipeline.in_short(changed, replayed.every, datasets, group))
+page.in_short(
+    lambda: pipeline.in_short(changed, replayed.every, datasets, group),
+    datasets=replayed.measured.levels("dataset"),
+)
 
 # %% [markdown]
 # **Diagnosticity** is the share of texts on which a metric scores a real explanation above a random one; 0.5 is chance.
