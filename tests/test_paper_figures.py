@@ -48,8 +48,8 @@ def test_a_picture_has_its_own_pixels_and_maps_in_order_signed_ones_around_white
     assert picture.steps["random"].group.tolist() == list(range(1, 11))
     fig, _ = wu_figures.maps(picture)
     shown = {ax.get_title(): ax.images[0] for ax in fig.axes if ax.images}
-    assert list(shown) == ["the picture: shoe", "Transformer Attribution", "Raw Attention", "random"]
-    assert shown["the picture: shoe"].get_array().tolist() == [[0.0, 1.0], [0.5, 0.2]]
+    assert list(shown) == ["the image: shoe", "Transformer Attribution", "Raw Attention", "random"]
+    assert shown["the image: shoe"].get_array().tolist() == [[0.0, 1.0], [0.5, 0.2]]
     assert [shown[name].get_cmap().name for name in ("random", "Raw Attention")] == ["RdBu_r", "viridis"]
     assert shown["random"].norm.vmin == -shown["random"].norm.vmax
 

@@ -18,6 +18,7 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import materials, published
 from faithbook.judge.report import start_page
+from faithbook.show.tables import in_names
 from faithbook.studies.soft import zhao_aletras_examples as examples
 from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN
 
@@ -138,11 +139,12 @@ page.verdicts(page.test({"soft_table4_examples": examples.gains(share)}))
 # %%
 counted = examples.shares_of_disagreement(share, measured.levels("dataset"))
 page.listing(
-    counted.assign(question=counted["question"].map(examples.QUESTIONS)),
+    counted,
     "soft_table4_shares",
     caption="How often one kind of metric alone sets the real attribution above the random one (share of inputs and "
     "methods, with 95 % interval), and how often the gap between the two is larger under soft erasure. *NC*: Soft-NC against NC; *NS*: "
     "Soft-NS against NS. *Compared*: the mean over SST and AG News, which are compared with the paper",
+    wide=in_names(counted.assign(question=counted["question"].map(examples.QUESTIONS)), 3),
 )
 
 # %%

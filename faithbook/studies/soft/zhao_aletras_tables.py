@@ -577,6 +577,6 @@ def settings_wide(settings: pd.DataFrame) -> pd.DataFrame:
     index = ["data set", "our model", "model"]
     wide = cells.pivot(index=index, columns="setting", values="cell").reset_index().rename_axis(columns=None)
     place = {name: number for number, name in enumerate(dict.fromkeys(settings["data set"]))}
-    order = wide.assign(place=wide["data set"].map(place)).sort_values(["place", "our model"], ascending=[True, False])
+    order = wide.assign(place=wide["data set"].map(place)).sort_values(["place", "our model"])  # MPNet before MiniLM
     named = wide.loc[order.index].assign(**{"data set": order["data set"].map(label)}).reset_index(drop=True)
     return named.rename(columns={"learning rate linear": "learning rate of the last layer", "model": "paper's model"})
