@@ -21,7 +21,7 @@ from faithbook.show.labels import label
 from faithbook.sources.tokenise import split_words, words_of
 from faithbook.studies.language import language
 from faithbook.studies.language.language import Task, filled_in, language_model
-from faithbook.studies.together.prompted import LONGER, ORDERING, ordered_alike, truth_preferred
+from faithbook.studies.language.prompted import LONGER, ORDERING, ordered_alike, truth_preferred
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 

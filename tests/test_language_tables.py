@@ -1,4 +1,4 @@
-"""What the pages on erasures and on soft metrics of a language model test and show, from the committed values."""
+"""What the pages on language models test and show, from the committed values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from faithbook.engine.run import load_units
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
-from faithbook.studies.language import marking, win_rates
+from faithbook.studies.language import marking, prompted, win_rates
 
 Mean = Callable[..., Comparison]
 
@@ -136,3 +136,66 @@ def test_the_result_says_both_correlations_and_the_first_tokens_share(score: Mea
     text = marking.in_short(score, first_token, texts(metric="right", dataset="prompted-sst"))
     assert "is 0.24 [" in text and "Soft-NS and 0.35 [" in text and "(n = 186 reviews)" in text
     assert "takes 51%" in text and "for 85%" in text
+
+
+# ------------------------------------------------------------------------------------------------ contrasts, sentences
+@pytest.fixture(scope="module")
+def found() -> pd.DataFrame:
+    parts = ("language_agreement", "language_agreement_outputs")
+    units = pd.concat([load_units("language_agreement", reference=True, part=part) for part in parts])
+    return prompted.subjects(units.assign(dataset="agreement"))
+
+
+def test_a_contrast_finds_the_subject_more_often_for_two_methods_of_five(found: pd.DataFrame) -> None:
+    share = mean_of(found, ["explained", "method"], "method", "explained")
+    methods = prompted.explaining(found, prompted.CONTRAST)
+    assert len(methods) == 5 and "random" in prompted.explaining(found, prompted.NO_OUTPUT)
+    gains = prompted.gains_of_contrast(share, methods)
+    assert gains["occlusion"].ours.point == pytest.approx(0.363, abs=5e-4)
+    assert sum(part.ours.point > 0.05 for part in gains.values()) == 2
+    text = prompted.contrast_in_short(share, methods)
+    assert text.startswith("occlusion gives the subject the highest score in 0.52 [") and "over 5 methods" in text
+    alone = prompted.by_verb_alone(share, methods, blind=["random"])
+    quoted = prompted.subjects_quoted(prompted.by_contrast(share, methods), alone)
+    assert len(quoted) == 11 and quoted["random, alone"].ours.point == pytest.approx(0.2, abs=0.02)
+
+
+def test_the_nearer_noun_is_a_row_and_what_is_explained_a_column(found: pd.DataFrame) -> None:
+    share = mean_of(found, ["explained", "method", "misleads"], "method", "explained")
+    shown = prompted.by_nearer_noun_shown(prompted.by_nearer_noun(share, ["occlusion"]))
+    assert [*shown] == ["method", "nearer noun", "contrast", "log p(right verb)", "n"]
+    assert shown["nearer noun"].tolist() == ["same number", "other number"] and shown["n"].tolist() == ["1,000", "996"]
+    assert shown["log p(right verb)"].str[:4].tolist() == ["0.06", "0.24"]
+
+
+@pytest.fixture(scope="module")
+def sentences() -> pd.DataFrame:
+    return load_units("language_sentences", reference=True)
+
+
+def test_sentences_are_shown_by_method_and_longer_prompts_judge_nothing(sentences: pd.DataFrame) -> None:
+    values = prompted.bounded(sentences)
+    mean = mean_of(values, ["dataset", "method", "metric"], "dataset", "method", "metric")
+    datasets, methods = values.dataset.unique().tolist(), values.method.unique().tolist()
+    text = prompted.bounds_in_short(mean, datasets, methods)
+    assert "0.89 [" in text and "(Shapley sampling) and 0.53 [" in text and "(n = 40 prompts)" in text
+    shown = prompted.by_row(prompted.measures(values, mean, methods), ["data", "method"], "measure")
+    assert len(shown) == len(datasets) * len(methods) and {*prompted.METRICS.values()} < {*shown}
+    reached = prompted.reached(mean, datasets, methods)
+    above = prompted.above_random(reached)
+    assert len(above) == len(methods) - 1 and not [part for part in above if prompted.LONGER in part]
+    assert above["LIME, facts"].ours.point == pytest.approx(0.329, abs=5e-4)
+    assert len(prompted.reached_quoted(reached)) == len(datasets) * len(methods)
+
+
+def test_measures_order_methods_alike_and_prefer_the_truth(sentences: pd.DataFrame) -> None:
+    pairs = mean_of(prompted.ordered_alike(sentences), ["dataset", "first", "second"])
+    alike = prompted.agreements(pairs, ["facts", prompted.LONGER])
+    judged = prompted.agreements_judged(alike)
+    assert len(alike) == 6 and [*judged] == [
+        "AOPC and LDS, facts", "AOPC and top-3 drop, facts", "LDS and top-3 drop, facts",
+    ]  # fmt: skip
+    assert judged["LDS and top-3 drop, facts"].ours.point == pytest.approx(0.642, abs=5e-4)
+    preferred = prompted.truth_preferred(sentences)
+    table = prompted.truth(preferred, mean_of(preferred, ["dataset", "metric"])).set_index(["data", "measure"])
+    assert table.estimate["facts", "LDS"] == pytest.approx(0.97, abs=5e-3)

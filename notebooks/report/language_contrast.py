@@ -12,42 +12,29 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken
-from faithbook.studies.together import prompted
-from faithbook.studies.together.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
+from faithbook.studies.language import prompted
+from faithbook.studies.language.prompted import CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL
 
 page = start_page("language_contrast", profile, values=values, paper=published.OUR_OWN)
-FILES = ["language_agreement", "language_agreement_outputs"]
-BY = {"parts": FILES, "prepare": subjects, "bounds": (0, 1)}
-there = page.has("language_agreement")
-if there:
-    measured = page.measure("language_agreement", over=["explained", "method"], **BY)
-    nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
+available = page.has("language_agreement")
+methods, counted = [], 0
+if available:
+    how = {
+        "parts": ["language_agreement", "language_agreement_outputs"],
+        "prepare": prompted.subjects,
+        "bounds": (0, 1),
+    }
+    measured = page.measure("language_agreement", over=["explained", "method"], **how)
+    nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **how)
+    share, share_by_noun = (scores.quantity("method", "explained") for scores in (measured, nearer))
+    methods = prompted.explaining(measured.frame, CONTRAST)
+    counted = measured.frame.id.nunique()
 
-
-# %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    if not there:
-        return WITHOUT_MODEL
-    explained = measured.frame[measured.frame.explained == CONTRAST].method.unique().tolist()
-    first = max(explained, key=lambda name: measured.mean(method=name, explained=CONTRAST).ours.point)
-    return (
-        f"{label(first)} gives the subject the highest score in {spoken(measured.mean(method=first, explained=CONTRAST), '.2f')} of the "
-        "sentences when it explains the contrast of the two verbs, and in "
-        f"{spoken(measured.mean(method=first, explained=ALONE), '.2f')} when it explains the right verb alone; over {len(explained)} "
-        f"methods the means are {spoken(measured.mean(method=explained, explained=CONTRAST), '.2f')} and "
-        f"{spoken(measured.mean(method=explained, explained=ALONE), '.2f')} (n = {measured.mean(method=first, explained=ALONE).ours.n:,}; "
-        "chance is one in five)."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: prompted.contrast_in_short(share, methods) if available else WITHOUT_MODEL)
 
 # %% [markdown]
 # After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
@@ -64,31 +51,24 @@ page.in_short(in_short)
 
 
 # %%
-def share(method, explained, **more):
-    """How often a method puts the subject first."""
-    return (nearer if more else measured).mean(method=method, explained=explained, **more)
-
-
-if there:
-    frame = measured.frame
-    methods = list(dict.fromkeys(frame.loc[frame.explained == CONTRAST, "method"]))
-    blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
-    contrasts = {name: share(name, CONTRAST) for name in methods}
-    alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
-    series = {"log p(right verb), or no output": alone, "contrast": contrasts}
-    fig, alt = prompted.by_method(series, xlabel="share of sentences whose subject is first")
-    counted = measured.frame.id.nunique()
+if available:
+    contrasts = prompted.by_contrast(share, methods)
+    alone = prompted.by_verb_alone(share, methods, blind=prompted.explaining(measured.frame, NO_OUTPUT))
+    fig, alt = prompted.by_method(
+        {"log p(right verb), or no output": alone, "contrast": contrasts},
+        xlabel="share of sentences whose subject is first",
+    )
     caption = (
         "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M); "
         f"n = {counted:,} sentences. Chance is one in five."
     )
-    display(page.figure(fig, "language_contrast_first", alt=alt, caption=caption))
+    figure = page.figure(fig, "language_contrast_first", alt=alt, caption=caption)
     page.overview((fig, alt), "language_overview", caption=caption)
-    quoted = {f"{name}, contrast": one for name, one in contrasts.items()}
-    page.quote("lm_subject", quoted | {f"{name}, alone": one for name, one in alone.items()})
+    page.quote("lm_subject", prompted.subjects_quoted(contrasts, alone))
 else:  # the overview includes this file in every build
-    counted = 0
+    figure = None
     page.run.path("language_overview.md").write_text(f"{WITHOUT_MODEL}\n", encoding="utf-8")
+figure
 
 # %% [markdown]
 # ## Where the nearer noun misleads
@@ -97,18 +77,16 @@ else:  # the overview includes this file in every build
 # nearest noun finds a reason against the right verb.
 
 # %%
-if there:
-    rows = {
-        (label(name), {"False": "same number", "True": "other number"}[other], kind): share(name, kind, misleads=other)
-        for name in methods
-        for other in ("False", "True")
-        for kind in (CONTRAST, ALONE)
-    }
-    table = listed(rows, ["method", "nearer noun", "explained"])
-    caption = (
-        "Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals; n sentences"
+if available:
+    table = prompted.by_nearer_noun(share_by_noun, methods)
+    listing = page.listing(
+        table,
+        "language_contrast_nearer",
+        caption="Share of sentences whose subject is first, by the number of the nearer noun and by what is explained, with 95 % "
+        "intervals; n sentences",
+        wide=prompted.by_nearer_noun_shown(table),
     )
-    display(page.listing(table, "language_contrast_nearer", digits=2, caption=caption))
+listing if available else None
 
 # %% [markdown]
 # ## The answer
@@ -117,13 +95,16 @@ if there:
 # for more than half of the methods.
 
 # %%
-parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
-tested = page.test({"lm_q3": parts})
-display(page.verdicts(tested))
-if counted < FEWEST_SENTENCES:
-    display(Markdown(f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}."))
-if there:
-    display(page.parts(tested, "language_contrast_parts", caption="The difference for each method"))
+tested = page.test({"lm_q3": prompted.gains_of_contrast(share, methods) if available else {}})
+page.verdicts(tested)
 
 # %%
-page.finish(note="" if there else "the model is not on this machine")
+Markdown(
+    f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}."
+) if counted < FEWEST_SENTENCES else None
+
+# %%
+page.parts(tested, "language_contrast_parts", caption="The difference for each method") if available else None
+
+# %%
+page.finish(note="" if available else "the model is not on this machine")

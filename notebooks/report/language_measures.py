@@ -15,7 +15,7 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.studies.language import marking
-from faithbook.studies.together.prompted import WITHOUT_MODEL
+from faithbook.studies.language.prompted import WITHOUT_MODEL
 
 page = start_page("language_measures", profile, values=values, paper=published.OUR_OWN)
 available = page.has("language_amounts")

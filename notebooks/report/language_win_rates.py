@@ -19,7 +19,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.studies.language import win_rates
-from faithbook.studies.together.prompted import WITHOUT_MODEL
+from faithbook.studies.language.prompted import WITHOUT_MODEL
 
 page = start_page("language_win_rates", profile, values=values, paper=published.OUR_OWN)
 available = page.has("language_erasures")

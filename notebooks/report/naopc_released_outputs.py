@@ -69,7 +69,8 @@ page.in_short(lambda: edin_outputs.in_short(released))
 # - *search from 0*: the released search for upper bounds starts at 0, above what any order reaches for some texts;
 # - *texts of one word*: such a text has no range between its bounds; its NAOPC was counted as 0, ours leaves it out;
 # - *rounding*: released scores are rounded (single precision), which lifts some that are equal to a bound over it;
-# - *scores not released*: some scores of the mean are not in the files; ours, which are not rounded, take their place.
+# - *scores not released*: some scores of the mean are not in the files; ours, which are not rounded, take their place;
+# - *unknown sample*: which inputs were counted was not recorded.
 #
 # **Words.** *Sufficiency* on this page is the paper's: AOPC with the least important word first, where a low value is good. It is not
 # ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest. *Comprehensiveness* is AOPC with the
@@ -343,7 +344,7 @@ page.listing(
     edin_outputs.listed(released.taus, edin_outputs.TAU_LABELS),
     "naopc_released_taus",
     caption=edin_outputs.short_of_matching(
-        released.taus, "Agreements of rankings from the files and ours, with the cause"
+        released.taus, "Agreements of rankings from the files and ours, with the cause (n methods, or pairs of models)"
     ),
     wide=edin_outputs.without_match(released.taus, edin_outputs.TAU_LABELS),
 )

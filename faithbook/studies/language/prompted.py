@@ -1,0 +1,248 @@
+"""Contrasts of two continuations, and whole sentences as features: what `language_contrast` and `language_bounds`
+measure, test and show.
+
+`share` is how often a method puts the subject first when it explains one thing, `share("saliency", CONTRAST)`. `mean`
+is that of a metric of a method on a set of prompts, `mean("facts", "lime", "naopc_morf")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import mannwhitneyu
+
+from faithbook.show.labels import label, labels
+from faithbook.show.numbers import listed, spoken
+from faithbook.show.plots import Drawn, Layout, dot_plot
+from faithbook.show.tables import in_words
+from faithbook.stats.comparison import Comparison
+
+CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
+WITHOUT_MODEL = "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings it (98 MB)."
+"""What a page of study 5 says instead of numbers."""
+FEWEST_SENTENCES, MODEL = 300, "smollm2"
+ORDERING = ("aopc_morf", "lds", "top_3_drop")
+"""The measures that are asked whether they order methods alike."""
+FLOOR = "random"
+METRICS = {
+    "aopc_morf": "AOPC",
+    "naopc_morf": "NAOPC",
+    "lds": "LDS",
+    "top_1_drop": "top-1 drop",
+    "top_3_drop": "top-3 drop",
+    "decides_first": "deciding sentence first",
+}
+"""What is measured of a method on a prompt of sentences, in the words of the page."""
+ENDS = {"full": "whole prompt", "empty": "no sentence", "upper": "best AOPC", "lower": "worst AOPC"}
+LONGER = "facts-12"
+"""Prompts of twelve sentences, which came after the rules were fixed: shown, and no answer counts them."""
+
+MeanOf = Callable[..., Comparison]
+
+
+# ------------------------------------------------------------------------------------------------------------- measured
+def subjects(units: pd.DataFrame) -> pd.DataFrame:
+    """Of `language_agreement` whether the subject is first, on the sentences whose right verb the model finds more
+    probable than the wrong one. Below `FEWEST_SENTENCES` of them the model that the rule needs is not named."""
+    outputs = units[(units["metric"] == "output") & (units["explained"] == CONTRAST)]
+    right = outputs.loc[outputs["value"] > 0, "id"]
+    named = MODEL if len(right) >= FEWEST_SENTENCES else "too few sentences"
+    return units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model=named)
+
+
+def bounded(units: pd.DataFrame) -> pd.DataFrame:
+    """The values of `language_sentences` that are defined, with the model's name."""
+    return units.dropna(subset=["value"]).assign(model=MODEL)
+
+
+def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation over methods, random scores left out, of two of `ORDERING` on each prompt: columns
+    `first` and `second`. A prompt on which one of them gives all methods the same value has none."""
+    real = units[(units["method"] != FLOOR) & units["metric"].isin(ORDERING)]
+    rows = []
+    for (dataset, prompt, cluster), part in real.groupby(["dataset", "id", "cluster"], sort=False, observed=True):
+        rho = part.pivot_table(index="method", columns="metric", values="value", observed=True).corr("spearman")
+        about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": MODEL}
+        rows += [{**about, "first": a, "second": b, "value": rho.loc[a, b]} for a, b in combinations(ORDERING, 2)]
+    return pd.DataFrame(rows).dropna(subset=["value"])
+
+
+def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
+    """On each prompt whose deciding sentence is known, how often a measure of `ORDERING` is higher for a method that
+    puts it first than for one that does not, over all such pairs; ties count one half."""
+    prompt = ["dataset", "id", "cluster"]
+    first = units[units["metric"] == "decides_first"].dropna(subset=["value"])[[*prompt, "method", "value"]]
+    both = units[units["metric"].isin(ORDERING)].merge(first, on=[*prompt, "method"], suffixes=("", "_first"))
+
+    def share(part: pd.DataFrame) -> float:
+        right, wrong = (part.loc[part["value_first"] == one, "value"] for one in (1, 0))
+        pairs = len(right) * len(wrong)
+        return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
+
+    preferred = both.groupby([*prompt, "metric"], observed=True)[["value", "value_first"]].apply(share)
+    return preferred.rename("value").reset_index().assign(model=MODEL)
+
+
+def by_method(series: Mapping[str, Mapping[str, Comparison]], *, xlabel: str) -> Drawn:
+    """A dot with its interval for each method of each series that has it."""
+    cells = {(name, method): pair for name, pairs in series.items() for method, pair in pairs.items()}
+    layout = Layout(series="series", names=labels(), width=7.5)
+    return dot_plot(listed(cells, ["series", "method"]), xlabel, row="method", layout=layout)
+
+
+# ------------------------------------------------------------------------------------------------------------ contrasts
+def explaining(values: pd.DataFrame, explained: str) -> list[str]:
+    """The methods with values for one thing that is explained, in their order."""
+    return list(dict.fromkeys(values.loc[values["explained"] == explained, "method"]))
+
+
+def by_contrast(share: MeanOf, methods: Sequence[str]) -> dict[str, Comparison]:
+    """How often each method finds the subject when it explains the contrast."""
+    return {method: share(method, CONTRAST) for method in methods}
+
+
+def by_verb_alone(share: MeanOf, methods: Sequence[str], blind: Sequence[str]) -> dict[str, Comparison]:
+    """The same when it explains the right verb alone; `blind`: methods that do not depend on the output."""
+    return {method: share(method, ALONE) for method in methods} | {method: share(method, NO_OUTPUT) for method in blind}
+
+
+def gains_of_contrast(share: MeanOf, methods: Sequence[str]) -> dict[str, Comparison]:
+    """lm_q3: the share under the contrast minus the share under the right verb alone."""
+    return {label(method): share(method, CONTRAST) - share(method, ALONE) for method in methods}
+
+
+def subjects_quoted(contrasts: Mapping[str, Comparison], alone: Mapping[str, Comparison]) -> dict[str, Comparison]:
+    """Both shares by the names under which other pages quote them."""
+    quoted = {f"{method}, contrast": pair for method, pair in contrasts.items()}
+    return quoted | {f"{method}, alone": pair for method, pair in alone.items()}
+
+
+def by_nearer_noun(share: MeanOf, methods: Sequence[str]) -> pd.DataFrame:
+    """The shares by the number of the nearer noun. `share`: also by `misleads`, whether it is the other one."""
+    cells = {
+        (label(method), number, explained): share(method, explained, misleads=other)
+        for method in methods
+        for other, number in (("False", "same number"), ("True", "other number"))
+        for explained in (CONTRAST, ALONE)
+    }
+    return listed(cells, ["method", "nearer noun", "explained"])
+
+
+def by_nearer_noun_shown(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of `by_nearer_noun` for readers."""
+    words = {CONTRAST: "contrast", ALONE: "log p(right verb)"}
+    return by_row(table.assign(explained=table["explained"].map(words)), ["method", "nearer noun"], "explained")
+
+
+def contrast_in_short(share: MeanOf, methods: Sequence[str]) -> str:
+    """The result of the page on contrasts in a sentence."""
+    best = max(methods, key=lambda method: share(method, CONTRAST).ours.point)
+    of_best, of_all = (
+        [spoken(share(named, explained), ".2f") for explained in (CONTRAST, ALONE)] for named in (best, list(methods))
+    )
+    return (
+        f"{label(best)} gives the subject the highest score in {of_best[0]} of the sentences when it explains the "
+        f"contrast of the two verbs, and in {of_best[1]} when it explains the right verb alone; over {len(methods)} "
+        f"methods the means are {of_all[0]} and {of_all[1]} (n = {share(best, ALONE).ours.n:,}; chance is one in five)."
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ sentences
+def ends_of_prompts(mean: MeanOf, datasets: Sequence[str]) -> pd.DataFrame:
+    """The answer's log-probability on the whole prompt and on none, and the best and the worst AOPC."""
+    cells = {
+        (dataset, words): mean(dataset=dataset, metric=metric) for dataset in datasets for metric, words in ENDS.items()
+    }
+    return listed(cells, ["data", "what"])
+
+
+def reached(mean: MeanOf, datasets: Sequence[str], methods: Sequence[str]) -> dict[str, dict[str, Comparison]]:
+    """NAOPC of each method by set of prompts."""
+    return {dataset: {method: mean(dataset, method, "naopc_morf") for method in methods} for dataset in datasets}
+
+
+def reached_quoted(by_dataset: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Comparison]:
+    """The same by the names under which other pages quote them."""
+    return {f"{method}, {dataset}": pair for dataset, pairs in by_dataset.items() for method, pair in pairs.items()}
+
+
+def measures(values: pd.DataFrame, mean: MeanOf, methods: Sequence[str]) -> pd.DataFrame:
+    """Every measure of every method by set of prompts, wherever it is defined: data, method, measure, estimate with its
+    ends, n."""
+    defined = set(values[["dataset", "method", "metric"]].itertuples(index=False, name=None))
+    cells = {
+        (dataset, label(method), words): mean(dataset, method, metric)
+        for dataset in dict.fromkeys(values["dataset"])
+        for method in methods
+        for metric, words in METRICS.items()
+        if (dataset, method, metric) in defined
+    }
+    return listed(cells, ["data", "method", "measure"])
+
+
+def truth(values: pd.DataFrame, mean: MeanOf) -> pd.DataFrame:
+    """How often each measure prefers a method that puts the deciding sentence first: data, measure, estimate with its
+    ends, n. `values`: of `truth_preferred`."""
+    defined = values.dropna(subset=["value"])[["dataset", "metric"]].drop_duplicates()
+    cells = {
+        (str(dataset), METRICS[str(metric)]): mean(dataset=dataset, metric=metric)
+        for dataset, metric in defined.itertuples(index=False)
+    }
+    return listed(cells, ["data", "measure"])
+
+
+def agreements(mean: MeanOf, datasets: Sequence[str]) -> dict[tuple[str, str, str], Comparison]:
+    """The rank correlation over methods of every two of `ORDERING`, by set of prompts and their words."""
+    return {
+        (dataset, METRICS[first], METRICS[second]): mean(dataset=dataset, first=first, second=second)
+        for dataset in datasets
+        for first, second in combinations(ORDERING, 2)
+    }
+
+
+def by_row(table: pd.DataFrame, rows: Sequence[str], column: str) -> pd.DataFrame:
+    """A table of these for readers: the levels of one column side by side, each with its interval, and n last."""
+    n = table.groupby([*rows], sort=False)["n"].min()
+    return in_words(table, rows, column, ".2f").assign(n=[f"{size:,}" for size in n])
+
+
+def judged_datasets(datasets: Sequence[str]) -> list[str]:
+    """The sets of prompts that answers count."""
+    return [dataset for dataset in datasets if dataset != LONGER]
+
+
+def above_random(by_dataset: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Comparison]:
+    """lm_q4: NAOPC of each method minus that of random scores."""
+    return {
+        f"{label(method)}, {dataset}": pair - by_dataset[dataset][FLOOR]
+        for dataset in judged_datasets(list(by_dataset))
+        for method, pair in by_dataset[dataset].items()
+        if method != FLOOR
+    }
+
+
+def agreements_judged(alike: Mapping[tuple[str, str, str], Comparison]) -> dict[str, Comparison]:
+    """lm_q7: the rank correlations on the sets of prompts that answers count."""
+    return {
+        f"{first} and {second}, {dataset}": pair
+        for (dataset, first, second), pair in alike.items()
+        if dataset != LONGER
+    }
+
+
+def bounds_in_short(mean: MeanOf, datasets: Sequence[str], methods: Sequence[str]) -> str:
+    """The result of the page on sentences in a sentence."""
+    clauses = []
+    for dataset, by_method in reached(mean, datasets, methods).items():
+        best = max(by_method, key=lambda method, pairs=by_method: pairs[method].ours.point)  # type: ignore[misc]
+        clauses.append(
+            f"{spoken(by_method[best], '.2f')} ({label(best)}) and {spoken(by_method[FLOOR], '.2f')} on *{dataset}* "
+            f"(n = {by_method[best].ours.n} prompts)"
+        )
+    return (
+        "Between the worst (0) and the best order of removal (1), the best method, and random scores, reach "
+        f"{'; '.join(clauses)}."
+    )
