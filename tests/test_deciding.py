@@ -18,7 +18,7 @@ def test_every_undecided_finding_of_the_reference_says_why() -> None:
     by_number = (
         told[told["what would decide it"] != CAUSES["rule"]].set_index("finding")["needed"].drop("xl_c05")
     )  # by languages
-    assert (by_number != "-").all()
+    assert (by_number != "–").all()
 
 
 def test_a_finding_that_another_repeats_is_listed_once() -> None:

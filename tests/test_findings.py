@@ -121,6 +121,17 @@ def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
     assert "printed numbers" not in found.loc["soft_c09", "more"]
 
 
+def test_undecided_findings_are_named_in_words() -> None:
+    board = committed_board()
+    table = summary.undecided(board)
+    assert len(table) == len(scoreboard.undecided(board)) > 5
+    named = table["finding"].str.extract(r"\(`(\w+)`\)$")[0]
+    assert named.tolist() == scoreboard.undecided(board)["finding"].tolist()
+    said = table[named == "lm_q4"]
+    assert said["finding"].item().startswith("On a small language model with sentences as features, attributions")
+    assert "None of the 25 prompts on news" in said["why not"].item()
+
+
 # --------------------------------------------------------------------------------------------------------------- pages
 def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})

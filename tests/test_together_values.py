@@ -21,6 +21,7 @@ from faithbook.studies.together import (
     advice,
     agreement,
     diagnosticity,
+    evalxnlp,
     planted_truth,
     questions,
     reasons,
@@ -399,3 +400,21 @@ def test_the_first_need_is_the_recommendation_and_unmet_needs_are_said() -> None
     assert "**use SRG, next to random scores" in said and "symmetric relevance gain" in said
     assert said.endswith("In general no metric is safe for a misled model.")
     assert "In general" not in advice.in_short(use.iloc[:1])
+
+
+# ------------------------------------------------------------------------------------------------- one text by hand
+def test_the_means_of_the_set_are_in_the_sentence() -> None:
+    units = units_of("together_by_hand")
+    excerpts = units[units.id != units.id.iloc[0]].assign(dataset="pair")
+    scores = measured(excerpts, ["method", "metric"])
+    said = evalxnlp.in_short(lambda method, metric: scores.mean(method=method, metric=metric), ["n_auc"], 10)
+    values = excerpts[excerpts.metric == "n_auc"].groupby("method").value.mean()
+    assert f"{label('n_auc')} {values['occlusion']:.2f} and {values['random']:.2f}. The library" in said
+
+
+def test_marks_that_run_to_the_end_and_a_class_that_comes_back_are_said() -> None:
+    marks = [np.array([False, True, True]), np.array([False, True, False, True])]
+    said = evalxnlp.excerpts_in_words(marks, 7)
+    assert "Of the first 7 excerpts" in said and "3 to 4 wordpieces; people marked a share of 0.57" in said
+    assert "In 1 of 2 the marks run" in said
+    assert "comes back after 2 words" in evalxnlp.class_returns(np.array([1.0, 0.0, 1.0, 0.0]))

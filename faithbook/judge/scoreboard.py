@@ -242,7 +242,7 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
             "finding": rows["id"].to_numpy(),
             "n": rows["n"].to_numpy(),
             "needed": [
-                f"{int(needed):,}" if needed and cause != RULE else "-"
+                f"{int(needed):,}" if needed and cause != RULE else "–"
                 for needed, cause in zip(pd.to_numeric(rows["needed"]).fillna(0), causes["cause"], strict=True)
             ],
             "what would decide it": [CAUSES.get(cause, "not known") for cause in causes["cause"]],

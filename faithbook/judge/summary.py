@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, in_sentences, published
+from faithbook.judge import analysis_plan, in_sentences, published, scoreboard
 from faithbook.judge.scoreboard import (
     RULE,
     WAITS,
@@ -283,6 +283,15 @@ def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
             "what decides there": [what_decides_unseen(name, again) for name in rows["id"]],
         }
     )
+
+
+def undecided(board: pd.DataFrame) -> pd.DataFrame:
+    """The undecided findings (`scoreboard.undecided`) for people: each in words with its id."""
+    table = scoreboard.undecided(board)
+    claims = published.claims().set_index("id")
+    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    said = [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in table["finding"]]
+    return table.assign(finding=said, n=table["n"].astype(str))
 
 
 def _alone_and_pooled(row: Mapping[Any, Any]) -> str:

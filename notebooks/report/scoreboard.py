@@ -115,6 +115,7 @@ page.listing(
     scoreboard.undecided(board),
     "scoreboard_undecided",
     caption="Undecided findings, each once: inputs in the smallest set, inputs that would decide it, and why there are not as many",
+    wide=summary.undecided(board),
     empty="*Nothing is undecided.*",
 )
 

@@ -72,7 +72,7 @@ page.listing(
     without_whole(table),
     "together_diagnosticity",
     digits=2,
-    caption="Diagnosticity of every metric: share of real attributions that are preferred, mean over methods and data sets, with 95 % "
+    caption="Diagnosticity of every metric: share of real attributions that are preferred, mean over methods and over the inputs of all data sets, with 95 % "
     "interval over n inputs",
     wide=diagnosticity.in_words(without_whole(table)),
 )
@@ -92,7 +92,7 @@ page.listing(
     srg_preferred,
     "together_srg_diagnosticity",
     digits=2,
-    caption="Diagnosticity of SRG, mean over methods and data sets, with 95 % interval over n inputs; a tie counts half",
+    caption="Diagnosticity of SRG, mean over methods and over the inputs of all data sets, with 95 % interval over n inputs; a tie counts half",
     empty="The two AOPC are not here.",
 )
 
@@ -150,7 +150,7 @@ controlled = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, RA
 control = listed(controlled, AGAINST).assign(answer=[answer(share.ours, 0.5) for share in controlled.values()])
 page.run.save(control, "amounts_controlled")
 caption = (
-    "How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
+    "How often a soft metric prefers a real attribution, mean over methods and over the inputs of all data sets, with 95 % interval over n "
     "inputs, by what it is compared with; a tie counts half, chance is one half"
 )
 page.listing(control, "together_density", digits=2, caption=caption)

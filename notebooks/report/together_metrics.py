@@ -39,21 +39,8 @@ the_set = {
 measured = page.measure("together_by_hand", over=["method", "metric"], **the_set)
 of_set = page.quantity("method", "metric")
 
-
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    return (
-        f"Worked out by hand, on {EXCERPTS} excerpts occlusion and random scores have: "
-        + "; ".join(
-            f"{label(metric)} {of_set('occlusion', metric).ours.point:.2f} and {of_set('random', metric).ours.point:.2f}"
-            for metric in METRICS
-        )
-        + ". The library has the same values."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: evalxnlp.in_short(of_set, METRICS, EXCERPTS))
 
 # %% [markdown]
 # EvalxNLP {cite:p}`dhaini_2025` is a toolkit for explanations of text classifiers. Its documentation has nine metrics in
@@ -92,15 +79,7 @@ page.in_short(in_short)
 
 # %%
 each = evalxnlp.read_texts(texts, tokens)
-chosen = [text.marks for text in each[1:]]
-sizes = [len(marks) for marks in chosen]
-to_the_end = sum(bool(marks[marks.argmax() :].all()) for marks in chosen)
-Markdown(
-    f"Of the first {example.looked_at} excerpts with marked and unmarked words the model answers {EXCERPTS} with *yes*: "
-    f"excerpts without their context are hard. They have {min(sizes)} to {max(sizes)} wordpieces, of which people marked "
-    f"{np.concatenate(chosen).mean():.2f}. In {to_the_end} of {EXCERPTS} the marks run from somewhere to the end, so "
-    "whoever always points to the last words would look plausible here."
-)
+Markdown(evalxnlp.excerpts_in_words([text.marks for text in each[1:]], example.looked_at))
 
 # %% [markdown]
 # ### The attribution
@@ -202,17 +181,10 @@ fad, whole = (evalxnlp.steps_of(shares, [words[f] for f in order], p_after) for 
 by_hand |= {"n_auc": evalxnlp.n_auc(fad.y), "autpc": evalxnlp.trapezia(whole.y, 0.1)}
 display(page.listing(fad, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
 display(page.listing(whole, "together_metrics_autpc", caption="All of the example's words: AUTPC"))
-back = [k for k in range(1, n + 1) if still[k] > still[k - 1]]
-returns = (
-    f"The class comes back after {back[0]} words, although nothing but words has gone: a text with holes is another "
-    "text, not less of the same one."
-    if back
-    else "Once the class is gone it stays away."
-)
 Markdown(
     f"N-AUC: trapezia of ({' + '.join(f'{(p + q) / 2:g}' for p, q in pairwise(fad.y))}) · 0.05, divided by 0.2, make "
     f"{by_hand['n_auc']:.4f}; AUTPC is {by_hand['autpc']:.4f}. `evaluate` with `erase='mask'`: {by_faithlib.n_auc:.4f} "
-    f"and {by_faithlib.autpc:.4f}. {returns} A curve of 0 and 1 hides how close each step is to one half; the "
+    f"and {by_faithlib.autpc:.4f}. {evalxnlp.class_returns(still)} A curve of 0 and 1 hides how close each step is to one half; the "
     "probabilities do not."
 )
 
@@ -267,7 +239,7 @@ display(page.listing(ranked, "together_metrics_ranked", caption=f"The example's 
 Markdown(
     f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision "
     f"{hits / predicted.sum():.3f}, recall {hits / marks.sum():.3f}, $F_1$ = {by_hand['token_f1']:.4f} (`evaluate`: "
-    f"{by_faithlib.token_f1:.4f}). IOU = {iou:.3f}, {'a match' if iou >= 0.5 else 'no match'}, so IOU-F1 is "
+    f"{by_faithlib.token_f1:.4f}). IOU = {iou:.3f}; a match needs one half, so IOU-F1 is "
     f"{by_hand['iou_f1']:.0f} (`evaluate`: {by_faithlib.iou_f1:.0f}). ERASER's, over {len(spans(predicted))} and "
     f"{len(spans(marks))} spans: {span_f1(predicted, marks):.3f}."
 )

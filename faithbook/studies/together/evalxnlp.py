@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, listed
+from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimate import Estimate
 from faithlib.errors import InputError
@@ -255,6 +257,46 @@ def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
         Text(part["occlusion"].to_numpy(float), part["marked"].to_numpy(bool), both, room)
         for part, both, room in zip(parts, ends, rooms, strict=True)
     ]
+
+
+def in_short(of_set: Callable[..., Comparison], metrics: Sequence[str], excerpts: int) -> str:
+    """The result of the page on the metrics: the means of both methods under each metric."""
+    means = "; ".join(
+        f"{label(metric)} {of_set('occlusion', metric).ours.point:.2f} and {of_set('random', metric).ours.point:.2f}"
+        for metric in metrics
+    )
+    return (
+        f"Worked out by hand, on {excerpts} excerpts occlusion and random scores have: {means}. The library has the "
+        "same values."
+    )
+
+
+def excerpts_in_words(marks: Sequence[Marks], looked_at: int) -> str:
+    """What the excerpts of the set are: how many, how long, and where people's marks lie; `looked_at`: how many were
+    tried until the model was right about so many."""
+    sizes = [len(marked) for marked in marks]
+    to_the_end = sum(bool(marked[marked.argmax() :].all()) for marked in marks)
+    return (
+        f"Of the first {looked_at} excerpts with marked and unmarked words the model answers {len(marks)} with *yes*: "
+        f"excerpts without their context are hard. They have {min(sizes)} to {max(sizes)} wordpieces; people marked a "
+        f"share of {np.concatenate(marks).mean():.2f} of these. In {to_the_end} of {len(marks)} the marks run from "
+        "somewhere to the end, so an explanation that always points to the last words would look plausible here."
+    )
+
+
+def class_returns(still: Array) -> str:
+    """Whether the predicted class comes back while more words are removed; `still` [n + 1]: as `unchanged`.
+
+    >>> class_returns(np.array([1.0, 0.0, 0.0]))
+    'Once the class is gone it stays away.'
+    """
+    back = np.flatnonzero(np.diff(still) > 0) + 1
+    if not len(back):
+        return "Once the class is gone it stays away."
+    return (
+        f"The class comes back after {back[0]} words, although nothing but words has gone: a text with holes is "
+        "another text, not less of the same one."
+    )
 
 
 def unchanged(p_after: ArrayLike) -> Array:
