@@ -132,7 +132,7 @@ page.listing(
 # tables only.
 
 # %%
-asked = [modality for modality in modalities if modality != questions.PHOTOGRAPHS]
+asked = [kind for kind in modalities if kind != questions.PHOTOGRAPHS]
 tested = page.test(
     {
         "together_q1": agreement.within_minus_between(contrasts, "families", questions.INSIDE, asked),

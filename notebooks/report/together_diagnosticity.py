@@ -121,19 +121,22 @@ page.listing(
 # method's scores to random ones; the other columns have the same for transformers.
 
 # %%
+shares = {}
 if page.has("saco_imagenet"):
     network = page.measure(
         "saco_imagenet", over=["method", "metric"], prepare=wu.preferred_to_random, bounds=(0, 1), n_resamples=1999
     )
-    beside = diagnosticity.beside_transformers(by_cell(network, ["metric"]), preferred)
-    caption = (
-        "Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "
-        "it classifies correctly; and with transformers on small images and on photographs, over their methods"
-    )
-    shown = page.listing(beside, "together_diagnosticity_network", caption=caption, digits=2)
-else:
-    shown = Markdown("*No image of ImageNet was measured.*")
-shown
+    shares = by_cell(network, ["metric"])
+
+# %%
+page.listing(
+    diagnosticity.beside_transformers(shares, preferred),
+    "together_diagnosticity_network",
+    digits=2,
+    caption="Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "
+    "it classifies correctly; and with transformers on small images and on photographs, over their methods",
+    empty="*No image of ImageNet was measured.*",
+)
 
 # %% [markdown]
 # ## Where scores are high, or how high they are?
