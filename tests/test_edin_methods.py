@@ -319,3 +319,4 @@ def test_the_page_sets_six_models_beside_the_released_numbers(tmp_path: Path, mo
     scores = page.table("naopc_six_scores")
     assert len(scores) == len(agreed) * len(METHODS) * 4 and set(scores.method) == set(METHODS)
     assert len(page.table("naopc_six_searches")) == len(asked) * len(LONG)
+    assert f"Of {len(bounds)} released means" in page.text and f"Of {len(scores):,} released means of AOPC" in page.text

@@ -12,55 +12,21 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.show.numbers import row_of, spoken
-from faithbook.studies.naopc import edin_claims
+from faithbook.studies.naopc import edin_claims, edin_six
 
+NOT_RUN = "not run: this profile runs none of the six models, and what follows has no numbers."
 page = start_page("naopc_six_models", profile, values=values, paper="edin_2025")
-ran = bool(page.run.upstream)  # whether this profile asks the six models
-CELL = ["dataset", "length", "model"]
+ran = bool(page.run.upstream)  # whether this profile runs the six models
 if ran:
-    over = [*CELL, "method", "metric"]
-    unit = ["dataset", "length", "id"]
-    measured = page.measure("naopc_six", prepare=edin_claims.of_six, over=over, unit=unit, n_resamples=1999)
-    cells = measured.frame[CELL].drop_duplicates()
-
-
-def with_published(printed):
-    """Published means and ours, with the interval over texts."""
-    rows = printed.merge(cells, on=CELL).rename(columns={"value": "published"}).to_dict("records")
-    return pd.DataFrame(row | row_of(measured.mean(**{name: row[name] for name in over})) for row in rows)
-
-
-def apart(table):
-    """How far our means lie from the published ones, in a sentence."""
-    far = (table.estimate - table.published).abs()
-    within = ((table.low <= table.published) & (table.published <= table.high)).mean()
-    return Markdown(
-        f"Of {len(table):,} published means {within:.0%} lie within the 95 % interval of ours; the two are {far.mean():.3f} "
-        f"apart on average, {far.max():.3f} at most."
+    measured = page.measure(
+        "naopc_six", prepare=edin_six.of_six, over=edin_six.OVER, unit=["dataset", "length", "id"], n_resamples=1999
     )
+    scores = edin_six.with_ours(edin_claims.printed_scores().query("method != 'decompx'"), measured)
 
-
-# %% tags=["remove-input"]
-scores = with_published(edin_claims.printed_scores().query("method != 'decompx'")) if ran else None
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    if not ran:
-        return "not run: this profile runs none of the six models, and what follows has no numbers."
-    return (
-        f"Of {len(scores):,} published means of AOPC and NAOPC "
-        f"{((scores.low <= scores.published) & (scores.published <= scores.high)).mean():.0%} lie within the 95 % interval of ours; the "
-        f"two are {(scores.estimate - scores.published).abs().mean():.3f} apart on average (n = {scores.n.min()} texts at least)."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: edin_six.in_short(scores) if ran else NOT_RUN)
 
 # %% [markdown]
 # {doc}`naopc_released_outputs` goes through what Edin et al. {cite:p}`edin_2025` released without a model. Here their
@@ -83,20 +49,21 @@ page.in_short(in_short)
 
 # %%
 if ran:
-    agreed = edin_claims.agreement(edin_claims.beside_released(measured.frame))
-    note = "None of these texts was released."
-    caption = "Texts with released values: how near ours are to them"
-    display(page.listing(agreed, "naopc_six_agreement", caption=caption, empty=note))
+    agreed = edin_six.agreement(edin_six.beside_released(measured.frame))
+caption = "Texts with released values: how near ours are to them"
+page.listing(agreed, "naopc_six_agreement", caption=caption, empty="None of these texts was released.") if ran else None
 
 # %% [markdown]
 # ## Bounds
 
 # %%
 if ran:
-    bounds = with_published(edin_claims.printed_bounds())
-    caption = "Mean bounds of AOPC and the mean distance of the two, published and ours, with 95 % intervals over texts"
-    display(page.listing(bounds, "naopc_six_bounds", caption=caption))
-    display(apart(bounds))
+    bounds = edin_six.with_ours(edin_claims.printed_bounds(), measured)
+caption = "Mean bounds of AOPC and the mean distance of the two, released and ours, with 95 % intervals over texts"
+page.listing(bounds, "naopc_six_bounds", caption=caption) if ran else None
+
+# %%
+Markdown(edin_six.distances(bounds)) if ran else None
 
 # %% [markdown]
 # ## Scores
@@ -105,10 +72,11 @@ if ran:
 # here and counts as 0 in the published means.
 
 # %%
-if ran:
-    caption = "Mean AOPC and NAOPC of nine methods, published and ours, with 95 % intervals over texts"
-    display(page.listing(scores, "naopc_six_scores", caption=caption))
-    display(apart(scores))
+caption = "Mean AOPC and NAOPC of nine methods, released and ours, with 95 % intervals over texts"
+page.listing(scores, "naopc_six_scores", caption=caption) if ran else None
+
+# %%
+Markdown(edin_six.distances(scores)) if ran else None
 
 # %% [markdown]
 # ## A beam of width 5, or one that finds its own width?
@@ -117,18 +85,8 @@ if ran:
 # the narrower beams have visited. `wider`: by how much the range between the bounds grows over that of the beam of width 5.
 
 # %%
-if ran:
-    rows = []
-    for dataset, length, model in cells[cells.length == "long"].itertuples(index=False):
-        labels = {"dataset": dataset, "length": length, "model": model}
-        by = {search: {name: measured.mean(**labels, method=search, metric=name) for name in ("range", "rows", "width")}
-              for search in ("beam", "adaptive")}  # fmt: skip
-        wider = by["adaptive"]["range"] - by["beam"]["range"]
-        rows.append({"dataset": dataset, "model": model, "wider": spoken(wider, ".4f"), "n": wider.ours.n})
-        rows[-1] |= {f"rows, {search}": of_search["rows"].ours.point for search, of_search in by.items()}
-        rows[-1] |= {"width at last": by["adaptive"]["width"].ours.point}
-    caption = "The adaptive search beside a beam of width 5: means over long texts, 95 % intervals in brackets"
-    display(page.listing(pd.DataFrame(rows), "naopc_six_searches", caption=caption))
+caption = "The adaptive search next to a beam of width 5: means over long texts, 95 % intervals in brackets"
+page.listing(edin_six.wider_searches(measured), "naopc_six_searches", caption=caption) if ran else None
 
 # %%
 page.finish()

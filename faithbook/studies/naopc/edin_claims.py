@@ -9,8 +9,6 @@
 | moments of lower, upper | what their correlation with that beam's is made of, by `moment` (`correlated`) |
 | outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
 
-What `naopc_six` kept of the paper's six models (`of_six`) comes here in the terms of the released numbers.
-
 Nothing here needs torch.
 """
 
@@ -178,25 +176,9 @@ def unlike(values: np.ndarray, models: int) -> np.ndarray:
     return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))
 
 
-# ------------------------------------------------------------------------------------------------------- the six models
+# ------------------------------------------------------------------------------------------------------ released means
 _STATISTICS = {"lower_bound_mean": "lower", "upper_bound_mean": "upper", "range_mean": "range"}  # published: ours
 _PRINTED = [*CELL[:3], "method", "metric", "value"]
-NEAR = 1e-3
-"""Two answers to one text are the same where they differ by less: the released ones are rounded to half precision."""
-
-
-def of_six(units: pd.DataFrame) -> pd.DataFrame:
-    """The values of single texts, with `range` beside `lower` and `upper` of every search; classifiers are `model`.
-
-    A text is identified by dataset, length and id.
-    """
-    units = units.rename(columns={"classifier": "model"})
-    units["cluster"] = units["length"] + " " + units["cluster"]  # a short text and a long one may have one id
-    ends = _wide(units, ["lower", "upper"], "method").reset_index()
-    keys = ["cluster", "seed"]
-    labels = units.drop_duplicates(CELL)[[*CELL, *keys]]
-    between = ends.assign(metric="range", value=ends["upper"] - ends["lower"]).merge(labels, on=CELL)
-    return pd.concat([units, between[[*CELL, *keys, "method", "metric", "value"]]], ignore_index=True)
 
 
 def printed_bounds() -> pd.DataFrame:
@@ -210,35 +192,6 @@ def printed_scores() -> pd.DataFrame:
     """The published mean scores in the same columns."""
     table = printed("naopc_released_scores")
     return table[table["metric"].str.match("n?aopc_")][_PRINTED]
-
-
-def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per text and model that was released too: p_full, words, lower and upper, and the released ones
-    (`_theirs`).
-
-    Bounds are those that NAOPC is taken with: exact for short texts, a beam's for long ones.
-    """
-    facts = _wide(frame, ["p_full", "words"])
-    used = frame[frame["method"] == frame["length"].map({"short": "exact", "long": "beam"})]
-    ours = facts.join(_wide(used, ["lower", "upper"])).reset_index().astype({"id": int})
-    theirs = scored_by(released_limits())[[*CELL, "p_full", "words", "lower", "upper"]]
-    return ours.merge(theirs, on=CELL, suffixes=("", "_theirs"), validate="one_to_one")
-
-
-def agreement(both: pd.DataFrame) -> pd.DataFrame:
-    """By data set, length and model: how near two runs of one model on the same texts are to each other."""
-    far = {f"{name}_apart": (both[name] - both[f"{name}_theirs"]).abs() for name in ("p_full", "lower", "upper")}
-    same = {"same_p": far["p_full_apart"] < NEAR, "same_words": both["words"] == both["words_theirs"]}
-    cells = both.assign(**far, **same).groupby(CELL[:3], sort=False)
-    means = cells[["same_p", "same_words", "lower_apart", "upper_apart"]].mean()
-    means.insert(0, "n", cells.size())
-    means.insert(2, "p_apart", cells["p_full_apart"].max())
-    return means.reset_index()
-
-
-def _wide(frame: pd.DataFrame, metrics: list[str], *keys: str) -> pd.DataFrame:
-    """The values of some metrics, one column each, by text and model."""
-    return frame[frame["metric"].isin(metrics)].pivot(index=[*CELL, *keys], columns="metric", values="value")
 
 
 # ------------------------------------------------------------------------------------------- claims on released outputs
