@@ -371,6 +371,8 @@ def test_what_is_left_above_the_baselines_is_counted_in_every_setting() -> None:
     beside = baselines.beside_published(by_setting)
     assert list(beside)[:-2] == [row_label(*row) for row in LOOKING]
     assert [name.partition(": ")[2] for name in list(beside)[-2:]] == list(quoted)[:2]
+    assert beside[f"baseline: {baselines.NORM}"].published == pytest.approx(0.697, abs=1e-3)
+    assert np.isnan(quoted[baselines.NORM].published)
     assert len(baselines.drawn_rows(by_setting)) == len(by_setting) - len(baselines.NOT_DRAWN)
 
 

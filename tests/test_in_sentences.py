@@ -55,7 +55,7 @@ NUMBERS = "0.200 [−0.100, 0.300]"
         (told(besides={"threshold": 0.5}), f"{NUMBERS} (required: above 0.50; published 0.250; n = 1,200)."),
         (
             told("within", {"low": -0.05, "high": 0.05}, parts=1, published=None),
-            f"A minus b: {NUMBERS} (required: −0.05",
+            f"A minus b: {NUMBERS} (required: within ±0.05",
         ),
         (told("order", p=0.0004), f"Kendall's tau with the printed order is {NUMBERS} (mean of 3 orders; p < 0.001; n"),
         (

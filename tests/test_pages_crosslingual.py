@@ -405,7 +405,7 @@ def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store
     found.decides(["crosslingual_table4"], "reproduced", xl_c12="not reproduced")
     assert found.verdicts.contradicted["xl_c12"] == 1
     marks = found.table("crosslingual_marks", "marks")
-    assert list(marks.index) == ["MovieReviews", "sentences of ACLSum"]
+    assert list(marks.index) == ["phrases of film reviews", "sentences of ACLSum"]
     assert marks.low.iloc[0] > 0.1 and marks.estimate.iloc[1] == pytest.approx(0, abs=0.01)
     low = [key for key, value in marked_as_printed().items() if value < 0.4]  # what random scores get
     assert marks["rows below random"].iloc[0] == sum(2 if output == "none" else 1 for *_, output in low)

@@ -170,10 +170,13 @@ def _about(told: Told) -> list[str]:
     said = [quantity["quantity"]] if quantity else []
     lines = [_number(line, quantity.get("shown", ""), 2) for line in told.rule.lines]
     if len(lines) > 1:
-        # A range whose lower end no value can pass is a line.
-        said.append(
-            f"required: {lines[0]} to {lines[1]}" if (told.rule.low or 0) > -1 else f"required: below {lines[1]}"
-        )
+        low, high = told.rule.lines
+        if low <= -1:  # no value can pass this end
+            said.append(f"required: below {lines[1]}")
+        elif low == -high and not quantity.get("shown"):
+            said.append(f"required: within ±{lines[1]}")
+        else:
+            said.append(f"required: {lines[0]} to {lines[1]}")
     elif told.rule.lines != (0.0,):
         said.append(f"required: above {lines[0]}")
     return said

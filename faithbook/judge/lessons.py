@@ -140,8 +140,8 @@ def on_unseen(overview: str, results: Results) -> str:
     )
     after = (
         "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
-        "comparison that decides, in the unit of its metric: a value above zero supports the claim, or one near zero "
-        "where the claim says *about zero*."
+        "comparison that decides, in the unit of its metric (a value above zero supports the claim, or one near zero "
+        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two."
     )
     others = [name for name in judged if name not in names]
     return "\n\n".join(filter(None, [begins, "\n".join(rows), after, _further(others, again, results)]))

@@ -180,10 +180,9 @@ Markdown(deviations.in_words(effects, "E4"))
 #   become words, nor what happens to a word without a link.
 # - *Code:* the scores of a word's pieces are added up; an English word without a link has 0 and is kept; word
 #   vectors are scaled to length one, which changes no rank.
-# - *Here:* as the code. Measured: means instead of sums, words without a link left out, and more. {doc}`A page of its
-#   own <crosslingual_floors>` compares them with baselines. Measured for links: the paper's rule keeps pairs with
-#   both softmaxes above a threshold, the other rule words that are each other's nearest. In short, over the paper's
-#   thirteen:
+# - *Here:* as the code. Measured: means instead of sums, words without a link or copied words left out, and all of these.
+#   {doc}`A page of its own <crosslingual_floors>` compares them with baselines. Measured for links: the paper's rule keeps pairs with
+#   both softmaxes above a threshold, the other rule words that are each other's nearest. Over the paper's thirteen rows and both outputs:
 
 # %%
 Markdown(deviations.in_words(effects, "E5"))

@@ -64,7 +64,8 @@ page.in_short(in_short)
 # A *baseline* is an attribution that ignores the prediction: its rho shows how much these three reasons explain. There are three
 # baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
 # paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
-# printed numbers. The models are small; *Data used* names the texts.
+# printed numbers. x∇x is input × gradient, IG integrated gradients; TP, loss, μ and L2 are explained
+# {doc}`with Table 1 <crosslingual_tables>`.
 
 # %% [markdown]
 # ## What the texts are like
@@ -154,9 +155,9 @@ page.listing(
 page.quote("crosslingual_floors", baselines.quoted(rho))
 rows = baselines.beside_published(rho)
 caption = (
-    "Agreement across languages (attributions of the loss), published and ours. Eleven of the paper's thirteen: the other two are activation, "
-    "which ignores the prediction. Its L2 row, the norm of the embedding, is one of the two baselines at the bottom; the other gives every "
-    "word piece the same score."
+    "Agreement across languages (attributions of the loss), published and ours with 95 % intervals. Eleven of the paper's thirteen: the "
+    "other two are activation, which ignores the prediction. Its L2 row, the norm of the embedding, is one of the two baselines at the "
+    "bottom; the other gives every word piece the same score."
 )
 if rows:
     page.overview(comparison_plot(rows, "ρ"), "crosslingual_overview", caption=caption)

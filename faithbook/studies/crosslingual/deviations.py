@@ -32,6 +32,7 @@ from faithbook.studies.crosslingual.zaman_belinkov import (
     firmest_marks,
 )
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import CHANCE, EVERY
+from faithbook.studies.crosslingual.zaman_belinkov_claims import FAIR
 from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
 from faithbook.studies.crosslingual.zaman_belinkov_spread import ERASURE_BINS, WINDOW, bin_sizes
 from faithbook.studies.crosslingual.zaman_belinkov_tables import (
@@ -59,7 +60,7 @@ SUMS = (
     "means of both",
     "unaligned left out",
     "no copied words",
-    "means, aligned, no copied words",
+    FAIR,
     OTHER_LINKS,
 )
 """The settings of E5: how pieces and links are put together, and which words count."""
@@ -115,7 +116,7 @@ def points(measured: Scores, *, other_links: str) -> dict[str, dict[str, Pair]]:
         """The printed row, and the method that changes the gradient of GELU."""
         return rho[MAIN]((PLAIN, how), TOP_PREDICTION), rho[MAIN]((MODIFIED, how), TOP_PREDICTION)
 
-    names = {OTHER_LINKS: f"links by {other_links}"}
+    names = {FAIR: "all of these", OTHER_LINKS: f"links by {other_links}"}
     return {
         "E2 embedded twice": of_choice("embedded twice"),
         "E3 guided backprop, GELU changed": {row_label(PLAIN, how): modified(how) for how in ("l2", "mean")},

@@ -24,7 +24,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import FLOORS, KEYS, R
 
 OF_MARKS = ["dataset", "metric", *KEYS]
 OF_PROJECTED = ["metric", "model", "language", "highlights"]
-NAMES = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
+NAMES = {name: label(name) for name in MARKED} | {"reviews": "phrases of film reviews", "pair": "sentences of ACLSum"}
 """Data sets with marks, for people."""
 QUANTITIES = {"map": "MAP", "chance": "random scores", "lift": "MAP minus random", "marked": "share marked"}
 """What is known of marks that were carried over."""
