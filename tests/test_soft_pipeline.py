@@ -131,6 +131,7 @@ def test_amounts_explain_what_equal_ones_mend() -> None:
     assert "from between 0.20 and 0.20 to between 0.60 and 0.60" in words
     assert "Ties are at most 10 %" in words and "in 1 of 1 rows" in words and "(at most 0.30)" in words
     assert not pipeline.amounts_explain(amounts(0.6))
+    assert pipeline.what_amounts_explain(amounts(0.6)) == ""
     assert not pipeline.amounts_explain(found[found.what == "ties"])
     assert pipeline.amounts_in_words(found).n.tolist() == [f"{N}"]
 
@@ -163,6 +164,8 @@ def test_claims_with_an_answer_of_both_models_are_compared() -> None:
     judged = by_size.judged_here(table)
     assert list(judged.claim.str.extract(r"\((soft_c\d+)\)$")[0]) == ["soft_c01", "soft_c02", "soft_c11"]
     assert by_size.same_decisions(judged) == (1, 2)
+    assert "in 1 of 2 claims" in by_size.same_in_words(judged, table)
+    assert by_size.same_in_words(judged[:0], table) == ""
     assert by_size.judged_here(by_size.decisions(lambda claim, model: "", [])).empty
 
 

@@ -12,7 +12,7 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
@@ -90,7 +90,9 @@ caption = (
 )
 if datasets:
     fig, alt = pipeline.from_theirs(path, pipeline.printed_of(datasets), pipeline.order_of_steps(path))
-page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path) if datasets else Markdown(ONE_SIZE)
+    display(page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path))
+else:
+    display(Markdown(ONE_SIZE))
 
 # %% tags=["remove-input"]
 Markdown(pipeline.steps_in_words(changed, level))
@@ -103,7 +105,7 @@ page.listing(
     "the larger model with all choices of the code minus the published value; a dash: not measured. The steps are of one training run and fewer texts, so "
     "that rows do not add up exactly; n: the fewest and the most texts of a row",
     empty=ONE_SIZE,
-    wide=pipeline.changes_in_words(changed) if datasets else None,
+    wide=pipeline.changes_in_words(changed),
 )
 
 # %%
@@ -206,7 +208,7 @@ halves = page.measure(
 cells = pipeline.amounts_and_confidence(tried, halves, datasets)
 amounts = listed(cells, ["dataset", "method", "metric", "what"])
 page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): value for (name, *rest), value in cells.items()})
-Markdown(pipeline.what_amounts_explain(amounts) if pipeline.amounts_explain(amounts) else "")
+Markdown(pipeline.what_amounts_explain(amounts))
 
 # %%
 page.listing(
@@ -215,7 +217,7 @@ page.listing(
     caption="Diagnosticity under soft metrics with min-max amounts, with equal amounts (ranks), and the difference; with min-max on "
     f"either half of the texts by confidence (n / 2 each); and the share of ties. {SIZES['mpnet']}, one training run, 95 % intervals",
     empty=ONE_SIZE,
-    wide=pipeline.amounts_in_words(amounts) if datasets else None,
+    wide=pipeline.amounts_in_words(amounts),
 )
 
 # %% [markdown]
@@ -227,19 +229,12 @@ decisions = by_size.decisions_of(
     sized.frame,
     datasets,
     settings_of("soft_metrics", profile)["ratios"],
-    models=SIZES.values() if datasets else [],
+    models=SIZES.values(),
     have=page.have,
     worded=page.worded,
 )
 judged = by_size.judged_here(decisions)
-same, of = by_size.same_decisions(judged) if len(judged) else (0, 0)
-Markdown(
-    f"On SST and AG News the two models have the same decision in {same} of {of} claims. The claim on long texts was tested with the "
-    f"smaller model only. The other {len(decisions) - len(judged)} claims need data or models that we lack, or are judged on other "
-    "pages; the file has all."
-    if len(judged)
-    else ""
-)
+Markdown(by_size.same_in_words(judged, decisions))
 
 # %%
 page.listing(

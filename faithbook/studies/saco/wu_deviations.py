@@ -8,6 +8,7 @@ A choice is a `setting` of `saco_metrics`; its base is the setting that it is co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -118,13 +119,13 @@ def in_words(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def word(setting: str) -> str:
-    """A choice in words, with its point in brackets.
+    """A choice in words, with its points in brackets.
 
-    >>> word("5 groups"), word("bfloat16")
-    ('five groups (S5)', 'bfloat16')
+    >>> word("5 groups"), word("nearest, random ties"), word("bfloat16")
+    ('five groups (S5)', 'nearest and shuffled (S2, S3)', 'bfloat16')
     """
-    point, _, words = NAMES[setting].partition(" ")
-    return f"{words} ({point})" if words and point.startswith("S") else NAMES[setting]
+    found = re.fullmatch(r"(S\d+(?:, S\d+)*) (.+)", NAMES[setting])
+    return f"{found[2]} ({found[1]})" if found else NAMES[setting]
 
 
 def on_saco(found: pd.DataFrame, settings: list[str]) -> pd.DataFrame:

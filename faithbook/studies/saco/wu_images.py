@@ -69,7 +69,7 @@ class Kinds:
     @property
     def note(self) -> str:
         """The data sets of each kind."""
-        return "; ".join(f"{kind} ({', '.join(map(label, names))})" for kind, names in self.datasets.items())
+        return "; ".join(f"{kind} ({', '.join(map(short, names))})" for kind, names in self.datasets.items())
 
 
 def columns_of(name: str) -> tuple[str, str, str]:

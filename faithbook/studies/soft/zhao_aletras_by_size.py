@@ -137,8 +137,8 @@ def decisions_of(
     have: Collection[str],
     worded: Callable[[str], str],
 ) -> pd.DataFrame:
-    """`decisions` with each of these models (`of_model`, `measured`, `have`, `worded` as above)."""
-    names = [*models]
+    """`decisions` with each of these models (arguments as above); none without a task."""
+    names = [*models] if tasks else []
     parts = {model: parts_of_claims(partial(of_model, model=model), tasks, ratios) for model in names}
     on_long = {model: on_long_texts(of_model, measured, model) for model in names}
 
@@ -169,6 +169,19 @@ def judged_here(by_size: pd.DataFrame) -> pd.DataFrame:
     here = ~answers.apply(lambda column: column.str.startswith(elsewhere))
     of_study = by_size["claim"].str.contains("(soft_", regex=False)
     return by_size[here.all(axis=1) & of_study].reset_index(drop=True)
+
+
+def same_in_words(judged: pd.DataFrame, decided: pd.DataFrame) -> str:
+    """In how many claims all models have the same decision (`judged_here`, of all `decisions`), in sentences; "" where
+    none was judged."""
+    if judged.empty:
+        return ""
+    same, number = same_decisions(judged)
+    return (
+        f"On SST and AG News the two models have the same decision in {same} of {number} claims. The claim on long "
+        f"texts was tested with the smaller model only. The other {len(decided) - len(judged)} claims need data or "
+        "models that we lack, or are judged on other pages; the file has all."
+    )
 
 
 def same_decisions(judged: pd.DataFrame) -> tuple[int, int]:

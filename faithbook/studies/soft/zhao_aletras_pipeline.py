@@ -321,7 +321,9 @@ def without_signed_zeros(wide: pd.DataFrame) -> pd.DataFrame:
 
 def changes_in_words(changes: pd.DataFrame) -> pd.DataFrame:
     """`changes_of` as a table of text, one row per data set and metric: the published value, that of the larger model,
-    the changes with a sign, n."""
+    the changes with a sign, n; nothing of no changes."""
+    if changes.empty:
+        return pd.DataFrame()
     large = SIZES["mpnet"]
     shown = changes[~changes["step"].isin([SIZES[""], "another model"])]
     wide = in_words(shown, ["dataset", "metric"], "step", "+.2f")
@@ -488,7 +490,9 @@ def amounts_and_confidence(
 
 
 def amounts_in_words(amounts: pd.DataFrame) -> pd.DataFrame:
-    """`amounts_and_confidence` as a table of text, one row per data set, method and metric, with n."""
+    """`amounts_and_confidence` as a table of text, one row per data set, method and metric, with n; nothing of none."""
+    if amounts.empty:
+        return pd.DataFrame()
     keys = ["dataset", "method", "metric"]
     wide = in_words(amounts, keys, "what", ".2f")
     wide["n"] = inputs_of_rows(amounts[~amounts["what"].isin(HALVES.values())], keys)
@@ -503,7 +507,9 @@ def amounts_explain(amounts: pd.DataFrame) -> bool:
 
 
 def what_amounts_explain(amounts: pd.DataFrame) -> str:
-    """What follows from `amounts_and_confidence`, in sentences."""
+    """What follows from `amounts_and_confidence`, in sentences; "" where amounts do not explain it."""
+    if not amounts_explain(amounts):
+        return ""
     values = amounts.groupby("what")["estimate"].agg(["min", "max"])
     before, after = (f"between {values['min'][name]:.2f} and {values['max'][name]:.2f}" for name in (MINMAX, RANKS))
     by_half = amounts.pivot(index=["dataset", "method", "metric"], columns="what", values="estimate")
