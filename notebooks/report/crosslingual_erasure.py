@@ -53,13 +53,22 @@ page.in_short(in_short)
 # {cite:p}`deyoung_2020`. Comprehensiveness is how much the probability of the predicted class falls when the words with
 # the highest scores are erased; sufficiency is how much it falls when only these words are kept. Both are means over five
 # lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
-# methods while rho does. A *row* is one of thirteen explanations of one of two outputs; 24 of the 26 differ.
+# methods while rho does. A *row* is one of thirteen explanations of one of two outputs. 24 of the 26 differ: activation has
+# one value for both outputs.
 #
 # The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
 # tables may depend on eleven inputs. This page repeats the comparison with each input's own predictions.
 #
 # Texts are XNLI's English test pairs. Our models are small, so we judge statements and not cells. Intervals come from
 # resampling texts, each with all its values, rho and erasure together.
+
+# %%
+leader = claims_on.FAITHFUL, "loss"
+scored, further = (by_metric["comprehensiveness"](*leader).ours.n for by_metric in (rows, rows_on_more))
+Markdown(
+    f"All rows were scored on {scored} texts, those of methods that need one gradient on {further}: comparisons of two such rows (c08) "
+    "use them all, everything else the texts that all rows have."
+)
 
 # %% [markdown]
 # ## Table 3: thirteen explanations under erasure
@@ -166,11 +175,10 @@ page.parts(
 # %% [markdown]
 # ## What the released code reads
 #
-# The loop of the released code that gets predictions from the model takes the first 64 rows of the whole list in every
-# step. An input has six rows: itself, and itself without the words of five lengths (or with these words alone). So row
-# 65 gets the output of row 1, and since 64 is not a multiple of six the rows shift against the inputs. What is
-# taken for an input and its erasures is a window of six outputs that may begin anywhere. The next table counts these
-# windows; `faithlib.metrics.first_batch_fault` makes them from a model's outputs.
+# The released code makes a list of texts for the model: each input, and five copies of it without the words of five lengths (or with
+# these words alone). In every step its loop takes the first 64 texts of the whole list. So text 65 gets the output of text 1, and since
+# 64 is not a multiple of six the outputs shift against the inputs. What is taken for an input and its copies is a window of six outputs
+# that may begin anywhere. The next table counts these windows; `faithlib.metrics.first_batch_fault` makes them from a model's outputs.
 
 # %%
 read = erasing.windows(len(erasing.by_text(measured.frame, "comprehensiveness")))
