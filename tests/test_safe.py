@@ -26,6 +26,7 @@ from faithbook.studies.safe import (
     across_models,
     advice,
     choice,
+    compared_tables,
     comparing,
     design,
     grid,
@@ -586,3 +587,28 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     assert "this confirms the choice" in trained_tables.in_short({"text": found}, models, best)
     worst = table.metric.iloc[-1]
     assert "this does not confirm the choice" in trained_tables.in_short({"text": found}, models, worst)
+
+
+def test_the_committed_scores_of_models_are_in_words() -> None:
+    released = load_units("safe_compared", "full", part="released", reference=True)
+    apart = across_models.random_apart(released, replicates=9)
+    table = compared_tables.random_in_words(apart)
+    means = released[(released.dataset == "sst2") & (released.method == "random") & (released.metric == "naopc")]
+    by_model = means.groupby("model", observed=True).value.mean()
+    row = table[(table.texts == "SST-2") & (table.score == "NAOPC")].iloc[0]
+    assert row[["lowest model", "highest model"]].tolist() == [f"{by_model.min():.2f}", f"{by_model.max():.2f}"]
+    quotes = compared_tables.quotable(apart).set_index("part").ours
+    assert quotes["sst2, naopc: lowest"] == pytest.approx(by_model.min())
+    ranges = compared_tables.ranges_of(released).set_index(["dataset", "method", "metric"])
+    assert ranges.highest["sst2", "random", "naopc"] == pytest.approx(by_model.max())
+    closed = load_units("safe_compared", "full", part="closed", reference=True)
+    scores = closed[closed.metric != "quality"]
+    few = compared_tables.spreads_of(scores[scores.family == "scale"])
+    shown = compared_tables.spreads_in_words(few)
+    assert sorted(shown.score) == sorted(compared_tables.SCORES.values())
+    assert set(shown["models differ in"]) == {compared_tables.FAMILIES["scale"]}
+    answers = few.set_index(["metric", "method"]).answer
+    assert shown[shown.score == "SRG"]["truth"].item().endswith(f"] {answers['srg', 'truth']}")
+    clean, broken = compared_tables.comparable(few)
+    assert "aopc" in broken and not set(clean) & set(broken)
+    assert "from " + row["lowest model"] + " to " in compared_tables.in_short(few, apart)

@@ -23,6 +23,7 @@ from faithbook.studies.together import (
     diagnosticity,
     evalxnlp,
     planted_truth,
+    pointing_game,
     questions,
     reasons,
     toolkit_tasks,
@@ -418,3 +419,20 @@ def test_marks_that_run_to_the_end_and_a_class_that_comes_back_are_said() -> Non
     assert "Of the first 7 excerpts" in said and "3 to 4 wordpieces; people marked a share of 0.57" in said
     assert "In 1 of 2 the marks run" in said
     assert "comes back after 2 words" in evalxnlp.class_returns(np.array([1.0, 0.0, 1.0, 0.0]))
+
+
+# -------------------------------------------------------------------------------------------------------- pointing game
+def test_the_best_method_and_random_scores_are_in_the_sentence() -> None:
+    units = pointing_game.of_metrics(pointing_game.OBJECTS)(units_of("together_objects"))
+    table = pointing_game.by_method(measured(units, pointing_game.CELL), pointing_game.OBJECTS)
+    said = pointing_game.in_short(table)
+    game = units[units.metric == "pointing_game"]
+    for dataset, part in game.groupby("dataset"):
+        means = part.groupby("method").value.mean().sort_values()
+        best = means.drop("random")
+        assert f"{best.iloc[-1]:.2f} [" in said and f"for the best of {len(best)} methods" in said, dataset
+        assert f"and in {means['random']:.2f} [" in said
+    assert pointing_game.in_short(None) == pointing_game.WITHOUT_PICTURES
+    scenes = pd.DataFrame({"dataset": "stamps", "input": ["a+1", "a+2", "b+1"], "right": [True, True, False]})
+    words = pointing_game.scenes_in_words(scenes.assign(cells=[8, 16, 8], of=64))
+    assert "3 scenes of 2 photographs; the model answers the class in 2" in words and "has 19% of the cells" in words

@@ -12,74 +12,21 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %% tags=["remove-input"]
-import pandas as pd
-
-from faithbook.judge import published, sentences
+from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.plots import Layout, dot_plot
 from faithbook.show.tables import rounded
-from faithbook.studies.safe import across_models, design
+from faithbook.studies.safe import across_models, compared_tables, design
 
 page = start_page("safe_models", profile, values=values, paper=published.OUR_OWN)
 closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed"], n_resamples=1)
 released = page.measure("safe_compared", over=["dataset", "metric"], parts=["released"], n_resamples=1)
 plan = design.plan()
-REPLICATES = plan["intervals"]["replicates"]
 of_scores = closed.frame[closed.frame.metric != "quality"]
-families = {
-    name: of_scores[of_scores.family == name] for name in across_models.FAMILIES if (of_scores.family == name).any()
-}
-spreads = pd.concat(
-    [across_models.spread(part, replicates=REPLICATES).assign(family=name) for name, part in families.items()],
-    ignore_index=True,
-)
-apart = across_models.random_apart(released.frame, replicates=REPLICATES)
-FAMILIES = {
-    "scale": "how far p falls",
-    "size": "how many features are the truth",
-    "structure": "additive, AND, OR",
-    "error": "never errs, light, heavy",
-}
-TEXTS = {"sst2": "SST-2", "yelp": "Yelp"}
-SCORES = {
-    "aopc": "AOPC",
-    "naopc": "NAOPC",
-    "chance-adjusted naopc": "chance-adjusted NAOPC",
-    "srg": "SRG",
-    "srg over the range": "NSRG",
-}
-decided = spreads.pivot(index="metric", columns=["family", "method"], values="answer").loc[list(SCORES)]
-clean = [name for name in SCORES if (decided.loc[name] == "yes").all()]
-broken = [name for name in SCORES if (decided.loc[name] == "no").any()]
+spreads = compared_tables.spreads_of(of_scores)
+apart = across_models.random_apart(released.frame, replicates=plan["intervals"]["replicates"])
 
-
-def named(scores):
-    """Scores in words."""
-    words = [SCORES[name] for name in scores]
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "none of the five"
-
-
-def ends(row):
-    """How far apart models are, with its interval."""
-    return f"{rounded(row['apart'], 2)} [{rounded(row['low'], 2)}, {rounded(row['high'], 2)}]"
-
-
-sst = apart[apart.dataset == "sst2"].set_index("metric")
-
-
-def in_short():
-    """The result of this page in a sentence."""
-    return (
-        f"**Of five scores, {named(clean)} may be compared across models in every case that we tested; {named(broken)} may not.** "
-        f"On the six released models random explanations of SST-2 sentences get from {rounded(sst.lowest['naopc'], 2)} to "
-        f"{rounded(sst.highest['naopc'], 2)} by NAOPC, from {rounded(sst.lowest['chance-adjusted naopc'], 2)} to "
-        f"{rounded(sst.highest['chance-adjusted naopc'], 2)} by chance-adjusted NAOPC and from "
-        f"{rounded(sst.lowest['srg over the range'], 2)} to {rounded(sst.highest['srg over the range'], 2)} by NSRG, SRG over the range of limits "
-        f"(n = {sst.n['naopc']} texts of the model with fewest)."
-    )
-
-
-page.in_short(in_short)
+# %% tags=["remove-input"]
+page.in_short(lambda: compared_tables.in_short(spreads, apart))
 
 # %% [markdown]
 # A score may be compared across models only if it says the same of an explainer that is equally good on each. On closed-form
@@ -100,21 +47,16 @@ page.in_short(in_short)
 # ## Closed-form models
 
 # %%
-shown = spreads.assign(cell=[f"{ends(row)} {row['answer']}" for row in spreads.to_dict("records")])
-rows = []
-for (family, score), part in shown.groupby(["family", "metric"], sort=False):
-    by_explainer = part.set_index("method").cell
-    rows.append({"models differ in": FAMILIES[family], "score": SCORES[score], **by_explainer.to_dict()})
-caption = (
-    "How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
-    f"{of_scores.id.nunique()} inputs; yes: at most {rounded(plan['comparing']['spread'], 2)}, the score may be compared"
+page.listing(
+    spreads,
+    "safe_models_apart",
+    caption="How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
+    f"{of_scores.id.nunique()} inputs; yes: at most {rounded(plan['comparing']['spread'], 2)}, the score may be compared",
+    wide=compared_tables.spreads_in_words(spreads),
 )
-page.listing(spreads, "safe_models_apart", caption=caption, wide=pd.DataFrame(rows))
 
 # %%
-drawn = spreads.assign(estimate=spreads.apart, panel=spreads.family.map(FAMILIES), row=spreads.metric.map(SCORES))
-layout = Layout(panel="panel", series="method", mark=plan["comparing"]["spread"], width=8.5)
-fig, alt = dot_plot(drawn[["panel", "method", "row", "estimate", "low", "high"]], "apart", layout=layout)
+fig, alt = compared_tables.dots_by_family(spreads)
 caption = (
     "How far apart the same explainer is on different models, over the distance between the truth and noise. Left of the dotted "
     "line the score may be compared."
@@ -129,38 +71,24 @@ page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 # mean on each.
 
 # %%
-table = pd.DataFrame(
-    {
-        "texts": apart.dataset.map(TEXTS),
-        "score": apart.metric.map(SCORES),
-        "lowest model": [rounded(x, 2) for x in apart.lowest],
-        "highest model": [rounded(x, 2) for x in apart.highest],
-        "apart": [ends(row) for row in apart.to_dict("records")],
-        "n": apart.n,
-    }
+page.listing(
+    apart,
+    "safe_models_random",
+    caption="Random explanations on six models: lowest and highest mean of a model, and how far these are apart with 95 % interval over "
+    "texts; n of the model with fewest texts that have a value",
+    wide=compared_tables.random_in_words(apart),
 )
-caption = (
-    "Random explanations on six models: lowest and highest mean of a model, and how far these are apart with 95 % interval over "
-    "texts; n of the model with fewest texts that have a value"
-)
-page.listing(apart, "safe_models_random", caption=caption, wide=table)
 
 # %% [markdown]
 # The other released attributions may be better on one model than on another, so that their differences say nothing against a
 # score. The table has them for whoever wants to see what changes.
 
 # %%
-others = released.frame.groupby(["dataset", "method", "metric", "model"], observed=True).value.mean().unstack("model")
-ranges = pd.DataFrame({"lowest": others.min(axis=1), "highest": others.max(axis=1)}).reset_index()
 caption = "Lowest and highest mean over the six models, by attribution and score"
-page.listing(ranges, "safe_models_methods", caption=caption)
+page.listing(compared_tables.ranges_of(released.frame), "safe_models_methods", caption=caption)
 
-# %%
-numbers = {}
-for row in apart.to_dict("records"):
-    numbers[f"{row['dataset']}, {row['metric']}: lowest"] = row["lowest"]
-    numbers[f"{row['dataset']}, {row['metric']}: highest"] = row["highest"]
-page.run.save(sentences.values("safe_models", numbers), "quotable")
+# %% tags=["remove-input"]
+page.run.save(compared_tables.quotable(apart), "quotable")
 _ = page.run.save(spreads[["family", "metric", "method", "answer"]], "safe_comparable")
 
 # %% [markdown]

@@ -18,61 +18,19 @@ from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label
-from faithbook.show.numbers import spoken
-from faithbook.studies.together.pointing_game import FLOOR, OBJECTS, by_method, game, wide
-from faithlib.catalogue import FAMILIES
+from faithbook.studies.together import pointing_game
+from faithbook.studies.together.pointing_game import CELL, MARKED, OBJECTS, by_method, of_metrics, wide
 
 page = start_page("together_pointing", profile, values=values, paper=published.OUR_OWN)
 ran = any(folder.parent.name == "together_objects" for folder in page.run.upstream)
-
-
-def pointed_at(notebook, metrics):
-    """The values of some metrics, by data set, method and metric."""
-
-    def of_these(units):
-        return units[units.metric.isin(metrics)]
-
-    return by_method(
-        page.measure(notebook, over=["dataset", "method", "metric"], prepare=of_these, bounds=(0, 1)), metrics
-    )
-
-
-def show(table, metrics, called):
-    """A table for each data set, `called` so."""
-    in_cells = "mean with 95 % interval, n, and how that stands to random scores (better, worse, open)"
-    for name, part in table.groupby("dataset", sort=False):
-        display(page.listing(wide(part, metrics), f"{called}_{name}", caption=f"{label(name)}: {in_cells}"))
-
-
-# %%
-table = pointed_at("together_objects", OBJECTS) if page.has("together_objects") else None
-WITHOUT_PICTURES = (
-    "there are no numbers for images in this copy. The photographs are not on the machine that built this page, or no model was "
-    "trained on them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
-)
-if table is not None:
+table = None
+if page.has("together_objects"):
+    measured = page.measure("together_objects", over=CELL, prepare=of_metrics(OBJECTS), bounds=(0, 1))
+    table = by_method(measured, OBJECTS)
     table.to_csv(page.run.path("together_pointing.csv"), index=False)
 
-
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    if table is None:
-        return WITHOUT_PICTURES
-    shown = table[table.metric == "pointing_game"]
-    return (
-        "The highest cell of a map is on the object that it explains in "
-        + "; ".join(
-            f"{spoken(part[part.method != FLOOR].sort_values('estimate').iloc[-1], '.2f')} of the scenes for the best of "
-            f"{part.method.nunique() - 1} methods ({label(part[part.method != FLOOR].sort_values('estimate').method.iloc[-1])}) and in "
-            f"{spoken(part[part.method == FLOOR].iloc[0], '.2f')} for random scores, {label(name)} (n = {part.n.min():.0f})"
-            for name, part in shown.groupby("dataset", sort=False)
-        )
-        + "."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: pointing_game.in_short(table))
 
 # %% [markdown]
 # Plausibility asks whether an explanation names what people would name. For texts people marked words. For images we use
@@ -95,16 +53,8 @@ page.in_short(in_short)
 
 # %%
 looked = load("objects_looked_at", profile).groupby("dataset", sort=False) if ran else ()
-for name, scenes in looked:
-    right, of = scenes[scenes.right], scenes.input.str.partition("+")[0].nunique()
-    asked = " (each is run once for each of its objects, of which at most one can be predicted)"
-    display(
-        Markdown(
-            f"- **{label(name)}**: this run looked at {len(scenes)} scenes of {of} photographs{'' if name == 'stamps' else asked}; "
-            f"the model answers the class in {len(right)}. The object has {right.cells.mean() / right.of.mean():.0%} of the "
-            "cells on average: what pointing gets by chance."
-        )
-    )
+for _, scenes in looked:
+    display(Markdown(pointing_game.scenes_in_words(scenes)))
 
 # %% [markdown]
 # ## Where maps point
@@ -115,9 +65,14 @@ for name, scenes in looked:
 # - AUPRC: as for texts.
 
 # %%
+IN_CELLS = "mean with 95 % interval, n, and how that compares with random scores (better, worse, open)"
 if table is not None:
-    show(table, OBJECTS, "together_pointing")
-    fig, alt = game(table)
+    for name, part in table.groupby("dataset", sort=False):
+        display(page.listing(wide(part, OBJECTS), f"together_pointing_{name}", caption=f"{label(name)}: {IN_CELLS}"))
+
+# %%
+if table is not None:
+    fig, alt = pointing_game.game(table)
     caption = "Where the highest cell of a map is: share of scenes with 95 % interval; dotted: random scores."
     display(page.figure(fig, "together_pointing_game", alt=alt, caption=caption, data=table))
 
@@ -131,8 +86,11 @@ if table is not None:
 # this input has. Metrics added after the stored run have no column.
 
 # %%
-MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
-show(pointed_at("together_matrix", MARKED), MARKED, "together_marked")
+measured = page.measure("together_matrix", over=CELL, prepare=of_metrics(MARKED), bounds=(0, 1))
+for name, part in by_method(measured, MARKED).groupby("dataset", sort=False):
+    display(page.listing(wide(part, MARKED), f"together_marked_{name}", caption=f"{label(name)}: {IN_CELLS}"))
+
+# %%
 Markdown(
     "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. A method "
     "that is no better than they are does not show where the marks are."

@@ -1,8 +1,9 @@
-"""How well attributions find what people marked, method by method, beside random scores."""
+"""How well attributions find what people marked, method by method, beside random scores: the page
+`together_pointing`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,17 +13,29 @@ from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.studies.together.questions import by_cell
+from faithlib.catalogue import FAMILIES
 
 FLOOR = "random"
 OBJECTS = {"pointing_game": "higher", "iou": "higher", "auprc": "higher", "astray": "lower"}
 """The metrics of maps on objects, and which way each is better."""
+MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
+"""The metrics of plausibility for texts and images, and which way each is better."""
+CELL = ("dataset", "method", "metric")
+WITHOUT_PICTURES = (
+    "there are no numbers for images in this copy. The photographs are not on the machine that built this page, or no "
+    "model was trained on them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
+)
+
+
+def of_metrics(metrics: Iterable[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """A function that takes from values of single inputs those of these metrics."""
+    return lambda units: units[units.metric.isin(list(metrics))]
 
 
 def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     """A row for every dataset, method and metric: mean, interval, n, and whether it is clearly better or worse than
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
-    names = ["dataset", "method", "metric"]
-    cells, words = by_cell(measured, names), []
+    cells, words = by_cell(measured, CELL), []
     for data, method, metric in cells:
         ends = (cells[data, method, metric] - cells[data, FLOOR, metric]).ours.interval()
         low, high = (-ends.high, -ends.low) if metrics[metric] == "lower" else (ends.low, ends.high)
@@ -34,7 +47,7 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
         elif high < 0:
             word = "worse"
         words.append(word)
-    return listed(cells, names).assign(beside_random=words)
+    return listed(cells, CELL).assign(beside_random=words)
 
 
 def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
@@ -66,3 +79,31 @@ def game(table: pd.DataFrame) -> Drawn:
     names = {str(method): label(str(method)) for method in order}
     layout = Layout(panel="panel", columns=4, names=names, mark={str(k): v for k, v in floors.items()}, width=9.5)
     return dot_plot(shares, "share of scenes", row="method", layout=layout)
+
+
+def scenes_in_words(scenes: pd.DataFrame) -> str:
+    """What a run looked at, of one data set: scenes, photographs, how often the model is right, and what pointing gets
+    by chance; `scenes`: rows of the table `objects_looked_at`."""
+    dataset = str(scenes.dataset.iloc[0])
+    right, photographs = scenes[scenes.right], scenes.input.str.partition("+")[0].nunique()
+    each = " (each is run once for each of its objects, of which at most one can be predicted)"
+    return (
+        f"- **{label(dataset)}**: this run looked at {len(scenes)} scenes of {photographs} photographs"
+        f"{each if dataset != 'stamps' else ''}; the model answers the class in {len(right)}. The object has "
+        f"{right.cells.mean() / right.of.mean():.0%} of the cells on average: what pointing gets by chance."
+    )
+
+
+def in_short(table: pd.DataFrame | None) -> str:
+    """The result of the page: how often the best method, and random scores, point to the object."""
+    if table is None:
+        return WITHOUT_PICTURES
+    sentences = []
+    for dataset, part in table[table.metric == "pointing_game"].groupby("dataset", sort=False):
+        methods, random = part[part.method != FLOOR].sort_values("estimate"), part[part.method == FLOOR].iloc[0]
+        best = methods.iloc[-1]
+        sentences.append(
+            f"{spoken(best, '.2f')} of the scenes for the best of {len(methods)} methods ({label(best.method)}) and in "
+            f"{spoken(random, '.2f')} for random scores, {label(str(dataset))} (n = {part.n.min():.0f})"
+        )
+    return f"The highest cell of a map is on the object that it explains in {'; '.join(sentences)}."

@@ -1,0 +1,121 @@
+"""The tables and sentences of `safe_models`: how far apart the same explainer is on different models, by score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from faithbook.judge import sentences
+from faithbook.show.plots import Drawn, Layout, dot_plot
+from faithbook.show.tables import rounded
+from faithbook.studies.safe import across_models, design
+from faithbook.text import joined
+
+FAMILIES = {
+    "scale": "how far p falls",
+    "size": "how many features are the truth",
+    "structure": "additive, AND, OR",
+    "error": "never errs, light, heavy",
+}
+"""What the models of a family differ in."""
+TEXTS = {"sst2": "SST-2", "yelp": "Yelp"}
+SCORES = {
+    "aopc": "AOPC",
+    "naopc": "NAOPC",
+    "chance-adjusted naopc": "chance-adjusted NAOPC",
+    "srg": "SRG",
+    "srg over the range": "NSRG",
+}
+"""The scores by their names for people."""
+
+
+def spreads_of(scores: pd.DataFrame) -> pd.DataFrame:
+    """How far apart the models of each family are, by score and explainer; `scores`: values of single inputs."""
+    replicates = design.plan()["intervals"]["replicates"]
+    frames = []
+    for family in across_models.FAMILIES:
+        part = scores[scores.family == family]
+        if len(part):
+            frames.append(across_models.spread(part, replicates=replicates).assign(family=family))
+    return pd.concat(frames, ignore_index=True)
+
+
+def comparable(spreads: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The scores that may be compared in every case, and those that may not in some."""
+    decided = spreads.pivot(index="metric", columns=["family", "method"], values="answer").loc[list(SCORES)]
+    clean = [name for name in SCORES if (decided.loc[name] == "yes").all()]
+    broken = [name for name in SCORES if (decided.loc[name] == "no").any()]
+    return clean, broken
+
+
+def spreads_in_words(spreads: pd.DataFrame) -> pd.DataFrame:
+    """One row per family and score, one column per explainer, each with its interval and answer."""
+    rows = []
+    for (family, score), part in spreads.groupby(["family", "metric"], sort=False):
+        row = {"models differ in": FAMILIES[str(family)], "score": SCORES[str(score)]}
+        for cell in part.to_dict("records"):
+            row[cell["method"]] = f"{_ends(cell['apart'], cell['low'], cell['high'])} {cell['answer']}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def dots_by_family(spreads: pd.DataFrame) -> Drawn:
+    """How far apart models are, one panel per family; dotted: the declared limit."""
+    drawn = spreads.assign(estimate=spreads.apart, panel=spreads.family.map(FAMILIES), row=spreads.metric.map(SCORES))
+    layout = Layout(panel="panel", series="method", mark=design.plan()["comparing"]["spread"], width=8.5)
+    return dot_plot(drawn[["panel", "method", "row", "estimate", "low", "high"]], "apart", layout=layout)
+
+
+def random_in_words(apart: pd.DataFrame) -> pd.DataFrame:
+    """Random explanations on the released models: lowest and highest mean, and how far these are apart."""
+    ends = zip(apart.apart, apart.low, apart.high, strict=True)
+    return pd.DataFrame(
+        {
+            "texts": apart.dataset.map(TEXTS),
+            "score": apart.metric.map(SCORES),
+            "lowest model": [rounded(mean, 2) for mean in apart.lowest],
+            "highest model": [rounded(mean, 2) for mean in apart.highest],
+            "apart": [_ends(*of_score) for of_score in ends],
+            "n": apart.n,
+        }
+    )
+
+
+def ranges_of(values: pd.DataFrame) -> pd.DataFrame:
+    """The lowest and the highest mean over the released models, by texts, attribution and score."""
+    means = values.groupby(["dataset", "method", "metric", "model"], observed=True).value.mean().unstack("model")
+    return pd.DataFrame({"lowest": means.min(axis=1), "highest": means.max(axis=1)}).reset_index()
+
+
+def quotable(apart: pd.DataFrame) -> pd.DataFrame:
+    """The lowest and the highest mean of random explanations, for sentences of other pages."""
+    numbers = {}
+    for row in apart.to_dict("records"):
+        numbers[f"{row['dataset']}, {row['metric']}: lowest"] = row["lowest"]
+        numbers[f"{row['dataset']}, {row['metric']}: highest"] = row["highest"]
+    return sentences.values("safe_models", numbers)
+
+
+def in_short(spreads: pd.DataFrame, apart: pd.DataFrame) -> str:
+    """The result of the page: which scores may be compared, and what random explanations get on the released models."""
+    clean, broken = comparable(spreads)
+    sst = apart[apart.dataset == "sst2"].set_index("metric")
+    lowest, highest = (ends.map(lambda mean: rounded(mean, 2)) for ends in (sst.lowest, sst.highest))
+    by_range = "srg over the range"
+    return (
+        f"**Of five scores, {_named(clean)} may be compared across models in every case that we tested; "
+        f"{_named(broken)} may not.** On the six released models random explanations of SST-2 sentences get from "
+        f"{lowest['naopc']} to {highest['naopc']} by NAOPC, from {lowest['chance-adjusted naopc']} to "
+        f"{highest['chance-adjusted naopc']} by chance-adjusted NAOPC and from {lowest[by_range]} to "
+        f"{highest[by_range]} by NSRG, SRG over the range of limits (n = {sst.n['naopc']} texts of the model with "
+        "fewest)."
+    )
+
+
+def _named(scores: Sequence[str]) -> str:
+    return joined(SCORES[name] for name in scores) if scores else "none of the five"
+
+
+def _ends(apart: float, low: float, high: float) -> str:
+    return f"{rounded(apart, 2)} [{rounded(low, 2)}, {rounded(high, 2)}]"
