@@ -68,6 +68,18 @@ def test_metrics_of_one_text_at_their_ends_and_as_released() -> None:
     assert evalxnlp.released_curves(pd.DataFrame(gone)).value.tolist() == [0]
 
 
+def test_the_metric_that_the_released_code_moves_most_is_named() -> None:
+    rows = [("n_auc", 0, evalxnlp.TOGETHER, -0.3), ("auprc", 0, evalxnlp.TOGETHER, 0.005), ("n_auc", 0, "other", 0.9)]
+    rows.append(("auprc", 1, evalxnlp.TOGETHER, 0.8))  # another text
+    released = pd.DataFrame(rows, columns=["metric", "text", "change", "moved"])
+    said = evalxnlp.released_in_short(released)
+    assert "1 of 2 metrics differ by more than 0.01" in said and f"the most, {label('n_auc')}, by 0.30." in said
+    example = pd.Series({"cls": 0.1, "sep": -0.2, "hidden_units": 384, "words_below": 0}, dtype=object)
+    said = evalxnlp.what_is_read(example, 0.4, 0.75, 0.02)
+    assert "`[CLS]` scores +0.100 and `[SEP]` -0.200" in said and "0 of the first 384 entries" in said
+    assert "p = 0.750 (features at zero embedding: 0.020)" in said
+
+
 def test_what_the_released_code_changes_has_an_interval_and_a_direction() -> None:
     scores = np.random.default_rng(0).normal(size=(9, 10))
     texts = [evalxnlp.Text(one, np.arange(10) > 5, (0.1, -0.2), 0.8) for one in scores]

@@ -14,12 +14,11 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 # %%
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
 from faithbook.studies.together import evalxnlp
 from faithbook.studies.together.evalxnlp import TOGETHER
 
@@ -36,20 +35,8 @@ ours = (
 asked = load("by_hand_released_curves", profile)
 as_released = evalxnlp.as_released(each, texts.p_full, ours, answers, asked)
 
-
 # %% tags=["remove-input"]
-def in_short():
-    """The result of this page in a sentence."""
-    together = as_released[as_released.change == TOGETHER].set_index("metric")
-    example_moved = together[together.text == 0].moved.abs().sort_values(ascending=False)
-    return (
-        f"On one short text {(example_moved > 0.01).sum()} of {len(example_moved)} metrics differ by more than 0.01 between our code, which "
-        f"follows the cited works, and the toolkit's released code; the most, {label(example_moved.index[0])}, by "
-        f"{example_moved.iloc[0]:.2f}."
-    )
-
-
-page.in_short(in_short)
+page.in_short(lambda: evalxnlp.released_in_short(as_released))
 
 # %% [markdown]
 # The metrics of {doc}`the previous page <together_metrics>` come from EvalxNLP {cite:p}`dhaini_2025`. Its documentation does
@@ -82,9 +69,9 @@ page.in_short(in_short)
 # $\ln(n)/n$, which *falls* with the length of the text:
 
 # %%
-lengths = "; ".join(f"{np.log(m) / m:.3f} for {m} words" for m in (5, 10, 20, 50, 100))
 Markdown(
-    f"{lengths}. Texts of different lengths cannot be compared so: the longer one seems to have the simpler explanation."
+    f"{evalxnlp.largest_entropies([5, 10, 20, 50, 100])}. Texts of different lengths cannot be compared so: the longer one seems to have "
+    "the simpler explanation."
 )
 
 # %% [markdown]
@@ -118,15 +105,11 @@ Markdown(
 
 
 # %%
-read = load("by_hand_released_ids", profile)
 blank = answers.p[(answers.what == "blank") & (answers.text == 0)].item()
-sentence = (
-    f"In the example `[CLS]` scores {example.cls:+.3f} and `[SEP]` {example.sep:+.3f}; the highest score of a word is {a.max():.3f}. "
-    f"The model has {example.hidden_units} hidden units. {example.words_below} of the first {example.hidden_units} entries of its "
-    "vocabulary are words, so it reads no word of the text, whatever a draw keeps. With every id at 0 it still "
-    f"predicts *yes* with p = {blank:.3f} (features at zero embedding: {p_empty:.3f}), because the query remains."
-)
-display(Markdown(sentence))
+Markdown(evalxnlp.what_is_read(example, a.max(), blank, p_empty))
+
+# %%
+read = load("by_hand_released_ids", profile)
 ids = pd.DataFrame({"token": read.token, "score": read.score, "kept": np.where(read.kept, "yes", ""), "id": read.id})
 caption = (
     "One draw of soft sufficiency, as in the released code: what the model reads instead of each token of the example"

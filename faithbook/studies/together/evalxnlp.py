@@ -383,3 +383,35 @@ def released_table(values: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame
                 row |= {"n": float(moved.n), "released is": direction}
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def released_in_short(released: pd.DataFrame) -> str:
+    """The result of the page on the released code: how many metrics of the example differ from ours, and which most."""
+    example = released[(released.change == TOGETHER) & (released.text == 0)]
+    moved = example.set_index("metric").moved.abs().sort_values(ascending=False)
+    return (
+        f"On one short text {(moved > 0.01).sum()} of {len(moved)} metrics differ by more than 0.01 between our code, "
+        "which follows the cited works, and the toolkit's released code; the most, "
+        f"{label(str(moved.index[0]))}, by {moved.iloc[0]:.2f}."
+    )
+
+
+def what_is_read(example: pd.Series, highest: float, blank: float, p_empty: float) -> str:
+    """What the model reads of the example in the released soft metrics; `highest`: the highest score of a word,
+    `blank`: p(yes) with every id at 0, `p_empty`: with every feature at zero embedding."""
+    return (
+        f"In the example `[CLS]` scores {example.cls:+.3f} and `[SEP]` {example.sep:+.3f}; the highest score of a word "
+        f"is {highest:.3f}. The model has {example.hidden_units} hidden units. {example.words_below} of the first "
+        f"{example.hidden_units} entries of its vocabulary are words, so it reads no word of the text, whatever a draw "
+        f"keeps. With every id at 0 it still predicts *yes* with p = {blank:.3f} (features at zero embedding: "
+        f"{p_empty:.3f}), because the query remains."
+    )
+
+
+def largest_entropies(lengths: Sequence[int]) -> str:
+    """The complexity of equal scores divided by the number of words, by length.
+
+    >>> largest_entropies([5, 100])
+    '0.322 for 5 words; 0.046 for 100 words'
+    """
+    return "; ".join(f"{math.log(words) / words:.3f} for {words} words" for words in lengths)
