@@ -157,7 +157,7 @@ def _tau(rows: Rows, published: Rows, output: str) -> dict[str, float]:
     if rows is published:
         return {}
     pairs = [(rows.if_defined(row, output), published.if_defined(row, output)) for row in LOOKING]
-    both = [(here.ours, there.ours) for here, there in pairs if here and there]
+    both = [(treated.ours, as_published.ours) for treated, as_published in pairs if treated and as_published]
     return ends_of(tau_of(*zip(*both, strict=True)), "tau") if len(both) > 1 else {}
 
 

@@ -177,9 +177,9 @@ def rank_gains(measured: Scores) -> dict[str, Comparison]:
                 Rows(measured, metric=f"rank under {ranked_by}")(("erasing", "none"), output)
                 for ranked_by in ("rho", metric)
             )
-            there = printed_rank(table1, output)
-            there -= printed_rank(table3[table3["metric"] == metric], output, better=better)
-            gain = replace(under_rho - under_metric, published=there)
+            printed = printed_rank(table1, output)
+            printed -= printed_rank(table3[table3["metric"] == metric], output, better=better)
+            gain = replace(under_rho - under_metric, published=printed)
             found[f"rank under rho minus under {metric}, {name}"] = gain
     return found
 
@@ -323,17 +323,17 @@ def less_spread(
 def spread_variants(measured: Scores, models: Sequence[str], language: str) -> dict[tuple[str, ...], Statements]:
     """c09 under every choice that the paper leaves open, the first as the paper compares: standard deviations or shares
     of signal, 26 rows or the 24 that differ, all models or one, rho in all languages or in one."""
-    every, alone = "all languages", f"{language} alone"
+    together, alone = "all languages", f"{language} alone"
     between, share = attrgetter("between"), attrgetter("share")
     found: dict[tuple[str, ...], Statements] = {}
     for name, take in (("deviation", between), ("share of signal", share)):
-        found[name, "26 rows", "all models", every] = less_spread(measured, take)
+        found[name, "26 rows", "all models", together] = less_spread(measured, take)
         if take is between:
-            found[name, "24 rows", "all models", every] = less_spread(measured, take, rows=DIFFERENT_ROWS)
+            found[name, "24 rows", "all models", together] = less_spread(measured, take, rows=DIFFERENT_ROWS)
         found[name, "26 rows", "all models", alone] = less_spread(measured, take, of_rho={"language": language})
         if len(models) > 1:  # one model alone is all of them, and would count twice
             for model in models:
-                found[name, "26 rows", model, every] = less_spread(measured, take, model=model)
+                found[name, "26 rows", model, together] = less_spread(measured, take, model=model)
     return found
 
 

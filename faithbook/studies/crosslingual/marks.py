@@ -138,8 +138,8 @@ class Carried:
 
     def cell_of_table5(self, row: Mapping[str, str]) -> Comparison:
         """The same, MAP beside the value of Table 5."""
-        there = printed_table5().get(row["language"], np.nan) if row["quantity"] == "map" else np.nan
-        return replace(self.cell(row), published=there)
+        is_map = row["quantity"] == "map"
+        return replace(self.cell(row), published=printed_table5().get(row["language"], np.nan) if is_map else np.nan)
 
     def order(self) -> Ordered:
         """The languages that are printed and ours, to be ordered by MAP."""

@@ -46,9 +46,9 @@ def over_languages(
     """
     rows = []
     for group, languages in groups.items():
-        x = [accuracies[one] for one in languages]
+        x = [accuracies[language] for language in languages]
         for quantity, of_language in explained.items():
-            y = [of_language[one] for one in languages]
+            y = [of_language[language] for language in languages]
             result, r = trend(x, y, printed_r), float(np.corrcoef(x, y)[0, 1])
             low, high = interval_of_r(r, len(languages))
             rows.append(

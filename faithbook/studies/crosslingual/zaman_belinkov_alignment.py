@@ -58,12 +58,12 @@ def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[
     shares = {}
     for model in dict.fromkeys(hits["model"]):
         for language in (*languages, EVERY):
-            one = cells.mean(model=model, language=languages if language == EVERY else language)
-            shares[model, language] = _of_one(one, orders)
+            mean = cells.mean(model=model, language=languages if language == EVERY else language)
+            shares[model, language] = _of_one_order(mean, orders)
     return shares
 
 
-def _of_one(mean: Estimate, orders: int) -> Estimate:
+def _of_one_order(mean: Estimate, orders: int) -> Estimate:
     """A mean over so many orders with the spread and the number of batches that one order has."""
     if orders == 1:
         return mean

@@ -194,10 +194,9 @@ def read_and_explained(by_language: Rows, reading: Scores, languages: Languages)
     read, rhos = {}, {}
     for language in languages.explained:
         rows = [by_language(row, output, language=language) for output in OUTPUT_NAMES for row in THIRTEEN]
-        there = printed.get((language, "rho"), np.nan)
-        rhos[language] = combined(lambda values: values.mean(axis=-1), rows, published=there)
-        there = printed.get((language, "accuracy"), np.nan)
-        read[language] = replace(reading.mean(language=language), published=there)
+        rho, accuracy = (printed.get((language, metric), np.nan) for metric in ("rho", "accuracy"))
+        rhos[language] = combined(lambda values: values.mean(axis=-1), rows, published=rho)
+        read[language] = replace(reading.mean(language=language), published=accuracy)
     return {"accuracy": read, "rho": rhos}
 
 

@@ -89,8 +89,8 @@ def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
     [{'model': 'e5', 'value': 0.2}]
     """
     names = {theirs: ours for ours, theirs in architectures(models).items()}
-    kept = printed[printed["model"].isin(names)]
-    return kept.assign(model=kept["model"].map(names))
+    rows = printed[printed["model"].isin(names)]
+    return rows.assign(model=rows["model"].map(names))
 
 
 def printed_table(name: str) -> pd.DataFrame:
@@ -250,12 +250,14 @@ class Rows:
         with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out; where
         no floor has a value there is nothing to lead, and no row.
         """
-        there = {floor: pair for floor in floors if (pair := self.if_defined(floor, output, **labels)) is not None}
+        values = {floor: self.if_defined(floor, output, **labels) for floor in floors}
+        defined_floors = {floor: value for floor, value in values.items() if value is not None}
         leads = []
-        for row in LOOKING if there else ():
-            if (value := self.if_defined(row, output, **labels)) is None:
+        for row in LOOKING if defined_floors else ():
+            value = self.if_defined(row, output, **labels)
+            if value is None:
                 continue
-            gaps = {floor: (self.better * (value - other)).ours for floor, other in there.items()}
+            gaps = {floor: (self.better * (value - least)).ours for floor, least in defined_floors.items()}
             ends = {floor: gap.interval() for floor, gap in gaps.items()}
             over = min(ends, key=lambda floor: ends[floor].estimate)
             enough = min(gap.fewest for gap in gaps.values()) >= FEWEST_CLUSTERS
@@ -268,7 +270,7 @@ class Rows:
     def order(self, output: str, *, rows: Sequence[Row] = THIRTEEN, **labels: object) -> Ordered:
         """Rows (default: the thirteen) in their order; both rows of a method change places together with those of
         another."""
-        where = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
+        where = [self._where(output), *(label for label in labels.values() if isinstance(label, str))]
         items = {row_label(*row): self(row, output, **labels) for row in rows}
         blocks = {row_label(*row): row[0] for row in rows}
         repeats = self.repeats(output, **labels) if rows == THIRTEEN else None
@@ -354,8 +356,8 @@ def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
     """
     of_model = ["dataset", "model"]
     trainings = units.groupby(of_model, observed=True)["seed"].transform("nunique")
-    asked = units.groupby([*of_model, "id"], observed=True)["seed"].transform("nunique")
-    return units[asked == trainings]
+    of_text = units.groupby([*of_model, "id"], observed=True)["seed"].transform("nunique")
+    return units[of_text == trainings]
 
 
 def deviation(trainings: Sequence[Comparison], published: float) -> Comparison:
@@ -409,14 +411,14 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
 
     The two are measured on different texts.
     """
-    one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
+    by_rho, by_map = ([source(row, output) for row in THIRTEEN] for source in (first, second))
     entry: dict[str, object] = {
         f"leads {name}, {whose}": leaders([of(pair) for pair in side])
         for whose, of in (("published", attrgetter("published")), ("ours", attrgetter("ours.point")))
-        for name, side in (("rho", one), ("MAP", two))
+        for name, side in (("rho", by_rho), ("MAP", by_map))
     }
-    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (one, two))))
-    return entry | row_of(tau_of_independent([pair.ours for pair in one], [pair.ours for pair in two]))
+    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (by_rho, by_map))))
+    return entry | row_of(tau_of_independent([pair.ours for pair in by_rho], [pair.ours for pair in by_map]))
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure
