@@ -50,6 +50,9 @@ def test_orders_are_of_the_ten_methods_with_each_number_of_groups(measured: Scor
 def test_a_data_set_on_its_own_has_every_method_and_random_scores(measured: Scores) -> None:
     cells = wu_tables.by_dataset(measured.quantity("dataset", "method", "k"), CIFAR)
     assert len(cells) == 2 * 12 * 3
+    saco = measured.quantity("method", k=MID, dataset=CIFAR)
+    assert (wu_tables.fewest(saco, [MID]), wu_tables.fewest(saco, KS)) == (73, 32)
+    assert "73 of the 100 images and 32 of the 40 are left" in wu_tables.sizes_in_words(saco)
     wide = wu_tables.with_ten_groups(cells)
     assert len(wide) == 12 and list(wide.columns[1:]) == ["CIFAR-10", "CIFAR-100"]
     sizes = cells[cells.k == MID].groupby("dataset").n.max()

@@ -77,7 +77,8 @@ single_methods = by_method[(by_method.metric == "saco") & (by_method.method != "
 fig, alt = wu_figures.effects(on_saco, single_methods, {name: NAMES[name] for name in base})
 caption = (
     "What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
-    "(right); one model, 95 % intervals over images. S1 to S5: the points below."
+    "(right); one model, 95 % intervals over images. S1 to S5: the points below. "
+    f"n = {on_saco.n.min()} images"
 )
 page.figure(fig, "saco_deviations_plot", alt=alt, caption=caption)
 

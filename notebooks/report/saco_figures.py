@@ -124,8 +124,8 @@ page.figure(
     fig,
     "saco_figure2_plot",
     alt=alt,
-    caption="Rank correlation over images of two metrics, mean over data sets, models and methods, with 95 % intervals. Orange: published, "
-    "a range or a number",
+    caption="Rank correlation over images of two metrics, mean over data sets, models and methods, with 95 % intervals; "
+    f"n = {bar_table.n.min()} images or more in each combination. Orange: published, a range or a number",
 )
 
 # %%
@@ -216,7 +216,7 @@ shown_means = wu.every_mean(mean, datasets)
 fig, alt = wu_figures.radar(shown_means, datasets)
 caption = (
     "Mean score of each method under five metrics, outward is better. On each axis the worst score of all charts of a data set is at 0.1 "
-    "and the best at 1, which makes small differences look large. Red: random scores"
+    f"and the best at 1, which makes small differences look large. Red: random scores. n = {shown_means.n.min()} images or more"
 )
 page.figure(fig, "saco_figure4_radar", alt=alt, caption=caption)
 

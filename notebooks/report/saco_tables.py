@@ -139,10 +139,12 @@ details(
 # has only the images that were cut in all three ways; the table has all.
 
 # %%
-caption = (
-    "SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models. Dotted: random scores."
+page.overview(
+    comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"),
+    "saco_overview",
+    caption="SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models (CIFAR), with 95 % intervals; "
+    f"n = {wu_tables.fewest(saco, [MID])} images or more in the smaller data set. Dotted: random scores.",
 )
-page.overview(comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"), "saco_overview", caption=caption)
 
 # %%
 cut_in_all_ways = page.measure(
@@ -155,8 +157,14 @@ cut_in_all_ways = page.measure(
 )
 of_same_images = cut_in_all_ways.quantity("method", dataset=tested_on)
 fig, alt = wu_figures.by_groups({method: [of_same_images(method, k=k) for k in KS] for method in METHODS})
-caption = "Mean SaCo of ten methods by number of groups, published (ImageNet) and ours, with 95 % intervals. Dotted: zero, the mean of random scores."
-page.figure(fig, "saco_table2_groups", alt=alt, caption=caption)
+page.figure(
+    fig,
+    "saco_table2_groups",
+    alt=alt,
+    caption="Mean SaCo of ten methods by number of groups, published (ImageNet) and ours, with 95 % intervals; "
+    f"n = {wu_tables.fewest(of_same_images, KS)} images or more in the smaller data set. Dotted: zero, the mean of "
+    "random scores.",
+)
 
 # %%
 page.table(

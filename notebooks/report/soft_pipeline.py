@@ -86,7 +86,7 @@ page.in_short(
 path = pipeline.path_of(level)
 caption = (
     "Diagnosticity as published and with our models, step by step: mean over five methods, 95 % intervals over texts. Dotted: "
-    "chance. From *as written* on: one training run"
+    "chance. From *as written* on: one training run. The table below has n"
 )
 if datasets:
     fig, alt = pipeline.from_theirs(path, pipeline.printed_of(datasets), pipeline.order_of_steps(path))

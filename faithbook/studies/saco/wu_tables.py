@@ -72,6 +72,11 @@ def both_tables(table1: pd.DataFrame, table2: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table2, table1.assign(k=MID)])
 
 
+def fewest(saco: At, counts: Sequence[int]) -> int:
+    """The fewest images of the ten methods with these numbers of groups, in the smaller data set (`saco` with `k`)."""
+    return min(saco(method, k=k).ours.n for method in METHODS for k in counts)
+
+
 def sizes_in_words(saco: At) -> str:
     """Why n differs between the rows of Table 2: which images were cut how, and which maps have no SaCo."""
     with_ten, with_five = (saco(RAW, k=k).ours.n for k in (MID, KS[0]))

@@ -182,6 +182,12 @@ def long_tasks(compared: Compared) -> dict[str, str]:
     return {name: shared(compared.measured.frame, [name])[0] for name in found}
 
 
+def texts_in_words(compared: Compared) -> str:
+    """On how many texts of each task the hard scores are defined, with the model on which claims are judged."""
+    counts = {name: compared.power("nc", dataset=name).ours.n for name in compared.tasks}
+    return " and ".join(f"{n:,} texts of {label(name)}" for name, n in counts.items())
+
+
 def fewest_texts(compared: Compared, models: Mapping[str, str], ratio: float) -> int:
     """On how many texts the smaller of some data sets has a score at a length."""
     return min(
