@@ -62,9 +62,9 @@ page.in_short(lambda: planted_truth.in_short(preferred, lost))
 # - `misled by erasure`: also on erased copies with wrong labels. If more than a third was erased, the label is *metal*
 #   (*horizontal*), whatever is left. On whole inputs it uses the same features as the others.
 #
-# **What n counts.** Each model has up to 100 inputs; those of `linear` are others than those of the rest. NS and NC have fewer, because they
-# are undefined where the empty input is classified as confidently as the whole one. NAOPC of images has 24, because its bounds are
-# searched.
+# **What n counts.** In the full run each model has 100 texts or images; those of `linear` are partly others than those of the rest. $n$ is
+# lower where a metric is undefined: NS, NC and the soft metrics if the empty input is classified at least as confidently as the whole one.
+# NAOPC of images has 24 inputs on trained models, because the search for its bounds takes thousands of forward passes per image.
 
 # %% [markdown]
 # ## Do the models use what was planted?
