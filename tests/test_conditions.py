@@ -167,3 +167,12 @@ def test_how_many_inputs_tell_an_effect_from_zero() -> None:
     assert needed.how_many(effect) == pytest.approx(expected, abs=1)
     assert math.isinf(needed.how_many(effect, float(effect.point)))
     assert needed.smallest_detectable(effect) == pytest.approx((2.01 + 0.849) * effect.standard_error, rel=0.01)
+
+
+def test_a_resample_without_a_rare_condition_has_no_mean_of_it() -> None:
+    """It is undefined and not infinite: rounding can leave a sum of no values that is not quite zero."""
+    values = noise(200, seed=1)
+    rare = np.where(np.isin(np.arange(200), [11, 87, 150]), values, np.nan)
+    estimate = world({"common": values, "rare": rare}).mean(method="rare")
+    assert not np.isinf(estimate.deviations).any() and np.isnan(estimate.deviations).any()
+    assert estimate.standard_error > 0

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from refusals import refused
 
-from faithbook.judge import published
+from faithbook.judge import materials, published
 from faithbook.paths import root
+from faithbook.stats import evidence_levels
 from faithbook.studies.crosslingual.zaman_belinkov import LANGUAGE_TABLES
 from faithlib.errors import UnknownNameError
 
@@ -119,3 +120,20 @@ def test_ids_are_unique_and_unknown_names_are_refused():
     assert len(published.claims("claim", "zhao_aletras_2023")) == 14
     refused(UnknownNameError, "soft_table1", published.table, "soft_table")
     refused(UnknownNameError, "did you mean 'claim'", published.claims, "claims")
+
+
+def test_a_table_of_imagenet_alone_says_so_and_other_images_replace_it() -> None:
+    for name in ("saco_table1", "saco_table2"):
+        table = published.table(name)
+        column = "dataset" if "dataset" in table.columns else "dataset_inferred"
+        assert published.printed_on(name) == set(table[column]) == {"imagenet"}
+    # A claim is of what all its exhibits are of: Figure 4 has CIFAR too, Figure 3 is one image of ImageNet.
+    assert published.printed_on("saco_c09") == {"imagenet"} and not published.printed_on("saco_c12")
+    data, substitute = evidence_levels.DATA, evidence_levels.SUBSTITUTE
+    assert materials.evidence_of_claim("saco_figure3", data, {"cifar10"}) == substitute
+    assert materials.evidence_of_claim("saco_figure3", data, {"cifar10", "imagenet"}) == data
+    assert materials.evidence_of_claim("saco_c12", data, {"cifar10"}) == data
+    # The committed scoreboard says so as well (it was lost once when two changes of one file met).
+    board = pd.read_csv(root() / "data/reference/full/scoreboard.csv").set_index("id")
+    of_imagenet = [name for name in board.index if board.loc[name, "paper"] == "wu_2024" and published.printed_on(name)]
+    assert len(of_imagenet) == 9 and set(board.loc[of_imagenet, "evidence"]) == {substitute}

@@ -6,7 +6,7 @@ what a run has read and is never typed beside a claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatch
 
 from faithbook.access import remembered
@@ -32,6 +32,19 @@ def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iter
     return (
         PAPER if asked and all(any(fnmatch(model, known) for known in of_paper["model"]) for model in asked) else DATA
     )
+
+
+def evidence_of_claim(name: str, evidence: str, have: Collection[str]) -> str:
+    """What the verdict on a claim rests on: `evidence`, or that of a substitute where its exhibits are of data sets
+    that are not among those measured (`have`), though the paper uses these elsewhere.
+
+    >>> evidence_of_claim("saco_table2", DATA, {"cifar10"})
+    'substitute data, our models'
+    """
+    printed_on = published.printed_on(name)
+    if evidence == DATA and printed_on and printed_on.isdisjoint(have):
+        return SUBSTITUTE
+    return evidence
 
 
 def unrelated(page: str) -> int | None:

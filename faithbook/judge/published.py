@@ -56,8 +56,9 @@ def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
     claims, and our questions (`KINDS`), of one kind or paper or all.
 
     What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), and the
-    numbers printed for it. Then by which rule it is judged, since when and why, on which page, and which of the ten
-    lessons has it (`lesson`, `found`).
+    numbers printed for it, and on which data sets where an exhibit is of some of the paper's alone (`printed_on`). Then
+    by which rule it is judged, since when and why, on which page, and which of the ten lessons has it (`lesson`,
+    `found`).
     """
     require("data/claims.csv")
     if kind and kind not in KINDS:
@@ -80,6 +81,19 @@ def column(name: str) -> dict[str, str]:
     """
     rows = claims()
     return dict(zip(rows["id"], rows[name], strict=True))
+
+
+def printed_on(name: str) -> frozenset[str]:
+    """The data sets that the exhibits behind an id are of, where `data/claims.csv` names some; empty where they are of
+    all data sets of the paper.
+
+    >>> sorted(printed_on("saco_c08")), sorted(printed_on("saco_c05"))
+    (['imagenet'], [])
+    """
+    rows = claims().set_index("id")
+    exhibits = str(rows.loc[name, "rests_on"]).split("; ") if rows.loc[name, "rests_on"] else [name]
+    named = [str(rows.loc[exhibit, "printed_on"]) for exhibit in exhibits]
+    return frozenset("; ".join(named).split("; ")) if all(named) else frozenset()
 
 
 def sources() -> dict[str, str]:

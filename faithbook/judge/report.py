@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -168,9 +169,11 @@ class Page:
         Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
         its rule is about.
         """
-        decided = [
-            decide.judge(name, claim, have=self.have, turned_by=self._turns(name)) for name, claim in claims.items()
-        ]
+        decided = []
+        for name, claim in claims.items():
+            verdict = decide.judge(name, claim, have=self.have, turned_by=self._turns(name))
+            evidence = materials.evidence_of_claim(name, verdict.evidence, self.have)
+            decided.append(replace(verdict, evidence=evidence))
         self._quotable += [verdict.rows for verdict in decided]
         for verdict in decided:
             if verdict.id in self._entries:
@@ -230,7 +233,8 @@ class Page:
                 else f" ({verdict.evidence})"
             )
             words = self._claims.get(name, "").rstrip(".")
-            words += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
+            if self._source.get(name) == published.REVIEW and "review page" not in words:
+                words += " (so says a review page of the paper)"
             if same := in_sentences.repeats(told, self._entries):
                 note_text = f"As `{same}`."
             else:

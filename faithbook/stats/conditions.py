@@ -180,8 +180,11 @@ class Conditions:
             if (kind, h) not in self._resampled_counts:
                 self._resampled_counts[kind, h] = count.sum() - count[valued].sum() + resampled @ count[valued]
             new_total = total.sum() - total[valued].sum() + resampled @ total[valued]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                changes += new_total / self._resampled_counts[kind, h] - total.sum() / count.sum()
+            new_count = self._resampled_counts[kind, h]
+            # A resample without any value of a condition has no mean; rounding may leave a total that is not quite 0.
+            new_mean = np.full(len(changes), np.nan)
+            np.divide(new_total, new_count, out=new_mean, where=new_count > 0)
+            changes += new_mean - total.sum() / count.sum()
         return changes / chosen.sum()
 
 

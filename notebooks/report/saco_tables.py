@@ -48,8 +48,8 @@ page.in_short(lambda: wu_tables.in_short(saco))
 # attention. Table 2 has ten methods ({ref}`what they are <vit-methods>`), with the pixels cut into 5, 10 and 20 groups.
 #
 # The printed values are of ImageNet and three vision transformers. Ours are means over CIFAR-10 and CIFAR-100 and over three
-# fine-tunings of one smaller transformer. So no value need match, and we test statements. Small grey images, our
-# {term}`substitute data` for the three data sets, are only in the table of data sets below.
+# fine-tunings of one smaller transformer. So no value need match, and we test statements, on {term}`substitute data`. Small grey
+# images, a weaker substitute, are only in the table of data sets below.
 
 # %% [markdown]
 # ## Table 1: what gradients add and what all layers add

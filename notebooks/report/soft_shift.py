@@ -73,8 +73,8 @@ page.in_short(in_short)
 # %% [markdown]
 # {cite:t}`zhao_aletras_2023` name robustness as their first contribution: "Our metrics are more robust to distribution shifts by
 # avoiding entirely masking whole tokens". An input from which whole words are erased is unlike anything that the model was trained
-# on, and what a model says of such an input may have nothing to do with its reasons. The paper does not measure this. Study 5 of
-# this book has what is needed: models whose reasons are known because they were planted, and copies of these models that were
+# on, and what a model says of such an input may have nothing to do with its reasons. The paper does not measure this. The pages
+# that put all metrics together have what is needed: models whose reasons are known because they were planted, and copies of these models that were
 # trained to misread erased inputs ({doc}`together_planted_truth`). A metric is robust if it still follows the truth on the copy.
 
 # %% [markdown]

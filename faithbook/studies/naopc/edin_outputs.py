@@ -29,6 +29,7 @@ from faithbook.studies.naopc.edin_claims import Mean
 from faithbook.studies.naopc.edin_figures import short_name
 from faithbook.studies.naopc.edin_released import LONG, SETS, SHORT, read_packed
 from faithbook.studies.naopc.edin_tables import KINDS
+from faithbook.text import joined
 
 OWN = {True: "our limits or scores", False: "released values on both sides"}
 """What a number of ours rests on, as a listing says it."""
@@ -259,7 +260,7 @@ def short_texts(exact: pd.DataFrame) -> str:
     '2 texts of SST-2 and 1 of Yelp'
     """
     (first, n), *rest = exact.groupby("dataset", sort=False)["id"].nunique().items()
-    return " and ".join([f"{n} texts of {label(str(first))}", *(f"{n} of {label(str(name))}" for name, n in rest)])
+    return joined([f"{n} texts of {label(str(first))}", *(f"{n} of {label(str(name))}" for name, n in rest)])
 
 
 def texts_left_out(exact: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.naopc import edin_bounds, edin_claims
 from faithbook.studies.naopc.edin_claims import Mean
+from faithbook.text import joined
 
 LENGTHS = ("short", "long")
 EXACT = ("short",)
@@ -113,7 +114,7 @@ def spread_of_bounds(models: OwnModels) -> str:
             uppers = [models.mean("upper", model=name, length=(length,), dataset=datasets) for name in names]
             deviation = spoken(edin_claims.between_models(uppers), ".2f", n=True)
             of_lengths.append(f"{deviation} on {length} texts")
-        on = " and ".join(short(dataset) for dataset in datasets)
+        on = joined(short(dataset) for dataset in datasets)
         clauses.append(f"over the {len(names)} models on {on} it is {' and '.join(of_lengths)}")
     if not clauses:
         return ""

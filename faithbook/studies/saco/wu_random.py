@@ -21,6 +21,7 @@ from faithbook.show.tables import in_words
 from faithbook.stats import needed
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import CHANCE, METHODS, MID, PICTURE, SIGN, beside_random, by_groups
+from faithbook.text import joined
 
 Quantity = Callable[..., Comparison]
 """Of `with_random`: `at(quantity, metric, method)`."""
@@ -81,7 +82,7 @@ def size_in_words(size: float) -> str:
 def models_in_words(frame: pd.DataFrame, draws: int) -> str:
     """How many models and sets of random scores there are."""
     networks = frame.groupby("dataset", observed=True)["model"].nunique()
-    of_sets = " and ".join(f"{count} on {label(str(dataset))}" for dataset, count in networks.items())
+    of_sets = joined(f"{count} on {label(str(dataset))}" for dataset, count in networks.items())
     return f"There are {draws} sets of random scores for each image and model. Models: {of_sets}."
 
 

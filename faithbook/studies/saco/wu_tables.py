@@ -35,6 +35,7 @@ from faithbook.studies.saco.wu import (
     At,
     constant_maps,
 )
+from faithbook.text import joined
 
 ARITHMETIC, ORDERS, SET_UP, RUN = "from Table 1", "all orders of five drops", "paper profile", "our run"
 """How a number of the text was recomputed."""
@@ -238,4 +239,4 @@ def statements_on_table2(printed: Mapping[tuple[int, str], float]) -> str:
 
 
 def _and(methods: Sequence[str]) -> str:
-    return " and ".join(map(short, methods))
+    return joined(map(short, methods))

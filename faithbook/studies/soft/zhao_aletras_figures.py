@@ -37,6 +37,7 @@ from faithbook.studies.soft.zhao_aletras_diagnosticity import (
     slope,
 )
 from faithbook.studies.soft.zhao_aletras_tables import Compared
+from faithbook.text import joined
 
 LENGTH = "rationale length (share of wordpieces)"
 RANDOM = "random"
@@ -185,7 +186,7 @@ def long_tasks(compared: Compared) -> dict[str, str]:
 def texts_in_words(compared: Compared) -> str:
     """On how many texts of each task the hard scores are defined, with the model on which claims are judged."""
     counts = {name: compared.power("nc", dataset=name).ours.n for name in compared.tasks}
-    return " and ".join(f"{n:,} texts of {label(name)}" for name, n in counts.items())
+    return joined(f"{n:,} texts of {label(name)}" for name, n in counts.items())
 
 
 def fewest_texts(compared: Compared, models: Mapping[str, str], ratio: float) -> int:

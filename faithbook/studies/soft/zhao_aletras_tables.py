@@ -46,6 +46,7 @@ from faithbook.studies.soft.zhao_aletras_diagnosticity import (
     readings,
     specifications,
 )
+from faithbook.text import joined
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
@@ -182,7 +183,7 @@ def in_short(compared: Compared, *, judges: bool) -> str:
     return (
         f"{result}Share of texts on which a metric prefers the real explanation (0.5 is chance): {'; '.join(pairs)}. "
         f"Model: {compared.model}; mean over {listing(compared.tasks)}, ours and published; n = "
-        f"{compared.power('nc').ours.n:,} in the smaller set."
+        f"{compared.power('nc').ours.n:,} in the smallest set."
     )
 
 
@@ -191,8 +192,8 @@ def texts_in_words(compared: Compared) -> str:
     models = []
     for model in compared.models:
         counts = {name: compared.of_model("nc", dataset=name, model=model).ours.n for name in compared.tasks}
-        models.append(f"{first_word(model)} " + " and ".join(f"{n:,} of {label(name)}" for name, n in counts.items()))
-    return f"Texts with a score: {', '.join(models)}; a table over both data sets has n of the smaller one."
+        models.append(f"{first_word(model)} " + joined(f"{n:,} of {label(name)}" for name, n in counts.items()))
+    return f"Texts with a score: {'; '.join(models)}. A mean over data sets has n of the smallest."
 
 
 def averages_in_words(compared: Compared) -> str:
@@ -209,7 +210,7 @@ def listing(names: Iterable[str]) -> str:
     >>> listing(["sst", "ag"])
     'SST and AG News'
     """
-    return " and ".join(map(label, names))
+    return joined(map(label, names))
 
 
 def numbers_of_table2(compared: Compared) -> pd.DataFrame:
