@@ -3,11 +3,12 @@
     python -m faithlib evaluate my-model/ reviews.csv --methods saliency,lime,random --out report.html
 
 MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in UTF-8 with the column `text`. Optional
-are `text_pair` (what is read after it), `label` (used by `--target label`) and `gold`, the characters that people
-marked ("2:6 11:16"), which metrics of plausibility compare with. A table of `--attributions` has one token in a row:
-`text_id` (the number of the text, from 0), `token`, `score`, and, where known, `start` and `end`, the characters that
-the token covers; a column `method` names the methods of a file with several. The report and, beside it, all values as
-CSV are written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
+are `text_pair` (what is read after it), `label` (used by `--target label`), `gold`, the characters that people marked
+("2:6 11:16"), which metrics of plausibility compare with, and `spans`, the characters of each feature, instead of a
+`--unit`; characters count from 0, and those of the pair go on after a blank. A table of `--attributions` has one token
+in a row: `text_id` (the number of the text, from 0), `token`, `score`, and, where known, `start` and `end`, the
+characters that the token covers; a column `method` names the methods of a file with several. The report and, beside it,
+all values as CSV are written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
 
     python -m faithlib evaluate my-model/ reviews.csv --shard 3/16
     python -m faithlib merge report.*-of-16.json --out report.html
@@ -69,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--attributions", type=_names, help="tables of other tools' scores, .csv or .parquet (below)")
     one.add_argument("--metrics", type=_names, help="likewise (default: all but the costly naopc)")
     one.add_argument("--target", default="predicted", help="predicted, label (the column), or the name of a class")
-    one.add_argument("--unit", default="word", help="what a feature is: word, wordpiece, character or sentence")
+    one.add_argument("--unit", help="what a feature is: word (default), wordpiece, character or sentence")
     one.add_argument("--max-length", type=int, help="tokens read of a text (default: the model's limit, at most 512)")
     one.add_argument("--erase", help="what takes the place of an erased feature: zero, pad, mask or delete")
     one.add_argument("--output", help="what is followed: probability, logit, sigmoid or value")
@@ -128,8 +129,6 @@ def _bench(given: argparse.Namespace) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
-    import torch
-
     from faithlib.backends.model_adapters import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.files import read_attributions, read_table
@@ -150,6 +149,7 @@ def _evaluate(given: argparse.Namespace) -> None:
                 raise DataError(f"--attributions {path}: there are attributions {name!r} already; choose other names")
             attributions[name] = table
     given.attributions = attributions or None
+    marks = {name: _characters(list(rows[name]), name) for name in _MARKS if name in rows and any(rows[name])}
     values = _values_beside(given.out, given.texts)
     shard, share, asked_for = None, None, ""
     if given.shard is not None:
@@ -163,9 +163,11 @@ def _evaluate(given: argparse.Namespace) -> None:
     model, tokenizer = _load(given.model, given.device)
     texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
     options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
+    options["spans"] = marks.get("spans")
     with warnings.catch_warnings(action="ignore"):  # said by evaluate
         whole = prepare_inputs(model, texts, tokenizer, **options)
-    gold = _gold(list(rows["gold"]), whole) if "gold" in rows and any(rows["gold"]) else None
+    gold = marks.get("gold")
+    features = None if gold is None else whole.marked(gold)
     target: Any = given.target
     if target == "label":
         names = label_names(model)
@@ -173,8 +175,8 @@ def _evaluate(given: argparse.Namespace) -> None:
     dtype = _dtype(given.dtype)
     if shard is None:
         _tell_costs(whole, given, has_gold=gold is not None)
-    elif gold is not None and given.gold_size is None:
-        given.gold_size = average_marked(whole.of_rows(gold, "gold", torch.bool))
+    elif features is not None and given.gold_size is None:
+        given.gold_size = average_marked(features)
     asked: dict[str, Any] = {name: getattr(given, name) for name in _PASSED_ON}
     more = {"target": target, "gold": gold, "dtype": dtype, "shard": shard, "block": given.block}
     table = evaluate(model, texts, tokenizer=tokenizer, **grouped_settings(asked | options | more))
@@ -237,6 +239,9 @@ def _with_own(names: list[str] | None, read: Callable[[str], Any]) -> list[Any] 
     return [read(name) if is_file(name) else name for name in names]
 
 
+# Columns of the texts' table that hold characters.
+_MARKS = ("gold", "spans")
+
 # What stands on the command line under the name that it has in `evaluate`.
 _PASSED_ON = (
     "methods",
@@ -296,21 +301,17 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         raise DataError(f"--device {device}: {str(error).partition(chr(10))[0]}") from error
 
 
-def _gold(cells: Sequence[str], whole: PreparedInputs) -> list[list[bool]]:
-    """Which features the marks of each row touch; nothing for rows that are not used."""
-    marked: list[list[bool]] = [[] for _ in cells]
-    spans: Any = getattr(whole.inputs, "spans", ())
-    for row, spans_of_row in zip(whole.rows, spans, strict=True):
+def _characters(cells: Sequence[str], column: str) -> list[list[tuple[int, int]]]:
+    """The characters (start, end) in each cell of a column."""
+    found = []
+    for row, cell in enumerate(cells):
         try:
-            marks = [(int(begin), int(end)) for begin, end in (mark.split(":") for mark in cells[row].split())]
-            marked[row] = [any(start < end and begin < stop for begin, end in marks) for start, stop in spans_of_row]
+            found.append([(int(start), int(end)) for start, end in (part.split(":") for part in cell.split())])
         except ValueError as error:
             raise DataError(
-                f"gold of row {row}: {cells[row]!r}; expected characters as start:end, '2:6 11:16'"
+                f"{column} of row {row}: {cell!r}; expected characters as start:end, '2:6 11:16'"
             ) from error
-        if marks and not any(marked[row]):
-            raise DataError(f"gold of row {row}: {cells[row]!r} marks no feature of its text; characters count from 0")
-    return marked
+    return found
 
 
 def _tell_costs(whole: PreparedInputs, given: argparse.Namespace, *, has_gold: bool) -> None:

@@ -103,6 +103,20 @@ def test_scores_of_other_tools_come_from_tables(here, capsys) -> None:
     assert "attributions 'long': explanations of 3 texts for 4 inputs" in capsys.readouterr().err
 
 
+def test_the_tokens_of_another_tool_are_features_where_a_column_gives_their_characters(here, capsys) -> None:
+    """The cure that is named for a token of several features (public fault: it named an option that is not there)."""
+    (here / "theirs.csv").write_text("text_id,token,score\n0,a,1\n0,fine film,2\n1,not,3\n1,bad,1\n")
+    (here / "made.csv").write_text("text\na fine film\nnot bad\n")
+    (here / "cut.csv").write_text("text,spans,gold\na fine film,0:1 2:11,7:11\nnot bad,0:3 4:7,0:1\n")
+    asked = ["--attributions", "theirs.csv", "--metrics", "aopc_morf,pointing_game", "--out", "out.html"]
+    assert main(["evaluate", "my-model", "made.csv", *asked[:2]]) == 2
+    assert "on the command line a column spans" in capsys.readouterr().err
+    assert main(["evaluate", "my-model", "cut.csv", *asked]) == 0
+    assert "2 texts with 4 features" in capsys.readouterr().out
+    values = pd.read_csv("out.csv")
+    assert values[(values.method == "theirs") & (values.metric == "pointing_game")].value.tolist() == [1, 1]
+
+
 def test_a_report_and_its_values_are_those_of_evaluate(here, capsys) -> None:
     asked = ["--methods", "saliency,occlusion,random", "--metrics", "aopc_morf,pointing_game"]
     assert main(["evaluate", "my-model", "texts.csv", *asked, "--target", "label", "--out", "out.html"]) == 0
@@ -145,7 +159,9 @@ WRONG: dict[str, tuple[str | bytes | None, list[str], str]] = {
     "two columns of one name": ("text,text\na film,b film\n", [], "made.csv has two columns text: expected one"),
     "a digit that is no number": ("text,label\na film,²\n", ["--target", "label"], "unknown target '²'"),
     "marks of another form": ("text,gold\na film,2-6\n", [], "gold of row 0: '2-6'; expected characters as start:end"),
-    "marks beyond": ("text,gold\na film,90:95\n", [], "gold of row 0: '90:95' marks no feature of its text"),
+    "marks beyond": ("text,gold\na film,90:95\n", [], "gold of input 0: [(90, 95)] marks no feature of its"),
+    "features beyond": ("text,spans\na film,0:95\n", [], "word 0 of text 0 covers the characters 0 to 95: expected"),
+    "features of two kinds": ("text,spans\na film,0:6\n", ["--unit", "word"], "spans and unit 'word': give one of the"),
     "commas first": ("text,label\na fine, warm film,y\n", [], CANNOT_BE_READ + "Length of header or names does not"),
     "a blank text": ("text\na film\n\"\"\n", [], "text 1 ('') is blank: leave such texts out of the batch"),
     "an unknown class": (None, ["--target", "cat"], "unknown target 'cat': known: predicted, x, y, z"),

@@ -548,9 +548,31 @@ def test_what_is_written_as_several_tokens_is_one_word_where_it_is_one_character
 
 
 # ---------------------------------------------------------------------------------------------------- the command line
+def test_gold_as_spans_of_characters_marks_the_features_that_it_touches() -> None:
+    """Reported as "Results of other tools: gold as spans": `[(2, 6)]` was no list of True and False."""
+    metrics, model = ["pointing_game", "iou"], text_model()
+    texts, marks = ["a fine film", "who is it"], [[False, True, True], [False, False, False]]
+    given = {"tokenizer": tokenizer(), "methods": ["occlusion"], "metrics": metrics}
+    expected = evaluation.evaluate(model, texts, gold=marks, **given)
+    for gold in ([[(3, 5), (6, 8)], []], (spans for spans in ([[2, 9]], ())), [np.array([[2, 9]]), []]):
+        assert evaluation.evaluate(model, texts, gold=gold, **given).equals(expected)
+    for gold, said in (
+        ([[(40, 45)], []], "gold of input 0: [(40, 45)] marks no feature of its text; count from 0"),
+        ([[(6, 2)], []], "gold of input 0: expected characters (start, end) with 0 <= start < end, got"),
+        ([[(2, 6, 1)], []], "gold of input 0: expected characters (start, end), got"),
+        ([[(2, 6)]], "gold: 1 list of characters for 2 inputs"),
+        ([(2, 6), (0, 1)], "gold of input 0: expected True and False for each feature, or the characters"),
+        (["2:6", ""], "gold of input 0: expected numbers, got '2:6'"),
+    ):
+        with refused(said, InputError):
+            evaluation.evaluate(model, texts, gold=gold, **given)
+    with refused("gold of characters: expected inputs made of texts", InputError):
+        table_of(seer(), torch.randn(1, 3, 32, 32), gold=[[(2, 6)]], metrics=metrics, methods=["random"])
+
+
 def test_every_argument_of_evaluate_is_on_the_command_line() -> None:
     arguments = {action.dest for action in evaluate_parser()._actions}
-    read_from_files = {"inputs", "tokenizer", "processor", "gold", "spans"}
+    read_from_files = {"inputs", "tokenizer", "processor", *command_line._MARKS}  # columns of the texts: test_cli
     asked = {*inspect.signature(evaluation.evaluate).parameters} - {"settings", "run"}
     asked |= {field.name for group in (MetricSettings, RunSettings) for field in dataclasses.fields(group)}
     missing = asked - arguments - read_from_files

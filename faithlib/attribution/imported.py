@@ -585,7 +585,7 @@ def _by_characters(
 def _refuse_several(token: str, features: Sequence[str], row: int) -> None:
     raise InputError(
         f"text {row}: the token {token!r} covers several features ({', '.join(features)}): take a unit that is as "
-        "long, or give the other tool's tokens as `spans`"
+        "long, or the other tool's tokens as features: RunSettings(spans=...), on the command line a column spans"
     )
 
 

@@ -74,7 +74,7 @@ def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> di
         chosen[family.name] = family
     needy = [family for family in chosen.values() if family.needs_gold]
     if needy and not has_gold:
-        raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
+        raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold")
     return chosen
 
 

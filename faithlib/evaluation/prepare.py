@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, TypeVar
 
 import torch
@@ -137,6 +138,38 @@ class PreparedInputs:
         self._remark(what, beyond)
         return table
 
+    def marked(self, gold: Any) -> Tensor:
+        """What people marked in the inputs used, bool [B, F]: from marks of features, as `of_rows` takes them, or from
+        the characters (start, end) that are marked in each text, which mark every feature that they touch.
+
+        >>> both = prepare_inputs(lambda texts: [[0.5, 0.5] for _ in texts], ["a good film", "good"])
+        >>> both.marked([[(2, 6)], []])
+        tensor([[False,  True, False],
+                [False, False, False]])
+        """
+        held, mask = gold if getattr(gold, "ndim", 0) == 2 else items_of(gold), self.inputs.feature_mask
+        if not isinstance(held, list) or not any(_are_pairs(of_row) for of_row in held):
+            marks = self.of_rows(gold if hasattr(gold, "ndim") else held, "gold", torch.bool)
+            if marks.dtype != torch.bool or marks.shape != mask.shape:
+                raise InputError(
+                    f"gold is {marks.dtype} {tuple(marks.shape)}: expected bool [B, F] = {list(mask.shape)}, or the "
+                    "characters (start, end) that are marked in each text"
+                )
+            return marks
+        spans = getattr(self.inputs, "spans", ())
+        if not spans:
+            raise InputError("gold of characters: expected inputs made of texts; of others, True and False per feature")
+        if len(held) != self.total:
+            raise InputError(f"gold: {counted(len(held), 'list')} of characters for {counted(self.total, 'input')}")
+        table, cut = torch.zeros_like(mask, device="cpu"), set(self.truncated)
+        for of_input, row, features in zip(table, self.rows, spans, strict=True):
+            characters = _characters(held[row], row)
+            for feature, (first, last) in enumerate(features):
+                of_input[feature] = any(start < last and first < end for start, end in characters)
+            if characters and row not in cut and not bool(of_input.any()):
+                raise InputError(f"gold of input {row}: {held[row]} marks no feature of its text; count from 0")
+        return table
+
     def remark_beyond(self, values: Any, what: str) -> None:
         """A remark where an array of features [B, F] says something beyond the features of an input.
 
@@ -164,6 +197,23 @@ def _count_of_classes(model: Any) -> int | None:
         return None
     count = count_of(inner)
     return None if not count or count == 1 else count
+
+
+def _are_pairs(values: Any) -> bool:
+    """Whether a row of gold holds pairs, as of characters (start, end)."""
+    row = items_of(values)
+    return isinstance(row, list) and bool(row) and all(isinstance(pair, list | tuple) for pair in row)
+
+
+def _characters(values: Any, row: int) -> list[tuple[int, int]]:
+    """The characters (start, end) that are marked in a text; InputError for anything else."""
+    try:
+        pairs = [(index(start), index(end)) for start, end in items_of(values)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"gold of input {row}: expected characters (start, end), got {values!r}") from error
+    if any(not 0 <= start < end for start, end in pairs):
+        raise InputError(f"gold of input {row}: expected characters (start, end) with 0 <= start < end, got {values!r}")
+    return pairs
 
 
 def _says_something(values: Tensor) -> bool:
@@ -200,7 +250,8 @@ def _numbers(values: Any, what: str, dtype: torch.dtype) -> Tensor:
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{what}: expected numbers, got {values!r}") from error
     if given.is_complex() or (dtype == torch.bool and not bool(((given == 0) | (given == 1)).all())):
-        expected = "True and False" if dtype == torch.bool else "real numbers"
+        marks = "True and False for each feature, or the characters (start, end) that are marked"
+        expected = marks if dtype == torch.bool else "real numbers"
         raise InputError(f"{what}: expected {expected}, got {values!r}")
     return given if given.is_floating_point() and dtype != torch.bool else given.to(dtype)
 

@@ -98,7 +98,9 @@ def evaluate(
         that can be computed, except `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long
         input.
     gold : optional
-        What people marked, bool [B, F] or lists, for the metrics of plausibility.
+        What people marked, for the metrics of plausibility: bool [B, F] or lists of True and False, one a feature; of
+        texts also lists of the characters (start, end) that are marked, `[[(2, 6), (11, 16)], []]`, which mark every
+        feature that they touch.
     target : str | int | Sequence[str | int] | Tensor, default "predicted"
         The class that is explained, and whose probability all metrics follow: "predicted", a class index, the name of a
         label, or one of these for each input. What counts how long a class stays the predicted one (`auc`, `n_auc`,
@@ -177,9 +179,7 @@ def evaluate(
         if isinstance(what, Tensor) and what.ndim == 2:
             check_scores(name, what, mask)
     if gold is not None:
-        gold = whole.of_rows(gold, "gold", torch.bool)
-        if gold.dtype != torch.bool or gold.shape != mask.shape:
-            raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
+        gold = whole.marked(gold)
     wanted = names_of(metrics)
     gold_size = settings.gold_size
     if gold_size is None and gold is not None and run.shard is not None and {"token_f1", "iou_f1"} & {*wanted}:
