@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint, proportions_ztest
+from statsmodels.stats.weightstats import DescrStatsW, ttost_ind, ttost_paired
 
 from faithbook.stats import verdict as rules
 from faithbook.stats.estimate import ALPHA, Estimate, Resamples, average, combined, log_ratio, mean
@@ -232,6 +237,99 @@ def test_holm_is_the_closed_test_of_bonferroni(p: list[float]) -> None:
         sets = itertools.chain.from_iterable(itertools.combinations(range(len(few)), r) for r in range(1, len(few) + 1))
         closed = all(min(few[j] for j in chosen) <= ALPHA / len(chosen) for chosen in sets if i in chosen)
         assert kept[i] == closed
+
+
+# --- the same tests in statsmodels -----------------------------------------------------------------------------------
+
+
+def with_exact_error(estimate: Estimate, error: float) -> Student:
+    """The test of an estimate whose standard error is the formula's. The bootstrap's has to lie within 3 % of it."""
+    test = Student.of([estimate])
+    assert test.error == pytest.approx(error, rel=0.03)
+    return replace(test, error=np.array([error]))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
+def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
+    rejected, adjusted, *_ = multipletests(p, alpha=ALPHA, method="holm")
+    near = np.abs(adjusted - ALPHA) < 1e-9  # a p-value that is the level itself, up to rounding
+    assert ((holm(p) == rejected) | near).all()
+
+
+@pytest.mark.parametrize(("right", "n"), [(17, 20), (3, 60), (59, 60), (0, 12), (12, 12), (500, 1000)])
+def test_a_share_has_the_interval_and_the_score_test_of_statsmodels(right: int, n: int) -> None:
+    share = Score(np.array([right / n]), np.array([float(n)]), np.array([n]))
+    expected = proportion_confint(right, n, alpha=2 * ALPHA, method="wilson")
+    np.testing.assert_allclose(np.ravel(share.interval()), expected, atol=1e-12)
+    for tested in (0.1, 0.5, 0.8):
+        _, above = proportions_ztest(right, n, value=tested, alternative="larger", prop_var=tested)
+        _, below = proportions_ztest(right, n, value=tested, alternative="smaller", prop_var=tested)
+        assert share.p_above(tested) == pytest.approx(above)
+        assert share.p_below(tested) == pytest.approx(below)
+
+
+@pytest.mark.parametrize("shift", [-0.3, 0.2, 0.5])
+def test_paired_conditions_have_the_t_test_and_the_interval_of_statsmodels(shift: float) -> None:
+    values = noise(40, 2, [shift, 0.0], seed=5)
+    first, second = conditions(values, number=9999)
+    expected = DescrStatsW(values[:, 0] - values[:, 1])
+    difference = with_exact_error(first - second, expected.std_mean)
+    for threshold in (-0.2, 0.0, 0.3):
+        _, above, _ = expected.ttest_mean(threshold, alternative="larger")
+        _, below, _ = expected.ttest_mean(threshold, alternative="smaller")
+        assert difference.p_above(threshold) == pytest.approx(above)
+        assert difference.p_below(threshold) == pytest.approx(below)
+    np.testing.assert_allclose(np.ravel(difference.interval()), expected.tconfint_mean(2 * ALPHA))
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(10, 2), (3, 9), (6, 0), (4, 4)])
+def test_mcnemar_is_that_of_statsmodels(wins: int, losses: int) -> None:
+    both_right, both_wrong = 30, 18
+    first = np.repeat([1.0, 1.0, 0.0, 0.0], [both_right, wins, losses, both_wrong])
+    second = np.repeat([1.0, 0.0, 1.0, 0.0], [both_right, wins, losses, both_wrong])
+    a, b = conditions(np.stack([first, second], axis=1))
+    test = McNemar.of([a - b])
+    expected = mcnemar([[both_right, wins], [losses, both_wrong]], exact=True).pvalue  # two-sided
+    smaller = np.minimum(test.p_above(0.0), test.p_below(0.0))
+    assert np.minimum(1.0, 2 * smaller) == pytest.approx(expected)
+    # The interval is Clopper and Pearson's of the share of wins among the inputs that differ.
+    differing = wins + losses
+    ends = np.array(proportion_confint(wins, differing, alpha=2 * ALPHA, method="beta"))
+    np.testing.assert_allclose(np.ravel(test.interval()), (2 * ends - 1) * differing / len(first), atol=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.25, 0.6])
+def test_equivalence_is_two_one_sided_tests_of_statsmodels(shift: float) -> None:
+    margin, values = 0.4, noise(60, 2, [shift, 0.0], seed=6)
+    first, second = conditions(values, number=9999)
+    difference = DescrStatsW(values[:, 0] - values[:, 1])
+    parts = with_exact_error(first - second, difference.std_mean)
+    expected, *_ = ttost_paired(values[:, 0], values[:, 1], -margin, margin)
+    assert rules.within(parts, -margin, margin).p_yes == pytest.approx(expected)
+    # The rule for directions says "equivalent" where this test rejects and neither direction is clear.
+    clear = difference.ttest_mean(0.0)[1] <= 2 * ALPHA
+    verdict = rules.direction(parts, "all", 0.0, margin).verdict
+    assert (verdict is Verdict.EQUIVALENT) == (expected <= ALPHA and not clear)
+
+
+def test_equivalence_over_two_data_sets_is_that_of_statsmodels_with_unequal_variances() -> None:
+    large, small = noise(200, 1, 0.1, seed=1)[:, 0], 1.5 * noise(30, 1, seed=2)[:, 0]
+    values, is_large = np.concatenate([large, small]), np.arange(230) < 200
+    resamples = Resamples.draw(is_large, 9999)
+    first, second = (mean(np.where(chosen, values, np.nan), resamples) for chosen in (is_large, ~is_large))
+    error = float(np.hypot(scipy.stats.sem(large), scipy.stats.sem(small)))
+    found = rules.within(with_exact_error(first - second, error), -0.9, 0.9).p_yes
+    expected, *_ = ttost_ind(large, small, -0.9, 0.9, usevar="unequal")
+    assert found == pytest.approx(expected, rel=0.05)  # the degrees of freedom are still the bootstrap's
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_the_smallest_of_several_p_values_has_the_correction_of_bonferroni(k: int) -> None:
+    p = np.random.default_rng(k).uniform(0, 0.2, 6)
+    largest = np.sort(p)[k - 1 :]  # at least k hold: Bonferroni over the m - k + 1 that may fail
+    adjusted = multipletests(largest, method="bonferroni")[1]
+    assert rules.conjunction(p, k) == pytest.approx(adjusted.min())
 
 
 # --- rules on parts --------------------------------------------------------------------------------------------------
