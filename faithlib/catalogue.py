@@ -99,7 +99,7 @@ MEANINGS: Mapping[str, str] = {name: says for facts in _EVERY.values() for name,
 `faithlib.metrics`."""
 
 
-def list_metrics(kind: Kind | None = None) -> tuple[str, ...]:
+def list_metrics(kind: Kind | None = None) -> tuple[MetricName, ...]:
     """The names of the metrics that `evaluate` knows.
 
     Parameters
@@ -109,7 +109,7 @@ def list_metrics(kind: Kind | None = None) -> tuple[str, ...]:
 
     Returns
     -------
-    tuple of str
+    tuple of MetricName
         In the order of their families.
 
     Raises
@@ -126,4 +126,4 @@ def list_metrics(kind: Kind | None = None) -> tuple[str, ...]:
     if kind is not None:
         check_known("kind of metrics", kind, kinds)
     chosen = [facts for facts in _EVERY.values() if kind in (None, facts.kind)]
-    return tuple(name for facts in chosen for name in facts.directions)
+    return cast(tuple[MetricName, ...], tuple(name for facts in chosen for name in facts.directions))

@@ -1,11 +1,13 @@
 """Names that arguments take, as types: a type checker refuses a misspelt one. What they are the names of says more:
-`faithlib.catalogue` (metrics), `faithlib.attribution` (methods), `faithlib.perturb` (erasures), `faithlib.outputs`."""
+`faithlib.catalogue` (metrics), `faithlib.attribution` (methods), `faithlib.perturb` (erasures), `faithlib.outputs`.
+
+Methods and erasures are written by `python -m faithlib.metrics`, out of their registries: do not edit those."""
 
 from typing import Literal
 
 from faithlib.metric_names import MetricName
 
-__all__ = ["Erasure", "FollowedOutput", "MethodName", "MetricName", "Output", "Unit"]
+__all__ = ["Aggregation", "Erasure", "FollowedOutput", "MethodName", "MetricName", "Output", "Pool", "Unit"]
 
 Erasure = Literal["zero", "pad", "mask", "delete", "mean", "blur"]
 """What takes the place of an erased feature."""
@@ -18,6 +20,12 @@ FollowedOutput = Literal["probability", "logit", "sigmoid", "value"]
 
 Unit = Literal["wordpiece", "word", "character", "sentence"]
 """What a feature of a text is."""
+
+Aggregation = Literal["l2", "mean", "sum", "abs_sum"]
+"""From embedding elements to a position."""
+
+Pool = Literal["sum", "mean"]
+"""From positions or pixels to a feature."""
 
 MethodName = Literal[
     "attention",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -15,11 +16,14 @@ import pytest
 from refusals import refused
 
 import faithlib
+from faithlib import names
 from faithlib.attribution import methods
+from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.catalogue import DIRECTIONS, LANGUAGE, list_metrics
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import MetricSettings, RunSettings, evaluate
-from faithlib.names import Erasure, FollowedOutput, MethodName, MetricName, Output, Unit
+from faithlib.metrics.__main__ import registered, with_names
+from faithlib.names import Aggregation, Erasure, FollowedOutput, MethodName, MetricName, Output, Pool, Unit
 from faithlib.outputs import FOLLOWED, OUTPUTS
 from faithlib.perturb import ERASURES
 from faithlib.segmentation import UNITS
@@ -31,8 +35,14 @@ MODULES = sorted(found.name for found in pkgutil.walk_packages(faithlib.__path__
 def test_types_list_what_the_registries_hold() -> None:
     assert get_args(MetricName) == list_metrics() and set(list_metrics()) == set(DIRECTIONS)
     assert set(list_metrics("language")) == {name for facts in LANGUAGE.values() for name in facts.directions}
-    assert set(get_args(MethodName)) == {*methods("text"), *methods("image"), *methods("words")}
-    assert set(get_args(Erasure)) == {name for names in ERASURES.values() for name in names}
+    assert registered()["MethodName"] == tuple(dict.fromkeys(methods("text") + methods("image") + methods("words")))
+    assert set(registered()["Erasure"]) == {name for names in ERASURES.values() for name in names}
+    hand_over = "run `python -m faithlib.metrics`, then `ruff format`"
+    assert {"MethodName": get_args(MethodName), "Erasure": get_args(Erasure)} == registered(), hand_over
+    source = Path(names.__file__).read_text(encoding="utf-8")
+    for changed in (source, source.replace('"lime"', '"lemon"'), source.replace('"blur"', '"fog"')):
+        assert ast.dump(ast.parse(with_names(changed))) == ast.dump(ast.parse(source)), hand_over
+    assert get_args(Aggregation) == tuple(AGGREGATIONS) and get_args(Pool) == POOLS
     assert get_args(Output) == OUTPUTS and get_args(FollowedOutput) == FOLLOWED
     assert set(get_args(Unit)) == set(UNITS)
     refused(UnknownNameError, "kind of metrics", list_metrics, "langage")
@@ -77,6 +87,19 @@ LINES = {
     'explain(film, ["good"], ["lime"], settings=MetricSettings(erase="mask"), run=RunSettings(block=8))': "",
     'count_rows(film, WordInputs.from_texts(["good"]), methods={}, metrics=["sako"])': "List item 0 has incompatible",
     'count_rows(film, WordInputs.from_texts(["good"]), methods={}, settings=MetricSettings(draws=2))': "",
+    'attribute("salience", film, ["good"])': 'Argument 1 to "attribute" has incompatible type',
+    'attribute("lime", film, ["good"], output="logits")': 'Argument "output" to "attribute" has incompatible type',
+    'attribute("saliency", film, ["good"], aggregation="l1")': 'Argument "aggregation" to "attribute" has incompatible',
+    'attribute("lime", film, ["good"], output="loss", pool="mean")': "",
+    'Row("salience")': 'Argument 1 to "Row" has incompatible type',
+    'Row("lime", output="logits")': 'Argument "output" to "Row" has incompatible type',
+    'Row("saliency", aggregation="l2", output="logit")': "",
+    'RunSettings(dtype="float16")': 'Argument "dtype" to "RunSettings" has incompatible type',
+    'RunSettings(dtype="auto")': "",
+    'evaluate(film, ["good"], metrics=list_metrics(), methods=list_methods("words"))': "",
+    'evaluate(film, ["good"], methods={name: Row(name) for name in list_methods("words")})': "",
+    'attribute(list_methods("words")[0], film, ["good"])': "",
+    'list_methods("texts")': 'Argument 1 to "methods" has incompatible type',
 }
 
 
@@ -87,7 +110,9 @@ def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
     imports = "".join(f"import {module}\n" for module in lists)
     names = "".join(f"{module}.{name}\n" for module, names in lists.items() for name in names)
     head = (
-        "from faithlib import MetricSettings, RunSettings, WordInputs, evaluate, explain, texts\n"
+        "from faithlib import MetricSettings, RunSettings, WordInputs, attribute, evaluate, explain, list_methods\n"
+        "from faithlib import list_metrics, texts\n"
+        "from faithlib.attribution import Row\n"
         f"from faithlib.evaluation import count_rows\n{imports}{names}\n\n"
         "def film(texts: list[str]) -> list[list[float]]:\n    return [[0.5, 0.5] for _ in texts]\n\n\n"
     )

@@ -25,6 +25,7 @@ from faithlib.evaluation.measures import families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.memory import free_bytes
 from faithlib.metric_names import MetricName
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 _PROBES = 8
@@ -32,15 +33,15 @@ _BYTES_AN_ANSWER = 200  # beside the key's one bit a feature
 
 
 def fitting_methods(
-    names: Sequence[str], classifier: Classifier, inputs: Inputs
-) -> tuple[tuple[str, ...], dict[str, str]]:
+    names: Sequence[MethodName], classifier: Classifier, inputs: Inputs
+) -> tuple[tuple[MethodName, ...], dict[str, str]]:
     """The methods that can explain this model, and of each of the others why not: all are tried on the shortest input.
 
     Raises UnknownNameError for a name that explains no such inputs, ModelError where nothing but floors is left.
     """
     one = inputs[[int(inputs.n_features.argmin())]]
     left_out: dict[str, str] = {}
-    rows = {name: Row(name) for name in names}
+    rows: dict[str, Row] = {name: Row(name) for name in names}
     attributed(rows, classifier.model, one, left_out=left_out, passed=(ModelError,))
     fitting = tuple(name for name in names if name not in left_out)
     known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS

@@ -38,6 +38,7 @@ from faithlib.errors import FaithlibError, InputError
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.metric_names import MetricName
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 FLOOR = "random"
@@ -90,7 +91,7 @@ def accuracy(predicted: pd.DataFrame) -> str:
 
 
 def explain(
-    methods: Sequence[str], classifier: Classifier, inputs: Inputs, *, erase: str | None = None
+    methods: Sequence[MethodName], classifier: Classifier, inputs: Inputs, *, erase: str | None = None
 ) -> tuple[dict[str, Tensor], pd.DataFrame]:
     """Scores [B, F] of each method, those that `evaluate` computes of these names, and what they cost.
 
@@ -99,7 +100,7 @@ def explain(
     """
     if isinstance(inputs, TextInputs):
         shared = Perturber(classifier.model, inputs, erase=erase)
-        rows = {name: Row(name) for name in methods}
+        rows: dict[str, Row] = {name: Row(name) for name in methods}
         scores, costs = attributed(rows, classifier.model, inputs, perturber=shared)
         timings = [(name, cost.rows_run, cost.backward_run, cost.seconds) for name, cost in costs.items()]
         return scores, pd.DataFrame(timings, columns=["method", "rows", "backward", "seconds"])

@@ -26,6 +26,7 @@ from faithlib.backends import TextBackend, VisionBackend, replica
 from faithlib.backends.model_adapters import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.names import Aggregation, MethodName, Output, Pool
 from faithlib.outputs import default_of
 from faithlib.perturb import Perturber
 from faithlib.selfcheck import met
@@ -33,16 +34,16 @@ from faithlib.user_inputs import model_and_inputs
 
 
 def attribute(
-    name: str,
+    name: MethodName,
     model: Any,
     inputs: Any,
     *,
     tokenizer: Any = None,
     processor: Any = None,
     target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
-    output: str | None = None,
-    aggregation: str | None = None,
-    pool: str = "sum",
+    output: Output | None = None,
+    aggregation: Aggregation | None = None,
+    pool: Pool = "sum",
     check: bool = True,
     return_delta: bool = False,
     **options: Any,
@@ -51,7 +52,7 @@ def attribute(
 
     Parameters
     ----------
-    name : str
+    name : MethodName
         The method, one of `methods`.
     model
         A classifier of Hugging Face for texts; a classifier of pixels for images; a function from texts to
@@ -64,13 +65,13 @@ def attribute(
         What makes a model's input of texts, and of images.
     target : str | int | Tensor | list[int] | tuple[int, ...], default "predicted"
         The class that is explained: the "predicted" class, a class index, or one an input (gold labels).
-    output : str, optional
+    output : Output, optional
         What is explained of the target: "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its
         sign turned). Larger always supports the target. Default: the probability; for images, where the table says so,
         the logit, as in the methods' papers. Of models whose outputs are no softmax over classes, "sigmoid" or "value"
         (`faithlib.outputs`), by default as the model's configuration says. "top_logit" is the largest logit, whichever
         class has it: on an erased copy or on the way to a baseline it may be another class than the predicted one.
-    aggregation : {"l2", "mean", "sum", "abs_sum"}, optional
+    aggregation : Aggregation, optional
         Over D, for methods of texts with one score an embedding element; "abs_sum" is `|sum|`. Default: as the table
         says.
     pool : {"sum", "mean"}, default "sum"

@@ -6,7 +6,7 @@ embedding size, F features, H and W pixels.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from faithlib.attribution.specification import Method
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.names import Aggregation, MethodName, Output, Pool
 from faithlib.outputs import OUTPUTS, check_stated
 
 #: What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
@@ -58,11 +59,12 @@ IMAGE_METHODS: dict[str, Method] = {
     "attcat": Method(vit.attcat, "patches", outputs=LOGIT_FIRST),
     **WORD_METHODS,
 }
-_BY_KIND = {"text": METHODS, "image": IMAGE_METHODS, "words": WORD_METHODS}
-KIND_OF: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
+InputKind = Literal["text", "image", "words"]
+_BY_KIND: dict[str, dict[str, Method]] = {"text": METHODS, "image": IMAGE_METHODS, "words": WORD_METHODS}
+KIND_OF: dict[type, InputKind] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
 
 
-def methods(kind: str = "text") -> tuple[str, ...]:
+def methods(kind: InputKind = "text") -> tuple[MethodName, ...]:
     """The names of all methods for one kind of inputs; in `faithlib` as `list_methods`.
 
     Parameters
@@ -72,7 +74,7 @@ def methods(kind: str = "text") -> tuple[str, ...]:
 
     Returns
     -------
-    tuple of str
+    tuple of MethodName
         In the order of tables.
 
     Raises
@@ -88,7 +90,7 @@ def methods(kind: str = "text") -> tuple[str, ...]:
     ('integrated_gradients', 'grad_cam', 'lrp')
     """
     check_known("kind of inputs", kind, _BY_KIND)
-    return tuple(_BY_KIND[kind])
+    return cast(tuple[MethodName, ...], tuple(_BY_KIND[kind]))
 
 
 PREDICTED = "predicted"
@@ -100,11 +102,11 @@ class Row:
 
     Parameters
     ----------
-    method : str | ErasingMethod
+    method : MethodName | ErasingMethod
         A name, or a method of your own that erases (`faithlib.attribution.method`).
-    aggregation : str, optional
+    aggregation : Aggregation, optional
         Over D, for methods with one score an embedding element. Default: the method's.
-    output : str, optional
+    output : Output, optional
         What is explained. Default: the method's.
     target : str, default PREDICTED
         "predicted", or a name out of the `targets` that `attribute_rows` is given.
@@ -119,11 +121,11 @@ class Row:
     'lime loss gold sum n_samples=50'
     """
 
-    method: str | ErasingMethod
-    aggregation: str | None = None
-    output: str | None = None
+    method: MethodName | ErasingMethod
+    aggregation: Aggregation | None = None
+    output: Output | None = None
     target: str = PREDICTED
-    pool: str = "sum"
+    pool: Pool = "sum"
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property

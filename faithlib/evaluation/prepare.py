@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -455,7 +455,7 @@ def methods_by_name(
         raise InputError(f"attributions {twice}: methods of these names are evaluated too; choose other names")
     for name, what in methods.items():
         if isinstance(what, str | ErasingMethod):
-            made[str(name)] = Row(what)
+            made[str(name)] = Row(cast("MethodName | ErasingMethod", what))  # or `checked` says what is known
         elif isinstance(what, Row | InsideMethod):
             made[str(name)] = what
         elif callable(what):

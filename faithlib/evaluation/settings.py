@@ -67,7 +67,7 @@ class RunSettings:
         Tokens read of a text, at most what the model takes. Default: that, and no more than 512.
     spans : Sequence[Sequence[Span]], optional
         The features of each text as (start, end) in characters, instead of a `unit`.
-    dtype : torch.dtype | str, optional
+    dtype : torch.dtype | Literal["auto"], optional
         The precision of all rows of erased inputs; "auto": bfloat16 on a GPU that has it (`Perturber`). Gradients are
         taken in the model's own, the default.
     on_error : Literal["raise", "skip"], default "raise"
@@ -89,7 +89,7 @@ class RunSettings:
 
     max_length: int | None = None
     spans: Sequence[Sequence[Span]] | None = None
-    dtype: torch.dtype | str | None = None
+    dtype: torch.dtype | Literal["auto"] | None = None
     on_error: Literal["raise", "skip"] = "raise"
     check: bool = True
     shard: tuple[int, int] | None = None

@@ -11,7 +11,7 @@ Shape letters: R rows of a table, F features of one text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -27,6 +27,7 @@ from faithbook.studies.crosslingual.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.studies.crosslingual.zaman_belinkov_rows import Name
 from faithlib.attribution import Row, attribute_rows
 from faithlib.metrics import aligned_scores, crosslingual_rho, random_links
+from faithlib.names import Aggregation, MethodName, Output
 from faithlib.perturb import Perturber
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -172,14 +173,16 @@ def rho_by_setting(messages: Messages, settings: Mapping[str, Mapping[str, Any]]
 
 # ----------------------------------------------------------------------------------------- choices of the released code
 def changed_row(
-    method: str, aggregation: str | None, *, lime_samples: int, output: str = "top_logit", **options: Any
+    method: str, aggregation: str | None, *, lime_samples: int, output: Output = "top_logit", **options: Any
 ) -> Row:
     """A row of the top prediction, with one thing done otherwise."""
     usual: dict[str, dict[str, Any]] = {
         "occlusion": {"erase": "pad"},
         "lime": {"erase": "pad", "n_samples": lime_samples},
     }
-    return Row(method, aggregation, output, options=usual.get(method, {}) | options)
+    return Row(
+        cast(MethodName, method), cast(Aggregation, aggregation), output, options=usual.get(method, {}) | options
+    )
 
 
 def _rows_otherwise(lime_samples: int) -> dict[tuple[str, str, str], Row]:

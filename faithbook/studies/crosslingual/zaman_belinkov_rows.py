@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor, nn
 
@@ -18,13 +18,14 @@ from faithlib.backends import ModelFamily, replica
 from faithlib.backends.families import base_of
 from faithlib.backends.shared_weights import slot_at
 from faithlib.errors import ModelError, unknown
+from faithlib.names import Aggregation, MethodName, Output, Pool
 
 Name = tuple[str, str, str, str]
 """Method, aggregation, output and pooling as results and published tables call them; "none" where there is none."""
 
-OUTPUTS = {"top_prediction": ("top_logit", PREDICTED), "loss": ("loss", "gold")}
-AGGREGATIONS = ("mean", "l2")
-POOLS = ("sum", "mean")
+OUTPUTS: dict[str, tuple[Output, str]] = {"top_prediction": ("top_logit", PREDICTED), "loss": ("loss", "gold")}
+AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "l2")
+POOLS: tuple[Pool, ...] = ("sum", "mean")
 
 
 def thirteen_rows(
@@ -54,12 +55,17 @@ def thirteen_rows(
         "guided_backprop_released": {"variant": "released"},
         "integrated_gradients": {"baseline": "pad"},
     }
-    erasing: dict[str, dict[str, Any]] = {
+    erasing: dict[MethodName, dict[str, Any]] = {
         "lime": {"n_samples": lime_samples, "erase": "pad"},
         "occlusion": {"erase": "pad"},
         "shapley_sampling": {"n_samples": permutations, "erase": "pad"},
     }
-    blind = [("activation", "mean"), ("activation", "l2"), ("uniform", None), ("random", None)]
+    blind: list[tuple[MethodName, Aggregation | None]] = [
+        ("activation", "mean"),
+        ("activation", "l2"),
+        ("uniform", None),
+        ("random", None),
+    ]
     rows: dict[Name, Row] = {}
     for name, (output, target) in OUTPUTS.items():
         for (method, given), aggregation, pool in product(elementwise.items(), AGGREGATIONS, POOLS):
@@ -67,7 +73,7 @@ def thirteen_rows(
             if method == "integrated_gradients":
                 options["n_steps"] = others.get(f"{aggregation} {name}", others.get(aggregation, ig_steps))
             rows[method, aggregation, name, pool] = Row(
-                method.removesuffix("_released"), aggregation, output, target, pool, options
+                cast(MethodName, method.removesuffix("_released")), aggregation, output, target, pool, options
             )
         for method, options in erasing.items():
             rows[method, "none", name, "sum"] = Row(method, None, output, target, options=options)

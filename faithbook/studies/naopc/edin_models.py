@@ -25,6 +25,7 @@ from faithlib.evaluation import PAPER_RATIOS
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.metrics.curves import aopc_paths
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
@@ -101,7 +102,7 @@ def explanations(
     `samples`: copies of a text for LIME and KernelSHAP; `has_attention`: an LSTM has none, and is not explained by
     attention, AttInGrad and DeepLIFT.
     """
-    options: dict[str, dict[str, Any]] = {
+    options: dict[MethodName, dict[str, Any]] = {
         "saliency": {"aggregation": "l2"},
         "input_x_gradient": {"aggregation": "sum"},
         "integrated_gradients": {"aggregation": "sum", "n_steps": ig_steps},
@@ -110,7 +111,7 @@ def explanations(
         "shapley_sampling": {"n_samples": permutations, "seed": 0},
         "random": {"seed": 0},
     }
-    scores = {
+    scores: dict[str, Tensor] = {
         method: attribute(method, block.network, block.inputs, output="probability", **given)
         for method, given in options.items()
     }

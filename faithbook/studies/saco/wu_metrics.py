@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import timm.data
@@ -21,6 +21,7 @@ from faithlib.evaluation import saco_steps
 from faithlib.inputs import ImageInputs
 from faithlib.masks import salience_groups
 from faithlib.metrics.saco import grouped_alone, grouped_five
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 LAST = "last_layer_attention_with_gradient"
@@ -76,7 +77,7 @@ def explanations(model: Any, inputs: ImageInputs, *, upsample: str, ig_steps: in
         options = own.get(name, {})
         if name not in SCORES_PIXELS:
             options = options | {"upsample": upsample}
-        maps[name, 0] = attribute(method, model, inputs, **options)
+        maps[name, 0] = attribute(cast(MethodName, method), model, inputs, **options)
     for draw in range(random_draws):
         maps["random", draw] = attribute("random", None, inputs, seed=draw).to(inputs.pixels.device)
     return maps

@@ -40,6 +40,7 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.metrics.erasure import hard
+from faithlib.names import MethodName
 from faithlib.perturb import PendingAnswers, Perturber
 
 Finish = Callable[[], dict[str, Tensor]]  # what makes values once their rows are queued
@@ -131,7 +132,7 @@ class Task:
         self.dtype = dtype
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model = loaded.model.to(self.device)
-        self.methods: dict[str, dict[str, Any]] = {
+        self.methods: dict[MethodName, dict[str, Any]] = {
             "attention": {},
             "scaled_attention": {},
             "input_x_gradient": {"aggregation": "abs_sum"},
@@ -153,7 +154,7 @@ class Task:
         window = self.loaded.window(texts)
         return TextInputs.from_texts(texts.texts, self.loaded.tokenizer, queries=texts.queries, max_length=window)
 
-    def attribute(self, method: str, inputs: TextInputs, **options: Any) -> Tensor:
+    def attribute(self, method: MethodName, inputs: TextInputs, **options: Any) -> Tensor:
         """Scores [B, F] of one method, of the logit of the predicted class."""
         return attribute(method, self.model, inputs, output="logit", **options)
 

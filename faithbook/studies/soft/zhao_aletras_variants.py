@@ -17,9 +17,10 @@ from faithbook.sources.datasets import Dataset
 from faithbook.studies.soft.zhao_aletras_soft import Finish, Task, attention_mask_scores, gaussian_scores
 from faithlib.evaluation import RELEASED_RATIOS, soft_scores
 from faithlib.metrics import erasure
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
-OTHER_METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+OTHER_METHODS: Mapping[str, tuple[MethodName, Mapping[str, Any]]] = {
     "scaled_attention=released": ("scaled_attention", {"variant": "released"}),
     "deeplift=exact": ("deeplift", {"aggregation": "sum", "rules": "rescale"}),
 }

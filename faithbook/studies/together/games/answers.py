@@ -23,6 +23,7 @@ from faithlib.errors import InputError
 from faithlib.evaluation import aopc_scores
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.masks import rank
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber, SetFunction
 
 
@@ -60,7 +61,7 @@ ASKING = ("occlusion", "lime", "shapley_sampling")
 
 
 def attributed(
-    methods: Mapping[str, Mapping[str, Any]], model: Any, inputs: Inputs, score: Perturber, **options: Any
+    methods: Mapping[MethodName, Mapping[str, Any]], model: Any, inputs: Inputs, score: Perturber, **options: Any
 ) -> dict[str, Tensor]:
     """Scores [B, F] of methods with their options, float64, by name."""
     every = {

@@ -27,13 +27,14 @@ from faithbook.studies.naopc.edin import AnswerTable
 from faithbook.studies.together.games import answers
 from faithbook.studies.together.games.show import ERASED, PARTS, order_of
 from faithlib.inputs import ImageInputs
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 MODEL, DATA = "local:vision/fashion-base-seed0", "fashion"
 CELL = 7  # pixels across
 PICTURES, CANDIDATES = 3, 60
 SURE, EMPTY = 0.95, 0.05
-METHODS: dict[str, dict[str, Any]] = {
+METHODS: dict[MethodName, dict[str, Any]] = {
     "occlusion": {},
     "grad_cam": {},
     "integrated_gradients": {"n_steps": 16},

@@ -18,11 +18,12 @@ from faithbook.studies.language.language import language_model
 from faithbook.studies.naopc.edin import AnswerTable
 from faithbook.studies.together.games import answers, show
 from faithlib.backends import Continuation
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 from faithlib.segmentation import cut
 
 SENTENCES = 6
-METHODS: dict[str, dict[str, Any]] = {
+METHODS: dict[MethodName, dict[str, Any]] = {
     "occlusion": {},
     "input_x_gradient": {"aggregation": "sum"},
     "integrated_gradients": {"n_steps": 16},
