@@ -1,7 +1,7 @@
 """Names that arguments take, as types: a type checker refuses a misspelt one. What they are the names of says more:
 `faithlib.catalogue` (metrics), `faithlib.attribution` (methods), `faithlib.perturb` (erasures), `faithlib.outputs`.
 
-Methods and erasures are written by `python -m faithlib.metrics`, out of their registries: do not edit those."""
+Methods and erasures are written by `python -m faithlib.attribution`, out of their registries: do not edit those."""
 
 from typing import Literal
 

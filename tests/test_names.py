@@ -18,11 +18,11 @@ from refusals import refused
 import faithlib
 from faithlib import names
 from faithlib.attribution import methods
+from faithlib.attribution.__main__ import registered, with_names
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.catalogue import DIRECTIONS, LANGUAGE, list_metrics
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import MetricSettings, RunSettings, evaluate
-from faithlib.metrics.__main__ import registered, with_names
 from faithlib.names import Aggregation, Erasure, FollowedOutput, MethodName, MetricName, Output, Pool, Unit
 from faithlib.outputs import FOLLOWED, OUTPUTS
 from faithlib.perturb import ERASURES
@@ -37,7 +37,7 @@ def test_types_list_what_the_registries_hold() -> None:
     assert set(list_metrics("language")) == {name for facts in LANGUAGE.values() for name in facts.directions}
     assert registered()["MethodName"] == tuple(dict.fromkeys(methods("text") + methods("image") + methods("words")))
     assert set(registered()["Erasure"]) == {name for names in ERASURES.values() for name in names}
-    hand_over = "run `python -m faithlib.metrics`, then `ruff format`"
+    hand_over = "run `python -m faithlib.attribution`, then `ruff format`"
     assert {"MethodName": get_args(MethodName), "Erasure": get_args(Erasure)} == registered(), hand_over
     source = Path(names.__file__).read_text(encoding="utf-8")
     for changed in (source, source.replace('"lime"', '"lemon"'), source.replace('"blur"', '"fog"')):

@@ -1,21 +1,17 @@
-"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; the
-names of methods and erasures in `names.py`, out of their registries; and the table of metrics in the library's README.
+"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; and
+the table of metrics in the library's README.
 
-It takes no options. To be run when a metric, method or erasure is added or what is said of a metric changes; a test
-fails where that was forgotten.
+It takes no options. To be run when a metric is added or what is said of it changes; a test fails where that was
+forgotten.
 """
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from pprint import pformat
 
-from faithlib import metric_names, names
-from faithlib.attribution import methods
+from faithlib import metric_names
 from faithlib.catalogue import Facts
 from faithlib.metrics.registry import BUILT_IN
-from faithlib.perturb import ERASURES
 
 HEAD = '''"""The names of all metrics and what is said of them. Written by `python -m faithlib.metrics`: do not edit."""
 
@@ -42,31 +38,6 @@ def records() -> list[dict[str, object]]:
     order = [name for name in known if name in BUILT_IN] + [name for name in BUILT_IN if name not in known]
     order.sort(key=lambda name: KINDS.index(BUILT_IN[name].kind))
     return [{field.name: getattr(BUILT_IN[name], field.name) for field in fields(Facts)} for name in order]
-
-
-def registered() -> dict[str, tuple[str, ...]]:
-    """The names that `names.py` lists and a registry holds, by the name of their type.
-
-    >>> registered()["Erasure"]
-    ('zero', 'pad', 'mask', 'delete', 'mean', 'blur')
-    """
-    known: Mapping[str, Iterable[Iterable[str]]] = {
-        "Erasure": ERASURES.values(),
-        "MethodName": [methods("text"), methods("image"), methods("words")],
-    }
-    return {kind: tuple(dict.fromkeys(name for names in lists for name in names)) for kind, lists in known.items()}
-
-
-def with_names(text: str) -> str:
-    """The text of `names.py` with the names that the registries hold.
-
-    >>> with_names('Erasure = Literal["zero"]')
-    "Erasure = Literal['zero', 'pad', 'mask', 'delete', 'mean', 'blur']"
-    """
-    for kind, found in registered().items():
-        listed = f"{kind} = Literal[{', '.join(map(repr, found))}]"
-        text = re.sub(rf"^{kind} = Literal\[[^]]*\]", listed, text, flags=re.MULTILINE)
-    return text
 
 
 def readme_table() -> str:
@@ -97,12 +68,10 @@ def with_table(text: str) -> str:
 
 if __name__ == "__main__":
     found = records()
-    listed = [metric for record in found for metric in BUILT_IN[str(record["name"])].directions]
-    text = f"{HEAD}MetricName = Literal[{', '.join(map(repr, listed))}]\n\n"
+    names = [metric for record in found for metric in BUILT_IN[str(record["name"])].directions]
+    text = f"{HEAD}MetricName = Literal[{', '.join(map(repr, names))}]\n\n"
     text += f"RECORDS: tuple[dict[str, Any], ...] = {pformat(tuple(found), width=118, sort_dicts=False)}\n"
     Path(metric_names.__file__).write_text(text, encoding="utf-8")
-    kept = Path(names.__file__)
-    kept.write_text(with_names(kept.read_text(encoding="utf-8")), encoding="utf-8")
     if README.is_file():  # in a clone
         README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"{len(listed)} metrics in {metric_names.__file__}, methods in {kept}: format them with `ruff format`")
+    print(f"{len(names)} metrics in {metric_names.__file__}: format it with `ruff format`")
