@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faithbook.judge import error_rates
+from faithbook.judge.reference import committed_board
 from faithbook.paths import root
 from faithbook.stats import calibrate
 from faithbook.stats.calibrate import World
@@ -69,3 +71,49 @@ def test_the_committed_rates_are_of_every_kind_of_world_beside_those_before() ->
         (rates["test"] == "t") & rates["shape"].isin(["normal", "uniform"]) & (rates["answer"] != "covered")
     ]
     assert calibrate.kept(symmetric).mean() > 0.97
+
+
+def committed_rates() -> pd.DataFrame:
+    return error_rates.with_promise(pd.read_csv(root() / calibrate.RATES, dtype={"clusters": str}))
+
+
+def test_a_shape_names_the_numbers_of_clusters_that_break_the_promise() -> None:
+    table = error_rates.of_shapes(committed_rates()).set_index("values")
+    assert set(table.index) == {*calibrate.SHAPES, *calibrate.stored()}
+    beyond = table["clusters with a rate beyond 2.5 in 100"]
+    assert beyond["exponential"] == "wrongly not reproduced: 10, 24, 60, 200, 200+12"
+    assert beyond["share of .95"] == "wrongly reproduced: 60, 200, 200+12"
+    assert beyond["paired 0/1"] == "–"
+    # One rate more that is kept, or not, moves the cell.
+    kept_all = committed_rates().assign(kept=True)
+    assert set(error_rates.of_shapes(kept_all)["clusters with a rate beyond 2.5 in 100"]) == {"–"}
+
+
+def test_a_claim_has_the_rates_of_its_own_rule_test_and_size() -> None:
+    rates, table = committed_rates(), error_rates.of_claims(committed_rates(), committed_board())
+    by_claim = table.set_index(table["claim"].str.extract(r"\((\w+)\)$")[0])
+    assert list(by_claim.index) == list(error_rates.ABOUT)
+    adversarial = by_claim.loc["naopc_c06"]
+    assert adversarial["clusters simulated, of n"] == "60 of 60"
+    assert adversarial["beyond 2.5 in 100"] == "wrongly not reproduced"
+    same = rates[
+        (rates["shape"] == "AOPC, robust minus standard") & (rates["clusters"] == "60") & (rates["parts"] == 1)
+    ]
+    same = same[(same["test"] == "t") & (same["rule"] == "direction, all")].set_index("answer")["rate"]
+    assert adversarial["wrongly reproduced"] == same["yes"]
+    assert adversarial["wrongly not reproduced"] == same["no"]
+    # A claim with a declared test has the rates of that test.
+    assert by_claim.loc["together_q5", "values like"].endswith("(score test)")
+    for name, sizes in by_claim["clusters simulated, of n"].items():
+        simulated, n = map(int, sizes.split(" of "))
+        assert simulated <= n, name
+
+
+def test_every_shape_is_in_one_of_the_three_lists_of_the_sentence() -> None:
+    rates = committed_rates()
+    first, _, second = error_rates.in_sentences(rates, error_rates.of_claims(rates, committed_board())).partition(
+        "\n\n"
+    )
+    assert "with that rate: *naopc_c06*. " in second
+    for shape in (*calibrate.SHAPES, *calibrate.stored()):
+        assert first.count(f"*{shape}*") == 1, shape

@@ -13,18 +13,17 @@ values = "reference"  # "run": what this machine computed; "both": beside the bo
 
 # %%
 import pandas as pd
+from IPython.display import Markdown
 
-from faithbook.judge import published
+from faithbook.judge import error_rates, published
+from faithbook.judge.reference import committed_board
 from faithbook.judge.report import start_page
 from faithbook.paths import root
 from faithbook.show.plots import Layout, dot_plot
-from faithbook.stats.calibrate import COVERED, RATES, kept
-from faithbook.stats.inference import wilson
+from faithbook.stats.calibrate import COVERED, RATES
 
 page = start_page("calibration", profile, values=values, paper=published.OUR_OWN)
-rates = pd.read_csv(root() / RATES, dtype={"clusters": str})
-rates["low"], rates["high"] = wilson(rates["rate"], rates["worlds"])
-rates["kept"] = kept(rates)
+rates = error_rates.with_promise(pd.read_csv(root() / RATES, dtype={"clusters": str}))
 errors = rates[rates.answer != COVERED]
 of_t = errors[errors.test == "t"]
 
@@ -131,6 +130,31 @@ page.listing(
     caption="One mean at the threshold: rates of error beyond 2.5 in 100 by Student's t, and by the tests that a plan can name",
     empty="No rate of one mean is beyond the promise.",
 )
+
+# %% [markdown]
+# ## Whose values are of a shape that breaks it
+
+# %% tags=["remove-input"]
+claims = error_rates.of_claims(rates, committed_board())
+Markdown(error_rates.in_sentences(rates, claims))
+
+# %%
+page.listing(
+    error_rates.of_shapes(rates),
+    "calibration_shapes",
+    caption="Highest rates of either wrong decision about one mean by Student's t, by the shape of the values",
+)
+
+# %%
+page.listing(
+    claims,
+    "calibration_claims",
+    caption="Claims whose own shape of values was simulated: rates of either wrong decision about one of their comparisons, with "
+    "the largest simulated number of clusters that is not above their n (the smallest data set's)",
+)
+
+# %% [markdown]
+# ## How often the interval holds the truth
 
 # %%
 held = rates[rates.answer == COVERED]

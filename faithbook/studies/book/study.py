@@ -26,7 +26,7 @@ def all_others(notebooks: Iterable[Notebook]) -> list[str]:
 
 study.report("scoreboard", reads=pages, contents="elsewhere")
 study.report("taught", reads=lambda notebooks: [*pages(notebooks), "soft_metrics"], contents="elsewhere")
-study.report("calibration", loads=["calibration"], shareable=False, contents="elsewhere")
+study.report("calibration", loads=["calibration", "board"], shareable=False, contents="elsewhere")
 study.report(
     "this_build",
     reads=lambda notebooks: ["scoreboard", *computations(notebooks)],
