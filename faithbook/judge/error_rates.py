@@ -112,7 +112,7 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
             f"{_listed(never)}.\n\n",
             "The second table has the claims whose own values were resampled, or are shares. A decision on the side ",
             f"that errs too often is to be read with that rate: {_listed(names)}. Of the other {others} findings that ",
-            "Student's t judges the shape was not simulated: they have the rates of the values that are most like theirs.",
+            "Student's t judges the shape was not simulated: they have the rates of the values most like theirs.",
         ]
     )
 
