@@ -65,6 +65,20 @@ def test_verdicts_before_and_after_have_a_cause_for_each_change() -> None:
     assert {analysis_plan.rule(name).same_as or name for name in by_rule} <= turned
 
 
+def test_corrections_before_and_after_name_claims_and_have_a_cause() -> None:
+    """What corrections, new data and further inputs changed before the tests were replaced; verdicts may differ now."""
+    table = pd.read_csv(REFERENCE.parent / "corrections_before_after.csv", keep_default_na=False, dtype=str)
+    assert list(table) == ["id", "before", "after", "evidence", "cause"]
+    claims = list(published.claims()["id"])
+    assert list(table["id"]) == sorted(set(table["id"]), key=claims.index)
+    assert (table["before"] != table["after"]).all() and (table["cause"] != "").all()
+    decisions = set(committed_board()["decision"])
+    assert set(table["before"]) | set(table["after"]) <= decisions
+    # Where the row printed as guided backprop was another method, the cause names the paper's section.
+    guided = table[table["cause"].str.contains("guided backprop")]
+    assert len(guided) > 5 and guided["cause"].str.contains(r"Section \d").all()
+
+
 def wins(units: pd.DataFrame, lengths: pd.DataFrame) -> pd.DataFrame:
     """The share of inputs on which a method beats random scores, per cell, with n; seeds of one input are averaged."""
     both, asked = pd.concat([units, lengths]), ["soft_nc", "soft_ns", "nc", "ns"]
