@@ -8,10 +8,13 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+import report_picture
 from browser import browser
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_models import text_model, tokenizer
 
+from faithlib import evaluate
 from faithlib.catalogue import METRICS, OF_SCORES_ALONE
 from faithlib.evaluation.advice import ENOUGH, sentence_of
 from faithlib.evaluation.summary import COLUMNS, Table
@@ -220,9 +223,18 @@ def test_constant_differences_are_drawn_at_the_edge() -> None:
 
 @pytest.mark.browser
 def test_the_page_fits_a_phone_and_one_sheet_of_paper(tmp_path) -> None:
-    drawn(0, 12, dict.fromkeys(METHODS, 0.1), tuple(METRICS)[:13]).to_html(tmp_path / "report.html")
+    """All metrics by default of 14 texts: of a function, of a classifier, and with what people marked."""
+    texts = ["a fine film, not bad", "who is it", "film", *(f"a fine film {'not ' * i}bad" for i in range(11))]
+    five = ["saliency", "input_x_gradient", "integrated_gradients", "lime", "random"]
+    classifier = {"model": text_model("bert", classes=2), "inputs": texts, "tokenizer": tokenizer(), "methods": five}
+    erasing = ["lime", "occlusion", "shapley_sampling", "uniform", "random"]
+    function = {"model": report_picture.model, "inputs": report_picture.sentences(14), "methods": erasing}
+    gold = [[(0, 1)]] * len(texts)
     with browser() as window:
-        window.open((tmp_path / "report.html").as_uri(), width=390, height=844)
-        assert window.evaluate("document.documentElement.scrollWidth") <= 390
-        sheets = window.page.pdf(format="A4")
-        assert len(re.findall(rb"/Type\s*/Page\b", sheets)) == 1
+        for name, given in (("function", function), ("plain", classifier), ("gold", {**classifier, "gold": gold})):
+            evaluate(**given).to_html(tmp_path / f"{name}.html")
+            window.open((tmp_path / f"{name}.html").as_uri(), width=390, height=844)
+            assert window.evaluate("document.documentElement.scrollWidth") <= 390, name
+            for paper in ("A4", "Letter"):
+                sheets = window.page.pdf(format=paper)
+                assert len(re.findall(rb"/Type\s*/Page\b", sheets)) == 1, (name, paper)

@@ -75,6 +75,7 @@ def dot_plot(differences: pd.DataFrame) -> str:
     name = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:8]
     head = (
         f'<svg role="img" aria-labelledby="title-{name} told-{name}" viewBox="0 0 {_WIDTH} {bottom + 34}" '
+        f'width="{_WIDTH}" height="{bottom + 34}" '
         'preserveAspectRatio="xMinYMin meet">'
         f'<title id="title-{name}">Methods by metric: difference to random scores, higher is better</title>'
         f'<desc id="told-{name}">{_safe(told)}</desc>'
