@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import types
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +203,45 @@ def test_memory_does_not_grow_with_the_inputs() -> None:
         whole, kept[:] = max(kept), []
         evaluate(film, texts, methods=["occlusion"], metrics=["saco"], run=RunSettings(block=6))
     assert max(kept) < whole / 5
+
+
+class Task:
+    """A task of the stand-in for Ray, computed when it is asked for."""
+
+    def __init__(self, function: Callable[[int], Path]) -> None:
+        self.remote = function
+
+
+def test_the_lines_for_ray_compute_a_share_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of docs/cluster.md as they stand there, run, run again, and run with one share lost."""
+    document = (Path(__file__).resolve().parents[1] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(.*?)^```", document, flags=re.MULTILINE | re.DOTALL)
+    ray = types.ModuleType("ray")
+    vars(ray).update(remote=lambda **resources: Task, get=list)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.chdir(tmp_path)
+    texts = some_texts(19)
+    calls: list[int] = []
+
+    def counted_film(batch: list[str]) -> list[list[float]]:
+        calls.append(len(batch))
+        return film(batch)
+
+    def table() -> Table:
+        namespace: dict[str, Any] = {"load": lambda: (counted_film, None, texts)}
+        exec(compile(lines, "docs/cluster.md", "exec"), namespace)
+        merged: Table = namespace["table"]
+        return merged
+
+    whole = evaluate(film, texts)
+    same(table(), whole, atol=1e-12)
+    assert len(list((tmp_path / "shares").iterdir())) == 16 and calls
+    calls.clear()
+    same(table(), whole, atol=1e-12)
+    assert not calls
+    (tmp_path / "shares" / "5-of-16.json").unlink()
+    same(table(), whole, atol=1e-12)
+    assert calls
 
 
 # ------------------------------------------------------------------------------------------------- on the command line
