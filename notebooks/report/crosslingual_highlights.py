@@ -351,7 +351,8 @@ page.verdicts(page.test({"crosslingual_table6": None}))
 
 # %% [markdown]
 # **What differs and why.** On e-SNLI: one small encoder instead of three BERT models, a thirtieth of the training pairs, and
-# 338 pairs of the development split instead of all of the test split. In the substitutes people marked phrases of reviews or
+# 338 pairs of the development split instead of all of the test split (methods that erase read a hundred of them, because
+# each takes hundreds of forward passes per pair; methods of one pass read all). In the substitutes people marked phrases of reviews or
 # whole sentences of papers, not words. Every word in them counts as marked, including articles and commas, so an explanation that picks
 # single words gains nothing. A phrase is one of several reasons for a
 # review's class, and a model can match a summary with a section by words outside the marks. The classifiers are small

@@ -208,7 +208,8 @@ details("The same for the image of Figure 1", page.figure(fig, "saco_figure3", a
 # Partial LRP, Transformer Attribution and ATTCAT; integrated gradients (IG) lead wherever the most important pixels go first and come
 # last where the least important do.
 #
-# **Our run.** The same for both CIFAR sets, with one chart per family of methods, so that no line hides another. Integrated gradients
+# **Our run.** The same for both CIFAR sets, with one chart per family of methods, so that no line hides another. The chart of ImageNet is
+# missing: we have a few dozen sample images of it only. Integrated gradients
 # use fewer steps than usual ({doc}`saco_deviations` has the number).
 
 # %%
