@@ -52,4 +52,4 @@ def test_a_number_worked_out_again_stands_at_the_published_one(ours: float, thei
     text = drawn([finding])
     assert finding.place(theirs) == WIDTH / 2 and 0 < finding.place(ours) < WIDTH
     assert (abs(finding.place(ours) - WIDTH / 2) > 5) == apart
-    assert 'class="holds"' not in text and 'class="border"' not in text and "the same number" in finding.spoken
+    assert 'class="holds"' not in text and 'class="border"' not in text and "recomputed" in finding.spoken

@@ -94,7 +94,7 @@ def again_on_unseen(when: str) -> str:
             as_before = ", as before" if decision in written else ""
             judged.append(f"{said} (`{name}`): *{word}*{as_before}")
     return (
-        f"Judged again, on inputs that were first measured when the rules were frozen: {'; '.join(judged)}."
+        f"Judged again, on inputs that were first measured after the rules were frozen: {'; '.join(judged)}."
         if judged
         else ""
     )

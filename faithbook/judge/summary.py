@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, in_sentences, published, scoreboard
+from faithbook.judge import analysis_plan, in_sentences, published, scoreboard, wording
 from faithbook.judge.scoreboard import (
     RULE,
     WAITS,
@@ -132,6 +132,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
                     waits=_awaited(row),
+                    part=wording.comparison(row["part"]) if isinstance(row["part"], str) and row["part"] else "",
                     **numbers,
                 )
             )

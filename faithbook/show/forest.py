@@ -25,8 +25,8 @@ _LEAST = 0.1  # how far a drawing without a border reaches at least: what differ
 class Finding:
     """A line of the figure: whose it is, its id and words, what was decided on which evidence, the numbers of the part
     that decides (NaN where there is none), the borders that its rule draws (one, above which the claim holds, two,
-    between which it does, or none, where ours should be the published number), and of what is undecided what it `waits`
-    for, since its dot may lie on either side."""
+    between which it does, or none, where ours should be the published number), of what is undecided what it `waits`
+    for, since its dot may lie on either side, and in words the `part` that decides."""
 
     group: str
     id: str
@@ -40,6 +40,7 @@ class Finding:
     published: float = math.nan
     n: int | None = None
     waits: str = ""
+    part: str = ""
 
     @property
     def middle(self) -> float:
@@ -68,9 +69,10 @@ class Finding:
         ends = "" if math.isnan(self.low) else f" [{rounded(self.low, 2)}, {rounded(self.high, 2)}]"
         theirs = "" if math.isnan(self.published) else f", published {rounded(self.published, 2)}"
         size = "" if self.n is None else f", n = {self.n:,} in the smallest set"
-        said = f"ours {rounded(self.ours, 2)}{ends}{theirs}{size}"
+        part = f"{self.part}: " if self.part else ""
+        said = f"{part}ours {rounded(self.ours, 2)}{ends}{theirs}{size}"
         border = " and ".join(rounded(border, 2) for border in self.borders)
-        return f"{said}; border {border}" if border else f"{said}; the same number, worked out again"
+        return f"{said}; border {border}" if border else f"{said}; a published number, recomputed"
 
 
 def drawn(findings: list[Finding], *, to: str = "") -> str:

@@ -191,7 +191,7 @@ page.listing(
 #
 # With the larger model, attention and x∇x score below random explanations on most texts. A soft metric uses two things of an
 # explanation: the *order* of its scores and their *amounts*. Min-max scaling leaves attention with a few high scores and many near 0,
-# while random scores average 0.5: the random explanation simply erases more ({doc}`soft_deviations`). Ranks give every explanation
+# while random scores average 0.5: under Soft-NC the random explanation simply erases more, under Soft-NS it keeps more ({doc}`soft_deviations`). Ranks give every explanation
 # the same amounts in its own order. If the order were at fault, ranks would not help. A very confident model that does not react
 # could be another reason, so we also split the texts at the median probability of the predicted class.
 

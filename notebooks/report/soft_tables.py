@@ -74,11 +74,6 @@ Markdown(
     "because these are the data sets that we have."
 )
 
-# %% [markdown]
-# The row α∇α follows the paper's text, attention times its gradient. The digits that the paper prints in this row point to its released code,
-# which squares the attention weights; squared weights have the order of the weights, so as coded the hard metrics of this row would
-# be those of α ({doc}`soft_deviations`, D6, has both).
-
 # %%
 averaged = "" if compared.is_whole else f", mean over {tables.listing(tasks)}"
 page.table(

@@ -22,7 +22,7 @@ RELEASED = {
     "limits": ("none", "0 to 1"),
     "scaled attention": ("with gradient", "squared"),
     "draws": ("several", "one"),
-    "normaliser": ("min-max", "two of its own"),
+    "normaliser": ("min-max", "the code's two"),
     "mask": ("as written", "inverted"),
     "ties": ("no win", "wins"),
 }
