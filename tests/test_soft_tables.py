@@ -47,6 +47,35 @@ def test_the_papers_own_data_sets_are_compared_in_its_order_on_the_larger_model(
     assert cells["movie", "sst", "nc"].published == pytest.approx(0.409, abs=6e-4)
 
 
+def test_scaled_attention_squared_as_the_released_code_has_it(compared: Compared) -> None:
+    """D6 in the tables: the printed row is nearly that of attention; ours on the same texts, both ways."""
+    apart, furthest = tables.printed_near_attention()
+    assert (apart, furthest) == (pytest.approx(0.012, abs=6e-4), pytest.approx(0.033, abs=6e-4))
+    tried = committed.scores(
+        "soft_variants",
+        paper="zhao_aletras_2023",
+        parts=["variants"],
+        over=["shows", "model", "variant", "dataset", "metric", "method"],
+        prepare=diagnosticity.counted_by_variant,
+        bounds=(0, 1),
+        rows=lambda wins: wins[wins["model"] == compared.model],
+    )
+    squared = tables.scaled_attention_squared(compared, tried)
+    cells = squared.set_index(["method", "metric"])
+    assert len(cells) == 8 and (squared["low"] < squared["squared"]).all() and (squared["n"] > 300).all()
+    printed = published.table("soft_table6").query("dataset in ['sst', 'ag']").set_index(["method", "metric"])["value"]
+    assert cells["published"]["scaled_attention", "nc"] == pytest.approx(printed["scaled_attention", "nc"].mean())
+    # One of five methods differs, so the mean moves by a fifth of what that row does.
+    moved = cells["squared"] - cells["with gradient"]
+    assert moved["average", "soft_nc"] == pytest.approx(moved["scaled_attention", "soft_nc"] / 5)
+    assert moved["scaled_attention", "soft_ns"] < -0.3
+    words = tables.squared_in_words(compared, tried, squared)
+    assert (
+        words.startswith("Squared attention is nearer to the printed row under 1 of 4 metrics")
+        and "Soft-NS minus NS" in words
+    )
+
+
 def test_an_average_is_compared_with_the_published_one_of_the_same_data_sets(compared: Compared) -> None:
     rows = compared.printed("soft_table3")
     assert set(rows.dataset) == {"sst", "ag", "average"} and set(rows.model) == set(compared.models)
@@ -68,7 +97,7 @@ def test_the_result_of_the_page_has_ours_and_the_published_value_of_every_metric
 
 
 def test_texts_are_counted_by_model(compared: Compared) -> None:
-    assert "MPNet 1,000 of SST and 360 of AG News, MiniLM 250 of SST and 159 of AG News" in tables.texts_in_words(
+    assert "MPNet 1,000 of SST and 360 of AG News; MiniLM 250 of SST and 159 of AG News" in tables.texts_in_words(
         compared
     )
 

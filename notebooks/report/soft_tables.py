@@ -66,12 +66,16 @@ tested_table1 = page.test({"soft_table1": tables.same_sizes(sizes, compared)})  
 # %% tags=["remove-input"]
 by_method = tables.soft_ahead(power, "method", METHODS)
 averages = tables.published_averages()
+apart, furthest = tables.printed_near_attention()
 Markdown(
     f"On {tables.first_word(compared.model)} the hard metric is clearly ahead of its soft version in {by_method.behind} of {by_method.n} "
     f"comparisons (five methods, two pairs of metrics), the soft one in {by_method.ahead}. The paper's own averages over its four data "
     f"sets are {averages['soft_nc']:.3f} for Soft-NC against {averages['nc']:.3f} for NC, and {averages['soft_ns']:.3f} for Soft-NS "
     f"against {averages['ns']:.3f} for NS. In brackets is the paper's mean over {tables.listing(tasks)} alone, computed from its Table 6, "
-    "because these are the data sets that we have."
+    "because these are the data sets that we have. In the row of α∇α the printed digits are probably those of *squared* attention: "
+    f"over the {len(table6) // len(METHODS)} cells of Table 6 they are {apart:.3f} from the row of α on average ({furthest:.3f} at most). The "
+    "released code squares attention, the text multiplies it by its gradient, and so do we ({doc}`soft_deviations`, D6). So this row of "
+    "Tables 2 and 6 compares two methods, and a mean over methods, as in Table 3, contains it ({ref}`what squared attention changes <soft-squared-attention>`)."
 )
 
 # %%
@@ -119,7 +123,8 @@ page.table(
     columns=["dataset"],
     digits=3,
     printed=compared.printed("soft_table3"),
-    caption="Diagnosticity per data set, mean over the five methods; n: texts with a score in the smaller data set",
+    caption="Diagnosticity per data set, mean over the five methods, among them α∇α (probably another method in print: text above Table 2); "
+    "n: texts with a score in the smaller data set",
     words=tables.first_words(compared.models),
 )
 
@@ -268,6 +273,26 @@ page.table(
     caption="Diagnosticity per data set, method and metric",
     words=tables.first_words(compared.models),
 )
+
+# %% [markdown]
+# (soft-squared-attention)=
+# ### Scaled attention as the released code has it
+#
+# The row of α∇α above follows the paper's text. The next table has it squared, as in the released code, on the texts of SST and AG News
+# on which choices were varied, and what that changes of the mean over methods.
+
+# %%
+squared = tables.scaled_attention_squared(compared, tried)
+page.listing(
+    squared,
+    "soft_tables_squared",
+    caption="Diagnosticity of α∇α and of the mean over the five methods: published, ours with the gradient (text), and ours with "
+    "squared attention (code, 95 % interval), mean over SST and AG News; n texts in the smaller data set",
+    empty="*Not measured in this profile.*",
+)
+
+# %% tags=["remove-input"]
+Markdown(tables.squared_in_words(compared, tried, squared) if len(squared) else "")
 
 # %% [markdown]
 # ### Do ties explain values below one half?

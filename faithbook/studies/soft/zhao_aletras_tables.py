@@ -29,7 +29,7 @@ from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
 from faithbook.models.cards import cards
 from faithbook.show.labels import label
-from faithbook.show.numbers import beside, ends_of, written
+from faithbook.show.numbers import beside, ends_of, spoken, written
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.inference import wilson
 from faithbook.studies.soft.zhao_aletras import SIZES, shared
@@ -54,6 +54,8 @@ COLUMNS = (
     *("trained on", "F1 ± deviation", "majority F1", "models"),
 )
 UNKNOWN = "–"
+SCALED, AS_CODED = "scaled_attention", "scaled_attention=released"
+"""The method of deviation D6, and the variant of `soft_variants` that squares attention as the released code does."""
 Sizes = dict[tuple[str, str], float]
 """By data set and split how many texts, NaN where neither the data nor a card tells."""
 
@@ -202,6 +204,60 @@ def averages_in_words(compared: Compared) -> str:
         soft: (compared.power(soft).ours.point, compared.power(hard).ours.point) for hard, soft in PAIRS.items()
     }
     return "; ".join(f"{label(soft)} {mean:.2f} against {of_hard:.2f}" for soft, (mean, of_hard) in averages.items())
+
+
+def printed_near_attention() -> tuple[float, float]:
+    """How far the printed cells of scaled attention lie from those of attention in Table 6: mean and largest."""
+    wide = table("soft_table6").pivot(index=["dataset", "metric"], columns="method", values="value")
+    distance = (wide["attention"] - wide["scaled_attention"]).abs()
+    return float(distance.mean()), float(distance.max())
+
+
+def scaled_attention_squared(compared: Compared, tried: Scores) -> pd.DataFrame:
+    """Scaled attention alone and the mean over methods, by metric: as published, with the gradient (the text) and
+    squared (the released code), mean over the data sets on which choices were varied (`tried`), on the same texts."""
+    datasets = [name for name in compared.own if name in tried.levels("dataset")]
+    if AS_CODED not in tried.levels("variant") or not datasets:
+        return pd.DataFrame()
+    of_sets = table("soft_table6").query("dataset in @datasets")
+    rows = []
+    for methods, metric in product(([SCALED], METHODS), METRICS):
+        cells = {"metric": metric, "method": methods, "dataset": datasets, "shows": WIN}
+        printed = of_sets.query("metric == @metric and method in @methods")["value"].mean()
+        with_gradient, squared = (tried.mean(variant=variant, **cells) for variant in ("paper", AS_CODED))
+        row = {"metric": metric, "method": SCALED if methods == [SCALED] else "average", "published": printed}
+        row |= {"with gradient": with_gradient.ours.point, **ends_of(squared, "squared", "low", "high")}
+        rows.append(row | {"n": squared.ours.n})
+    return pd.DataFrame(rows)
+
+
+def squared_in_words(compared: Compared, tried: Scores, squared: pd.DataFrame) -> str:
+    """Under how many metrics squared attention is nearer to the printed row, and what it changes of soft minus hard."""
+    row = squared[squared["method"] == SCALED]
+    nearer = (row["squared"] - row["published"]).abs() < (row["with gradient"] - row["published"]).abs()
+    return (
+        f"Squared attention is nearer to the printed row under {nearer.sum()} of {len(row)} metrics, so it does not "
+        "explain how far ours is from that row. Soft minus hard, mean over the five methods, goes "
+        f"{_gains_with_squared(compared, tried)}. Verdicts are those of the text; c01 with squared attention is one of "
+        "the variants in its figure above."
+    )
+
+
+def _gains_with_squared(compared: Compared, tried: Scores) -> str:
+    """Soft minus hard, mean over methods, with scaled attention by its gradient and squared, on the same texts."""
+    datasets = [name for name in compared.own if name in tried.levels("dataset")]
+    changes = []
+    for hard, soft in PAIRS.items():
+        gains = []
+        for variant in ("paper", AS_CODED):
+            cells = {"variant": variant, "method": METHODS, "dataset": datasets, "shows": WIN}
+            gains.append(tried.mean(metric=soft, **cells) - tried.mean(metric=hard, **cells))
+        before, after = gains
+        changes.append(
+            f"from {spoken(before, '.2f')} to {spoken(after, '.2f')} for {label(soft)} minus {label(hard)} "
+            f"(n = {after.ours.n})"
+        )
+    return joined(changes)
 
 
 def listing(names: Iterable[str]) -> str:
