@@ -57,7 +57,7 @@ def test_one_lock_serves_every_python(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 @pytest.mark.parametrize("platform", ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin"])
 def test_every_requirement_comes_as_a_wheel(version: str, platform: str) -> None:
     where = ("--python-version", version, "--python-platform", platform)
