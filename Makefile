@@ -82,6 +82,7 @@ lint: $(ENVIRONMENT) ## style, types and who may import whom (FIX=yes: puts the 
 	$(BIN)/lint-imports --no-cache --no-logo
 
 release: $(ENVIRONMENT) ## the library's wheel and source into dist/, checked as a registry does; it stops before the upload
+	@$(BIN)/python tests/publishable.py
 	@rm -rf dist
 	@$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist .
 	@$(BIN)/uv tool run --quiet twine check --strict dist/faithlib-*
