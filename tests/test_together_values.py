@@ -388,10 +388,13 @@ def test_advice_is_put_into_words_from_its_rows() -> None:
     assert "1 and 0 of 1 metrics get a *yes* (n = 90 to 90 images)" in advice.on_photographs(table)
     assert advice.on_photographs(table.iloc[:2]) == ""
     follows = pd.DataFrame({"metric": ["n_auc", "n_auc", "auc"], "estimate": [0.9, 0.96, 0.1]})
-    lowest = pd.DataFrame({"metric": ["n_auc", "autpc"], "estimate": [0.2, 0.3], "low": [0.1, 0.2], "high": [0.3, 0.4]})
+    ends = {"low": [0.1, 0.2, 0.15], "high": [0.3, 0.4, 0.35]}
+    lowest = pd.DataFrame({"metric": ["n_auc", "autpc", "srg"], "estimate": [0.2, 0.3, 0.25], **ends})
     said = advice.why_not_n_auc(follows, lowest)
-    assert "is 0.90 to 0.96 on the trained models" in said and said.endswith("is 0.20 [0.10, 0.30].")
-    assert f"the best metric is {label('autpc')}: " in advice.best_of_all_kinds(lowest)
+    assert "is 0.90 to 0.96 on the trained models" in said
+    assert said.endswith("is 0.20 [0.10, 0.30], that of SRG over the same kinds 0.25 [0.15, 0.35].")
+    best = advice.best_of_all_kinds(lowest)
+    assert f"the best metric is {label('autpc')}: " in best and best.endswith("that of SRG is 0.25 [0.15, 0.35].")
 
 
 def test_the_first_need_is_the_recommendation_and_unmet_needs_are_said() -> None:
