@@ -504,6 +504,21 @@ def eraser(answers: Tensor, scores: Tensor, about: About, *, divisor: str = "bin
     ------
     UnknownNameError
         For another `divisor`.
+
+    Notes
+    -----
+    `evaluate` divides by the number of bins. Values of the released code are a metric of your own, in three lines:
+
+    Examples
+    --------
+    >>> from faithlib import evaluate
+    >>> @metric("comprehensiveness_released", rows=eraser.rows, direction="higher")
+    ... def comprehensiveness_released(answers, scores, about):
+    ...     return eraser.value(answers, scores, about, divisor="bins_plus_one")["comprehensiveness_eraser"]
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> both = ["comprehensiveness_eraser", comprehensiveness_released]
+    >>> evaluate(model, ["a good film"], methods=["occlusion"], metrics=both).value.round(4).tolist()
+    [0.4, 0.3333]
     """
     removed, kept = answers.chunk(2, dim=1)
     return {
