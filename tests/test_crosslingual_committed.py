@@ -387,3 +387,15 @@ def test_sizes_and_words_of_the_deviations() -> None:
     texts = deviations.rounded_bins(pd.DataFrame({"input": ["a", "a", "b"], "words": [25, 25, 100]}))
     assert texts.moved.tolist() == pytest.approx([3 / 5, 0.0])  # see bin_sizes
     assert texts.different.tolist() == [4, 5]
+
+
+def test_methods_that_need_many_passes_read_fewer_pairs_because_of_their_cost() -> None:
+    with_any_row = functools.partial(defined, over=marks.OF_MARKS, further=True)
+    on_all = measured("crosslingual_plausibility", marks.OF_MARKS, prepare=with_any_row, dataset="esnli")
+    pairs = marks.pairs_of_each(on_all, "esnli")
+    assert list(pairs) == [338, 100]
+    assert {"LIME", "occlusion"} <= set(pairs[100]) and "saliency" in pairs[338]
+    spent = marks.seconds_a_pair("esnli")
+    assert spent["all"] > 10 * spent["one pass"] > 0
+    words = marks.pairs_in_words(on_all, "esnli")
+    assert "on 338; " in words and f"{spent['all']:.1f} seconds" in words

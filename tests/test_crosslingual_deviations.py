@@ -116,3 +116,9 @@ def test_a_trend_is_said_with_its_interval_p_and_languages() -> None:
     trends = pd.DataFrame([row, row | {"rho of": deviations.EXPLAINED, "estimate": 0.9}])
     said = deviations.trend_in_words(trends, "all", deviations.UNIFORM)
     assert said == "r = 0.50 [0.10, 0.80], p = 0.020, n = 14 languages"
+
+
+def test_the_papers_two_models_do_not_agree_under_erasure() -> None:
+    """Why the table of three ways has no Tables 3, 9 and 10; the plan names these taus with the row as printed."""
+    lowest, highest = deviations.own_agreement_under_erasure()
+    assert (lowest, highest) == (pytest.approx(-0.169, abs=6e-4), pytest.approx(0.091, abs=6e-4))

@@ -130,7 +130,7 @@ Markdown(
     f"L2 its MAP differs from that of saliency by {marks.plain_minus_saliency(precision):.3f} at most. Hence two of the printed leaders "
     "are one explanation printed twice, in the paper as here. The rows *GELU changed* do what the method's own paper says, at GELU as at "
     f"ReLU. Methods that need one gradient were also run on further texts, {more} in all: the table and the figures do not use these, "
-    "comparisons of two such methods below do."
+    f"comparisons of two such methods below do. {marks.pairs_in_words(on_all, MARKS)}"
 )
 
 # %%
@@ -351,8 +351,8 @@ page.verdicts(page.test({"crosslingual_table6": None}))
 
 # %% [markdown]
 # **What differs and why.** On e-SNLI: one small encoder instead of three BERT models, a thirtieth of the training pairs, and
-# 338 pairs of the development split instead of all of the test split (methods that erase read a hundred of them, because
-# each takes hundreds of forward passes per pair; methods of one pass read all). In the substitutes people marked phrases of reviews or
+# 338 pairs of the development split instead of all of the test split, of which methods that
+# need many passes read only a part (below Table 4 is how many, and what they cost). In the substitutes people marked phrases of reviews or
 # whole sentences of papers, not words. Every word in them counts as marked, including articles and commas, so an explanation that picks
 # single words gains nothing. A phrase is one of several reasons for a
 # review's class, and a model can match a summary with a section by words outside the marks. The classifiers are small

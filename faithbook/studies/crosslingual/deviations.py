@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
+import scipy.stats
 
 from faithbook.engine.studies import settings_of
 from faithbook.judge import published
@@ -177,6 +179,18 @@ def in_three_ways(table: Table, source: Scores, models: Sequence[str], **fixed: 
         orders = [rows.order(output, rows=rows_of_way, **labels) for labels in table.cells for output in OUTPUT_NAMES]
         found[way] = together(orders)
     return found
+
+
+def own_agreement_under_erasure() -> tuple[float, float]:
+    """Kendall's tau between the orders of the paper's two models in Tables 9 (comprehensiveness) and 10 (sufficiency),
+    with the row as printed and with neither: the lowest and the highest of both outputs."""
+    found = []
+    for number, rows_of_way in product((9, 10), (THIRTEEN, WITHOUT_EITHER)):
+        wide = printed_table(f"crosslingual_table{number}").pivot(index=KEYS, columns="model", values="value")
+        for output in OUTPUT_NAMES:
+            first, second = (wide[model][[(*row, output) for row in rows_of_way]] for model in wide)
+            found.append(float(scipy.stats.kendalltau(first, second).statistic))
+    return min(found), max(found)
 
 
 def orders_in_long(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from faithbook.judge import published
+from faithbook.judge import costs, published
 from faithbook.judge.decide import Ordered
 from faithbook.judge.scores import Scores
 from faithbook.show.labels import label, row_label
@@ -21,6 +21,7 @@ from faithbook.stats.comparison import Comparison
 from faithbook.studies.crosslingual.zaman_belinkov import MARKED, OUTPUT_NAMES, PLAIN, THIRTEEN
 from faithbook.studies.crosslingual.zaman_belinkov_claims import PLAUSIBLE, leads
 from faithbook.studies.crosslingual.zaman_belinkov_tables import FLOORS, KEYS, Rows, agreement
+from faithbook.text import joined
 
 OF_MARKS = ["dataset", "metric", *KEYS]
 OF_PROJECTED = ["metric", "model", "language", "highlights"]
@@ -64,6 +65,43 @@ def against_random(marked: Scores) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(found)
+
+
+def pairs_of_each(on_all: Scores, dataset: str) -> dict[int, list[str]]:
+    """How many pairs with marks each method was run on: by number, the most first, the names of the methods."""
+    frame = on_all.frame[(on_all.frame["dataset"] == dataset) & (on_all.frame["metric"] == "average_precision")]
+    methods = list(dict.fromkeys(method for method, _ in THIRTEEN))
+    pairs = frame[frame["method"].isin(methods)].groupby("method", observed=True)["id"].nunique()
+    return {int(n): [label(name) for name in methods if pairs[name] == n] for n in sorted(set(pairs), reverse=True)}
+
+
+def seconds_a_pair(dataset: str) -> dict[str, float]:
+    """What the full run took a pair, with `all` methods and with those that need one gradient (`one pass`)."""
+    runs = [
+        run
+        for run in costs.reference_runs()
+        if run["notebook"] == "crosslingual_plausibility" and run["parameters"]["dataset"] == dataset
+    ]
+    spent = {}
+    for name, only in {"all": "", "one pass": "one pass"}.items():
+        of_methods = [run for run in runs if run["parameters"].get("only", "") == only]
+        pairs = sum(run["notes"]["n"] for run in of_methods)
+        spent[name] = sum(costs.seconds(run) for run in of_methods) / pairs if pairs else np.nan
+    return spent
+
+
+def pairs_in_words(on_all: Scores, dataset: str) -> str:
+    """On how many pairs each method was run, and why not all on all."""
+    pairs = pairs_of_each(on_all, dataset)
+    each = "; ".join(f"{joined(names)} on {n}" for n, names in pairs.items())
+    text = f"Texts by method: {each}."
+    spent = seconds_a_pair(dataset)
+    if len(pairs) < 2 or np.isnan(sum(spent.values())):
+        return text
+    return (
+        f"{text} The reason is cost: with all methods a text took {spent['all']:.1f} seconds of a processor, with "
+        f"those that need one gradient {spent['one pass']:.1f}."
+    )
 
 
 def share_of_words(marked: Scores, dataset: str) -> Comparison:
