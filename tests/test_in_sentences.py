@@ -130,6 +130,10 @@ def test_the_second_sentence_says_why(verdict: Told, expected: str) -> None:
         ({"contradicted": 1}, "The paper's own numbers contradict 1 of the 4 comparisons."),
         ({"own_repeat": "disagrees"}, "The paper's own repeat disagrees, by the same rule."),
         ({"agreeing": 2, "specifications": 3}, "2 of the 3 analysis variants that are decided have this answer."),
+        (
+            {"agreeing": 1, "specifications": 3, "decision": "mixed"},
+            "Of the 3 analysis variants that are decided, 1 agrees with the book's main analysis and 2 contradict it.",
+        ),
         ({"agreeing": 3, "specifications": 3}, "All 3 analysis variants that are decided have this answer."),
     ],
 )

@@ -23,7 +23,7 @@ from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.judge.wording import STATEMENTS
 from faithbook.show.labels import label
 from faithbook.show.tables import of_size, rounded
-from faithbook.stats.evidence_levels import AUTHORS, NOT_TESTED, NOTHING, UNDECIDED, worded
+from faithbook.stats.evidence_levels import AUTHORS, MIXED, NOT_TESTED, NOTHING, UNDECIDED, worded
 from faithbook.stats.verdict import Verdict
 
 DECIDES = (
@@ -314,12 +314,25 @@ def more(told: Told) -> list[str]:
     if one["own_repeat"]:
         said.append(f"The paper's own repeat {one['own_repeat']}, by the same rule.")
     if (variants := one["specifications"] or 0) > 1:
-        share = "Both" if variants == 2 else f"All {variants}"
-        share = share if one["agreeing"] == variants else f"{one['agreeing']} of the {variants}"
-        said.append(f"{share} analysis variants that are decided have this answer.")
+        agreeing = one["agreeing"]
+        if agreeing == variants:
+            share = "Both" if variants == 2 else f"All {variants}"
+            said.append(f"{share} analysis variants that are decided have this answer.")
+        elif one["decision"] == MIXED:
+            said.append(
+                f"Of the {variants} analysis variants that are decided, {_counted_verb(agreeing, 'agree')} with the "
+                f"book's main analysis and {_counted_verb(variants - agreeing, 'contradict')} it."
+            )
+        else:
+            said.append(f"{agreeing} of the {variants} analysis variants that are decided have this answer.")
     if one["decision"] == UNDECIDED and one["waits_for"] == MORE_INPUTS and (why := _why_not(one)):
         said.append(why)
     return said
+
+
+def _counted_verb(number: int, verb: str) -> str:
+    """How many do something: `1 agrees`, `2 agree`."""
+    return f"{number} {verb}s" if number == 1 else f"{number} {verb}"
 
 
 def models(page: str, number: int) -> str:

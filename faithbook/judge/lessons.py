@@ -136,7 +136,7 @@ def on_unseen(overview: str, results: Results) -> str:
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
         f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
-        f"before, with one model, {ON_UNSEEN[study]}; {same} of {len(names)} got the decision in the column *before*."
+        f"before, with one model, {ON_UNSEEN[study]}; {same} of {len(names)} got the same decision as *before*."
     )
     after = (
         "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "

@@ -53,7 +53,7 @@ page.in_short(in_short)
 # {cite:p}`deyoung_2020`. Comprehensiveness is how much the probability of the predicted class falls when the words with
 # the highest scores are erased; sufficiency is how much it falls when only these words are kept. Both are means over five
 # lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
-# methods while rho does. A *row* is one of thirteen explanations of one of two outputs. 24 of the 26 differ: activation has
+# methods while rho does. A *row* is one of thirteen explanations of one of two outputs. 24 of the 26 have values of their own: activation has
 # one value for both outputs.
 #
 # The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
