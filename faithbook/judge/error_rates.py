@@ -65,7 +65,7 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
     facts, words = board.set_index("id"), column("claim")
     rows = []
     for name, shapes in ABOUT.items():
-        rule, n = plan()[name], int(facts.loc[name, "n"])
+        rule, n = plan()[name], int(float(str(facts.loc[name, "n"])))
         test, asked = rule.test or "t", OF_ONE_MEAN["within" if rule.rule == "within" else "direction"]
         simulated = rates[
             (rates["test"] == test) & rates["rule"].isin(asked) & (rates["parts"] == 1) & rates["shape"].isin(shapes)
