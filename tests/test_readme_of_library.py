@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import report_picture
+from toy_models import text_model, tokenizer
 
 import faithlib
 from faithlib.attribution import methods
@@ -30,6 +36,26 @@ def test_code_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shown = re.search(r"^```text\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     assert shown is not None and printed[0].split() == shown[1].split()
     assert (tmp_path / "report.html").is_file() and "top_drop" in printed[-1]
+
+
+def test_commands_run_as_printed(tmp_path: Path) -> None:
+    """Those for a shell, with a small classifier and a table of texts in the places that they name."""
+    lines = re.findall(r"^```bash\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    commands = [shlex.split(line) for line in "".join(lines).splitlines() if "faithlib evaluate" in line]
+    assert commands
+    for number, command in enumerate(commands):
+        folder = tmp_path / str(number)
+        text_model("bert", classes=2).save_pretrained(folder / command[4])
+        tokenizer().save_pretrained(folder / command[4])
+        (folder / command[5]).write_text("text\na fine film\nnot bad\nwho is it\n", encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+        done = subprocess.run(
+            [sys.executable, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        report = folder / command[command.index("--out") + 1]
+        values = pd.read_csv(report.with_suffix(".csv"))
+        assert report.is_file() and set(values.method) == set(command[command.index("--methods") + 1].split(","))
 
 
 def test_the_picture_of_a_report_says_what_the_report_says() -> None:
