@@ -507,14 +507,16 @@ def eraser(answers: Tensor, scores: Tensor, about: About, *, divisor: str = "bin
 
     Notes
     -----
-    `evaluate` divides by the number of bins. Values of the released code are a metric of your own, in three lines:
+    `evaluate` divides by the number of bins. Values of the released code are a metric of your own, of public functions:
 
     Examples
     --------
     >>> from faithlib import evaluate
-    >>> @metric("comprehensiveness_released", rows=eraser.rows, direction="higher")
+    >>> def without_the_top(scores, about):
+    ...     return ~erasure_rationales(scores, about.feature_mask)
+    >>> @metric("comprehensiveness_released", rows=without_the_top, direction="higher")
     ... def comprehensiveness_released(answers, scores, about):
-    ...     return eraser.value(answers, scores, about, divisor="bins_plus_one")["comprehensiveness_eraser"]
+    ...     return comprehensiveness_eraser(about.full, answers, divisor="bins_plus_one")
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> both = ["comprehensiveness_eraser", comprehensiveness_released]
     >>> evaluate(model, ["a good film"], methods=["occlusion"], metrics=both).value.round(4).tolist()
