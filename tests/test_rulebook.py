@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,9 +18,10 @@ from tiny import REPOSITORY
 from faithbook.artifacts import registry
 from faithbook.engine.studies import entry_of, settings_of
 from faithbook.engine.study import PAPER
-from faithbook.judge import analysis_plan, decide, freeze, published
+from faithbook.judge import analysis_plan, decide, freeze, published, summary
 from faithbook.judge.analysis_plan import OF_PARTS, Rule, plan
 from faithbook.judge.decide import Claim, OnlyIf, Ordered, SameNumber, Statements, Trend
+from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import to_judge
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
@@ -318,3 +320,34 @@ def test_a_choice_that_the_paper_does_not_report_and_that_turns_the_answer_makes
     parts = planted({"a": 0.4})
     assert decide.judge("saco_c02", parts, have=(), turned_by=["turned"]).verdict is Verdict.MIXED
     assert decide.judge("saco_c02", parts, have=(), turned_by=["correlation"]).verdict is Verdict.YES
+
+
+def test_every_point_of_the_referee_names_findings_that_exist_and_has_an_answer() -> None:
+    answers = published.our_table("referee_answers")
+    board = committed_board().set_index("id")
+    assert set(answers["done"]) == {"done", "in part", "not done", "nothing asked"}
+    assert (answers[["point", "asked", "answer"]] != "").all(axis=None)
+    assert {"F7", "F8", "F9", "F10"} <= set(answers["point"])
+    named = [name for ids in answers["ids"] for name in ids.split("; ") if name]
+    assert set(named) <= set(published.claims()["id"])
+    # Its section 2 goes through these one by one.
+    read = {"soft_c": 11, "saco_c": 11, "xl_c": 12, "naopc_c": 6}
+    expected = {f"{study}{number:02d}" for study, most in read.items() for number in range(1, most + 1)}
+    assert expected | {"saco_figure3", "saco_text"} <= set(named)
+    # An answer that names a decision has the one on the scoreboard.
+    says = {
+        "mixed": r"\bmixed\b",
+        "nothing to test": r"[Nn]othing (to test|is left to test)",
+        "not tested": r"^Not tested",
+    }
+    for row in answers.itertuples():
+        for decision, words in says.items():
+            if re.search(words, row.answer):
+                assert {board.loc[name, "decision"] for name in row.ids.split("; ")} == {decision}, row.answer
+
+
+def test_the_table_of_answers_has_the_decisions_of_the_board() -> None:
+    table = summary.answers(committed_board()).set_index("about")
+    assert table.loc["`saco_figure3`", "done"] == "not done"
+    several = table.loc["`soft_c05`; `soft_c06`; `soft_c07`; `soft_c08`; `soft_c09`", "decision now"]
+    assert "not tested (soft_c07, soft_c08)" in several

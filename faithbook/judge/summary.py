@@ -295,6 +295,21 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
     return table.assign(finding=said, n=table["n"].astype(str))
 
 
+def answers(board: pd.DataFrame) -> pd.DataFrame:
+    """What a referee's reading asked of the rules, point by point (`data/referee_answers.csv`): the findings that it is
+    about, what was asked, whether it was done and how, and their decisions now."""
+    table, facts = published.our_table("referee_answers"), board.set_index("id")
+    now = []
+    for ids in table["ids"]:
+        by_decision: dict[str, list[str]] = {}
+        for name in ids.split("; ") if ids else []:
+            by_decision.setdefault(_bare(*facts.loc[name, ["decision", "evidence"]]), []).append(name)
+        several = len(by_decision) > 1
+        now.append("; ".join(f"{word} ({', '.join(of)})" if several else word for word, of in by_decision.items()))
+    marked = ["; ".join(f"`{name}`" for name in ids.split("; ")) if ids else "all" for ids in table["ids"]]
+    return table.assign(ids=marked, now=now).rename(columns={"ids": "about", "now": "decision now"})
+
+
 def _alone_and_pooled(row: Mapping[Any, Any]) -> str:
     """The decision on unseen inputs; where they leave a finding open with the sign that it had, also that of both
     samples together."""

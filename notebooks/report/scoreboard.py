@@ -119,5 +119,16 @@ page.listing(
     empty="*Nothing is undecided.*",
 )
 
+# %% [markdown]
+# (referee-answers)=
+# ## What a referee asked of the rules
+#
+# Before the rules were frozen a referee read an earlier version of the book. These are its points on single claims (its section 2, and its
+# findings F7 to F10), what was done about each, and why something was not.
+
+# %%
+answers = summary.answers(board)
+page.listing(answers, "scoreboard_referee", caption="Points of a referee's reading, and the answers", wide=answers)
+
 # %%
 page.finish()
