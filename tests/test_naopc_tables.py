@@ -424,6 +424,8 @@ def test_numbers_that_differ_stand_in_readers_words(released) -> None:
 def test_the_result_of_the_page_counts_all_tables(released) -> None:
     shares = released.shared_out().set_index("table")
     assert shares.loc["all", ["compared", "agree"]].tolist() == [1_513, 1_258]
+    sides = ["with ours", "of these agree", "released on both sides"]
+    assert shares.loc["all", sides].tolist() == [568, 367, 945] and 568 + 945 == 1_513
     text = edin_outputs.in_short(released)
     assert text.startswith("Of 1,513 means that we worked out from the authors' files, 1,258 are the same")
     assert "the cause for 255 of the 255 others" in text and "52 of 2,430 released upper bounds" in text

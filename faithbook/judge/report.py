@@ -192,12 +192,17 @@ class Page:
         curve = self._curves.get(name) or self._curves.get(analysis_plan.rule(name).same_as)
         return tuple(curve.turned_by) if curve else ()
 
-    def quote(self, name: str, values: Mapping[str, Comparison]) -> None:
-        """Keep values that belong to no claim for sentences of other pages, which call them by `name` and part."""
-        rows = [
-            {"claim": name, "part": part, "published": pair.published, **row_of(pair, "ours", "low", "high")}
-            for part, pair in values.items()
-        ]
+    def quote(self, name: str, values: Mapping[str, Comparison | int]) -> None:
+        """Keep values, or counts, that belong to no claim for sentences of other pages, which call them by `name` and
+        part."""
+        rows: list[dict[str, Any]] = []
+        for part, value in values.items():
+            row: dict[str, Any] = {"claim": name, "part": part}
+            if isinstance(value, Comparison):
+                row |= {"published": value.published, **row_of(value, "ours", "low", "high")}
+            else:
+                row["ours"] = value
+            rows.append(row)
         self._quotable.append(pd.DataFrame(rows, columns=list(decide.COLUMNS)))
 
     def _entry(self, judged: Judged) -> dict[str, Any]:
