@@ -476,12 +476,12 @@ page.verdicts(page.test({"naopc_review": None, "naopc_figure_before_after": None
 
 # %%
 counted_sides = released.shared_out()
+page.quote("naopc_shares", counted_sides.iloc[-1].drop("table").astype(int).to_dict())
 page.listing(
     counted_sides,
     "naopc_shares",
     caption="Numbers that are compared, how many of them agree, and how many are based on bounds or scores of our own",
 )
-page.quote("naopc_shares", counted_sides.iloc[-1].drop("table").astype(int).to_dict())
 
 # %% [markdown]
 # **What is not here.** The repository's later state, of the ACL version, has two more data sets: AG News (models
