@@ -210,7 +210,7 @@ class Recomputed:
         """Each rank of a panel of short texts, ours next to that by the released scores and bounds."""
         ours, released = self.ranks(dataset, "short", kind), self.released_ranks(dataset, kind)
         numbers = {}
-        for (model, method), *ranks in ours.join(released, rsuffix="_released").itertuples():
+        for (model, method), *ranks in ours.join(released.add_suffix("_released")).itertuples():
             for score, rank, printed in zip(ours, ranks, ranks[len(ours.columns) :], strict=False):
                 cause = edin_tables.FLOOR if score == "exact" else ""
                 numbers[f"{label(model)}, {method}, {score}"] = SameNumber(rank, f"{printed:.0f}", cause=cause)
