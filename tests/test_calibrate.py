@@ -91,11 +91,13 @@ def test_a_shape_names_the_numbers_of_clusters_that_break_the_promise() -> None:
 
 def test_a_claim_has_the_rates_of_its_own_rule_test_and_size() -> None:
     rates, table = committed_rates(), error_rates.of_claims(committed_rates(), committed_board())
-    by_claim = table.set_index(table["claim"].str.extract(r"\((\w+)\)$")[0])
+    by_claim = table.set_index("id")
     assert list(by_claim.index) == list(error_rates.ABOUT)
     adversarial = by_claim.loc["naopc_c06"]
     assert adversarial["clusters simulated, of n"] == "60 of 60"
-    assert adversarial["beyond 2.5 in 100"] == "wrongly not reproduced"
+    assert adversarial[error_rates.BEYOND] == ["wrongly not reproduced"]
+    shown = error_rates.claims_in_words(table).set_index("id")[error_rates.BEYOND]
+    assert shown["naopc_c06"] == "wrongly not reproduced" and shown["xl_c02"] == "no"
     same = rates[
         (rates["shape"] == "AOPC, robust minus standard") & (rates["clusters"] == "60") & (rates["parts"] == 1)
     ]

@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_inputs() -> None:
 
 
 class Task:
-    """A task of the stand-in for Ray, computed when it is asked for."""
+    """A task of the substitute for Ray, computed when it is asked for."""
 
     def __init__(self, function: Callable[[int], Path]) -> None:
         self.remote = function

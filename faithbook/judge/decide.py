@@ -341,9 +341,8 @@ class Judged:
             return str(declared[fact])
         if self.awaited is None:
             return RULE
-        return (
-            UNOBTAINABLE if self.evidence == evidence_levels.AUTHORS else MORE_INPUTS
-        )  # a release is as large as it is
+        # A release is as large as it is.
+        return UNOBTAINABLE if self.evidence == evidence_levels.AUTHORS else MORE_INPUTS
 
     @property
     def contradicted(self) -> int | None:

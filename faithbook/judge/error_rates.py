@@ -23,6 +23,7 @@ ABOUT: Mapping[str, tuple[str, ...]] = {
 }
 """Claims whose comparisons are of a quantity that the calibration resamples, or of shares, and the shape of either."""
 WRONG = {"yes": "wrongly reproduced", "no": "wrongly not reproduced"}
+BEYOND = "beyond 2.5 in 100"
 TESTS = {"t": "Student's t", "score": "score test"}
 OF_ONE_MEAN = {
     "direction": ["direction, all"],
@@ -63,9 +64,10 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
     `board`: id, n and decision of claims. Of two shapes the higher rate counts.
     """
     facts, words = board.set_index("id"), column("claim")
+    numbers = pd.to_numeric(facts["n"])
     rows = []
     for name, shapes in ABOUT.items():
-        rule, n = plan()[name], int(float(str(facts.loc[name, "n"])))
+        rule, n = plan()[name], int(numbers[name])
         test, asked = rule.test or "t", OF_ONE_MEAN["within" if rule.rule == "within" else "direction"]
         simulated = rates[
             (rates["test"] == test) & rates["rule"].isin(asked) & (rates["parts"] == 1) & rates["shape"].isin(shapes)
@@ -73,7 +75,8 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
         sizes = {int(clusters) for clusters in simulated["clusters"] if clusters.isdigit() and int(clusters) <= n}
         simulated = simulated[simulated["clusters"] == str(max(sizes))]
         row = {
-            "claim": f"{words[name].rstrip('.')} ({name})",
+            "id": name,
+            "claim": words[name].rstrip("."),
             "decision": facts.loc[name, "decision"],
             "values like": f"{' and '.join(shapes)} ({TESTS[test]})",
             "clusters simulated, of n": f"{max(sizes)} of {n}",
@@ -83,8 +86,14 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
             of_answer = simulated[simulated["answer"] == answer]
             row[wrong] = of_answer["rate"].max()
             beyond += [] if of_answer["kept"].all() else [wrong]
-        rows.append(row | {"beyond 2.5 in 100": " and ".join(beyond) or "no"})
+        rows.append(row | {BEYOND: beyond})
     return pd.DataFrame(rows)
+
+
+def claims_in_words(claims: pd.DataFrame) -> pd.DataFrame:
+    """The table of `of_claims` for readers."""
+    beyond = [" and ".join(answers) or "no" for answers in claims[BEYOND]]
+    return claims.assign(**{BEYOND: beyond})
 
 
 def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -102,8 +111,7 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
         for name, rule in plan().items()
         if rule.test == "t" and not rule.same_as and not rule.fixed_verdict
     }
-    there = claims["beyond 2.5 in 100"] == "wrongly " + claims["decision"]
-    names = [claim.rpartition("(")[2].rstrip(")") for claim in claims.loc[there, "claim"]]
+    names = [claim["id"] for claim in claims.to_dict("records") if f"wrongly {claim['decision']}" in claim[BEYOND]]
     others = len(judged - set(ABOUT))
     return "".join(
         [

@@ -231,14 +231,12 @@ class Page:
         besides: dict[str, list[str]] = {}
         for name, verdict in tested.items():
             told = self._told(verdict)
-            # Where nothing was judged nothing rests on evidence.
-            evidence = (
-                ""
-                if verdict.decision in (evidence_levels.NOT_TESTED, evidence_levels.NOTHING)
-                else f" ({verdict.evidence})"
-            )
+            evidence = f" ({verdict.evidence})"
+            if verdict.decision in (evidence_levels.NOT_TESTED, evidence_levels.NOTHING):
+                evidence = ""  # where nothing was judged nothing rests on evidence
             words = self._claims.get(name, "").rstrip(".")
-            if self._source.get(name) == published.REVIEW and "review page" not in words:
+            # The titles of tables and figures name their source themselves.
+            if self._source.get(name) == published.REVIEW and published.column("kind")[name] == "claim":
                 words += " (so says a review page of the paper)"
             if same := in_sentences.repeats(told, self._entries):
                 note_text = f"As `{same}`."

@@ -298,7 +298,11 @@ def measure(worlds: int = WORLDS) -> pd.DataFrame:
     """All rates, one row each."""
     rows: list[Row] = []
     for world in tqdm(all_worlds(), desc="worlds"):
-        number = worlds // {1: 1, 10: 2}.get(world.parts, 4)  # claims of many parts take longer
+        number = worlds
+        if world.parts == 10:  # claims of several parts take longer
+            number = worlds // 2
+        elif world.parts > 1:
+            number = worlds // 4
         for test in tests_for(world):
             rows += rates_of(world, test, number)
     for n in (10, 24, 60):

@@ -147,7 +147,7 @@ page.listing(
 
 # %%
 page.listing(
-    claims,
+    error_rates.claims_in_words(claims),
     "calibration_claims",
     caption="Claims whose own shape of values was simulated: rates of either wrong decision about one of their comparisons, with "
     "the largest simulated number of clusters that is not above their n (the smallest data set's)",

@@ -136,7 +136,7 @@ Markdown(advice.on_photographs(table))
 # **Why are the numbers higher than in the first table?** These are of one kind of misreading and one training run; the first table has the
 # lowest over all kinds. And the trained model misreads fewer erased copies than the hand-built ones, which err on every copy that has lost
 # more than a third. Sufficiency uses only such copies. So it cannot order explanations on these hand-built models (0.00), but it can on the
-# trained one, there by less than most other metrics (the table above). SRG was not measured in the runs behind this table; {doc}`together_planted_truth` has it for the same models.
+# trained one. SRG was not measured in the runs behind this table; {doc}`together_planted_truth` has it for the same models.
 
 # %% tags=["remove-input"]
 Markdown(advice.why_not_n_auc(load("truth_tracked", profile), lowest))

@@ -143,7 +143,11 @@ def own_taus(by_language: Rows, languages: Languages) -> dict[str, float]:
         if language not in languages.explained:
             continue
         repeats = [by_language.repeats(output, language=language) for output in ("loss", "top_prediction")]
-        taus = [tau_b(*([model[row] for row in model] for model in both)) for both in repeats if both]
+        taus = []
+        for models in repeats:
+            if models:
+                first, second = (list(model.values()) for model in models)
+                taus.append(tau_b(first, second))
         if taus:
             found[language] = float(np.mean(taus))
     return found
@@ -176,7 +180,8 @@ def spread_over(trainings: Scores, languages: Languages) -> CellOf:
 
 def spreads_in_words(spread: CellOf, printed: pd.DataFrame, trainings: int) -> str:
     """The median and the largest spread, ours and the printed ones; "" without two training runs."""
-    pairs = [pair for row in printed.to_dict("records") if (pair := spread(row)) is not None]  # type: ignore[arg-type]
+    of_cells = [spread(row) for row in printed.to_dict("records")]  # type: ignore[arg-type]
+    pairs = [pair for pair in of_cells if pair is not None]
     if not pairs:
         return ""
     ours, theirs = [float(pair.ours.point) for pair in pairs], [pair.published for pair in pairs]

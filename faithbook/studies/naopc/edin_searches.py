@@ -130,7 +130,8 @@ def adaptive_outdone(table: pd.DataFrame, signed: MeanOf) -> str:
         f"The adaptive search ran at {tried} pairs of a classifier and a length. At {len(lines)} of them a "
         "pruned search with one width needs fewer forward passes and has a smaller error"
     )
-    return "\n".join([f"{head}{':' if lines else '.'}\n", *lines])
+    end = ":" if lines else "."
+    return "\n".join([f"{head}{end}\n", *lines])
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,11 @@ class Aim:
             return evidence_levels.NOT_TESTED
         yes = conjunction([answer.p_yes for answer in self.tested], 1) <= ALPHA
         no = conjunction([answer.p_no for answer in self.tested], len(self.tested)) <= ALPHA
-        verdict = Verdict.YES if yes else Verdict.NO if no else Verdict.UNDECIDED
+        verdict = Verdict.UNDECIDED
+        if yes:
+            verdict = Verdict.YES
+        elif no:
+            verdict = Verdict.NO
         return evidence_levels.worded(verdict.decision, evidence_levels.OUR_QUESTION)
 
     @property

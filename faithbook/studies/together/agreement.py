@@ -85,13 +85,12 @@ def means_by_method(matrix: pd.DataFrame, modality: str) -> tuple[pd.DataFrame, 
     part = matrix[matrix.modality == modality]
     wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
     metrics = [name for name in questions.FAMILY_OF if name in wide.columns]
-    arrows = {name: f"{label(name)} {'↓' if METRICS[name] == 'lower' else '↑'}" for name in metrics}
     n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
     sizes = f"{n.max()} inputs in all"
     if n.min() < n.max():
         sizes += f", {n.min()} for {joined(_named(name) for name in n.index[n == n.min()])}"
     caption = f"{modality}: mean of every metric over data sets ({sizes})"
-    return wide[metrics].rename(columns=arrows).reset_index(), caption
+    return wide[metrics].rename(columns=questions.with_arrow).reset_index(), caption
 
 
 def clusters_of(table: pd.DataFrame) -> Clusters:

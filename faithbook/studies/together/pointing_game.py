@@ -12,7 +12,7 @@ from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
-from faithbook.studies.together.questions import by_cell
+from faithbook.studies.together.questions import better_or_worse, by_cell
 from faithlib.catalogue import FAMILIES
 
 FLOOR = "random"
@@ -37,16 +37,8 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
     cells, words = by_cell(measured, CELL), []
     for data, method, metric in cells:
-        ends = (cells[data, method, metric] - cells[data, FLOOR, metric]).ours.interval()
-        low, high = (-ends.high, -ends.low) if metrics[metric] == "lower" else (ends.low, ends.high)
-        word = "open"
-        if method == FLOOR:
-            word = ""
-        elif low > 0:
-            word = "better"
-        elif high < 0:
-            word = "worse"
-        words.append(word)
+        lead = cells[data, method, metric] - cells[data, FLOOR, metric]
+        words.append("" if method == FLOOR else better_or_worse(lead.ours, metrics[metric]))
     return listed(cells, CELL).assign(beside_random=words)
 
 
@@ -86,10 +78,12 @@ def scenes_in_words(scenes: pd.DataFrame) -> str:
     by chance; `scenes`: rows of the table `objects_looked_at`."""
     dataset = str(scenes.dataset.iloc[0])
     right, photographs = scenes[scenes.right], scenes.input.str.partition("+")[0].nunique()
-    each = " (each is run once for each of its objects, of which at most one can be predicted)"
+    each = ""
+    if dataset != "stamps":  # its scenes have one object
+        each = " (each is run once for each of its objects, of which at most one can be predicted)"
     return (
         f"- **{label(dataset)}**: this run looked at {len(scenes)} scenes of {photographs} photographs"
-        f"{each if dataset != 'stamps' else ''}; the model answers the class in {len(right)}. The object has "
+        f"{each}; the model answers the class in {len(right)}. The object has "
         f"{right.cells.mean() / right.of.mean():.0%} of the cells on average: what pointing gets by chance."
     )
 

@@ -20,6 +20,7 @@ from scipy.stats import rankdata
 
 from faithbook.judge import published
 from faithbook.judge.scores import REFERENCE, Scores
+from faithbook.show.labels import label
 from faithbook.sources import cifar
 from faithbook.stats.chance import against_random
 from faithbook.stats.comparison import Comparison
@@ -93,6 +94,21 @@ def by_cell(measured: Scores, columns: Sequence[str], **fixed: object) -> dict[t
         frame = frame[frame[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
     keys = frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)
     return {key: measured.mean(**{**fixed, **dict(zip(columns, key, strict=True))}) for key in keys}
+
+
+def better_or_worse(lead: Estimate, better: str) -> str:
+    """Whether a method is clearly better or clearly worse than another one by a metric of which "higher" or "lower" is
+    `better`, else "open": on which side of zero the 95 % interval of its `lead`, method minus other, lies."""
+    interval = (-lead if better == "lower" else lead).interval()
+    if interval.low > 0:
+        return "better"
+    return "worse" if interval.high < 0 else "open"
+
+
+def with_arrow(metric: str) -> str:
+    """The name of a metric, and an arrow that says which way it is better."""
+    arrow = "↓" if METRICS[metric] == "lower" else "↑"
+    return f"{label(metric)} {arrow}"
 
 
 def answer(quantity: Estimate, threshold: float = 0.0, *, test: str = "t") -> str:

@@ -17,6 +17,7 @@ from faithbook.show.labels import label
 from faithbook.show.numbers import spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.stats.estimate import Estimate
+from faithbook.studies.together import questions
 from faithlib.catalogue import METRICS
 
 Means = dict[tuple[str, ...], Estimate]
@@ -89,8 +90,7 @@ def by_group(table: pd.DataFrame, methods: Sequence[str]) -> dict[tuple[str, str
             part = part.assign(cell=[f"{spoken(row)}, {row.n}" for row in part.itertuples()])
             wide = part.pivot(index="method", columns="metric", values="cell")
             wide = wide.reindex(index=list(methods), columns=list(metrics)).fillna("–")
-            arrows = {metric: f"{label(metric)} {'↓' if METRICS[metric] == 'lower' else '↑'}" for metric in metrics}
-            tables[str(dataset), group] = wide.rename(columns=arrows).reset_index()
+            tables[str(dataset), group] = wide.rename(columns=questions.with_arrow).reset_index()
     return tables
 
 
@@ -119,10 +119,8 @@ def beside_random(means: Mapping[tuple[str, ...], Estimate]) -> pd.DataFrame:
         names: dict[str, list[str]] = {"better": [], "worse": [], "open": []}
         methods = [method for data, method, name in means if (data, name) == (dataset, metric) and method != RANDOM]
         for method in methods:
-            ends = (means[dataset, method, metric] - means[dataset, RANDOM, metric]).interval()
-            low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
-            word = "better" if low > 0 else "worse" if high < 0 else "open"
-            names[word].append(label(method))
+            lead = means[dataset, method, metric] - means[dataset, RANDOM, metric]
+            names[questions.better_or_worse(lead, METRICS[metric])].append(label(method))
         words = {word: ", ".join(of_word) or "–" for word, of_word in names.items()}
         rows.append({"dataset": dataset, "metric": metric, **words})
     return pd.DataFrame(rows)
