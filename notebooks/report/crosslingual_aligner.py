@@ -164,7 +164,7 @@ Markdown(
 # one language, fine-tuned or not. Fine-tuned multilingual BERT is below the frozen one. Turkish BERT finds it more
 # often than English BERT, which the authors leave open. The paper has only a figure, without numbers, so
 # our table has no published values. This page has the figure on messages; on pairs of XNLI it is
-# {ref}`a table among the deviations <crosslingual-deviations-figure6>` (E13).
+# {doc}`crosslingual_deviations` (E13).
 #
 # **Our run.** The same test on messages of the test split, in batches of eight, in several random orders. *Multilingual, frozen* is the
 # encoder; *e5, fine-tuned* and *six, fine-tuned* are the classifiers that we made of its twelve and of its first six layers, one training
