@@ -163,7 +163,7 @@ Markdown(
 # centred kernel alignment (CKA {cite:p}`kornblith_2019`)? Multilingual models find it more often than BERT models of
 # one language, fine-tuned or not. Fine-tuned multilingual BERT is below the frozen one. Turkish BERT finds it more
 # often than English BERT, which the authors leave open. The paper has only a figure, without numbers, so
-# our table has no published values. This page has the figure on messages; on pairs of XNLI it is
+# our table has no published values. This page has the figure on messages; on pairs of XNLI it is a table of
 # {doc}`crosslingual_deviations` (E13).
 #
 # **Our run.** The same test on messages of the test split, in batches of eight, in several random orders. *Multilingual, frozen* is the
