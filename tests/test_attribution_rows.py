@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -131,6 +132,26 @@ def test_costs_are_what_the_model_saw(bert: nn.Module) -> None:
     # Four times two rows of integrated_gradients asked once more for the class that is predicted.
     assert inside.rows_asked <= one_by_one.forward
     assert total.rows_run < one_by_one.forward / 2
+
+
+def test_seconds_of_joined_forwards_are_shared_out(bert: nn.Module) -> None:
+    slept = []
+
+    def sleep(module: nn.Module, arguments: Any, output: Any) -> None:
+        if len(output) > 3:  # more rows than inputs: erased copies, of both methods at once
+            time.sleep(0.2)
+            slept.append(0.2)
+
+    erasing = [Row("occlusion"), Row("lime", options={"n_samples": 12})]
+    handle = bert.classifier.register_forward_hook(sleep)
+    try:
+        _, costs = attribute_rows(erasing, bert, in_words(text_inputs(bert)))
+    finally:
+        handle.remove()
+    rows = {method: cost.rows_run for method, cost in costs.items()}
+    assert slept
+    for method, cost in costs.items():
+        assert cost.seconds >= sum(slept) * rows[method] / sum(rows.values()), method
 
 
 @pytest.mark.parametrize("method", ERASING)

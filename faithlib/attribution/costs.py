@@ -69,6 +69,8 @@ class Costs:
         self._device = torch.device("cpu") if first is None else first.device
         self._rows: dict[str, Cost] = {}
         self._clocks: dict[str, Clock] = {}
+        # By method, the rows that it queued: they run later, joined with those of other methods.
+        self._queued: dict[str, int] = {}
 
     def by_method(self) -> dict[str, Cost]:
         """The accounts, closed: on a GPU this waits for the last of the work."""
@@ -97,17 +99,18 @@ class Costs:
         rows_asked, rows_run = perturbers.rows()
         self._rows[name].rows_asked += readers * (rows_asked - asked)
         self._rows[name].rows_run += rows_run - run
+        self._queued[name] = self._queued.get(name, 0) + rows_run - run
 
     @contextmanager
     def of_joined(self) -> Iterator[None]:
-        """Shares out the seconds in which rows that several methods put off ran, by their numbers."""
-        run = {name: cost.rows_run for name, cost in self._rows.items()}
+        """Shares out the seconds in which queued rows run, by how many of them each method has queued."""
         start, on_account = waited(self._device), self._seconds()
         yield
         seconds = waited(self._device) - start - (self._seconds() - on_account)
-        new = {name: cost.rows_run - run.get(name, 0) for name, cost in self._rows.items()}
-        for name, rows in new.items():
-            self._rows[name].seconds += seconds * rows / max(1, sum(new.values()))
+        all_queued = max(1, sum(self._queued.values()))
+        for name, rows in self._queued.items():
+            self._rows[name].seconds += seconds * rows / all_queued
+        self._queued.clear()
 
     def _seconds(self) -> float:
         return sum(clock.seconds() for clock in self._clocks.values())
