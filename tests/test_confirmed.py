@@ -15,7 +15,8 @@ from faithbook.engine.run import load_units
 from faithbook.engine.studies import notebooks
 from faithbook.engine.study import CONFIRM
 from faithbook.engine.units import UNITS_SCHEMA, write_units
-from faithbook.judge import confirmed
+from faithbook.judge import confirmed, freeze, published, unseen
+from faithbook.judge.published import our_table
 from faithbook.paths import root
 from faithbook.sources.reserve import measured_ids
 from faithlib.errors import DataError
@@ -50,16 +51,45 @@ def run_in(folder: Path, ids=(FRESH,), **changed) -> Path:
     return folder
 
 
-def test_only_the_headline_computations_draw_on_the_reserve():
+def test_only_the_computations_that_sizes_were_planned_for_draw_on_the_reserve():
     names = [notebook.name for notebook in confirmed.confirming()]
-    assert names == ["soft_metrics", "saco_metrics", "crosslingual_metrics"]
+    assert set(names) == set(our_table("confirmatory_sizes")["measured_by"])
+    assert names[0] == "soft_metrics" and set(names) == set(unseen.SETS)
     others = [notebook for notebook in notebooks("compute") if notebook.name not in names]
     assert not [other.name for other in others if other.settings(CONFIRM).get("sample") == "confirmatory"]
 
 
 def test_each_data_set_gets_at_least_sixty_inputs():
-    soft, saco, crosslingual = (notebook.settings(CONFIRM) for notebook in confirmed.confirming())
-    assert min(soft["inputs"], saco["pictures"], crosslingual["erased"], crosslingual["messages"]) >= 60
+    settings = {notebook.name: notebook.settings(CONFIRM) for notebook in confirmed.confirming()}
+    saco, groups, crosslingual = (settings[name] for name in ("saco_metrics", "saco_groups", "crosslingual_metrics"))
+    assert min(settings["soft_metrics"]["inputs"], saco["pictures"], crosslingual["erased"]) >= 60
+    assert min(crosslingual["messages"], settings["crosslingual_projected"]["messages"]) >= 60
+    # The same images in the same batches, so that ten groups stand beside five and twenty of the same maps.
+    assert all(groups[name] == saco[name] for name in ("pictures", "batch", "ig_steps", "random_draws"))
+    assert groups["group_counts"] == [5, 20]
+
+
+def test_planning_further_findings_leaves_what_was_planned_before(tmp_path, monkeypatch):
+    shutil.copytree(root() / "data", tmp_path / "data", ignore=shutil.ignore_patterns("raw", "results", "units", "c*s"))
+    table = tmp_path / freeze.SIZES
+    before = table.read_text(encoding="utf-8").splitlines()
+    table.write_text("\n".join(before[:-2]) + "\n", encoding="utf-8")
+    monkeypatch.setattr(freeze, "root", lambda: tmp_path)
+    monkeypatch.setattr(published, "root", lambda: tmp_path)
+    freeze.plan_further()
+    after = table.read_text(encoding="utf-8").splitlines()
+    assert after[:-2] == before[:-2]
+    new, gone = ({line.rpartition(",")[0] for line in lines[-2:]} for lines in (after, before))  # without the day
+    assert new == gone
+
+
+def test_what_measures_more_of_the_inputs_of_another_lies_with_its_values(tmp_path, place):
+    point = {"profile": "confirm", "dataset": "cifar10", "model": "lora", "part": 1, "parts": 4}
+    run = run_in(tmp_path / "run", notebook="saco_groups", parameters=point)
+    (run / "units.parquet").rename(run / "units_groups.parquet")
+    confirmed.add([run], "abc")
+    assert (place / "units" / "saco_metrics" / f"{slug_of(point)}-units_groups.parquet").is_file()
+    assert not (place / "units" / "saco_groups").exists()
 
 
 def test_a_part_goes_in_once_and_with_the_digest_of_the_freeze(tmp_path, place):

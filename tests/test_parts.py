@@ -250,6 +250,7 @@ SMALLER: dict[str, dict[str, Any]] = {
         "ig_steps": 2,
     },
     "saco_metrics": {"ig_steps": 2, "random_draws": 1},
+    "saco_groups": {"datasets": ["fashion"], "models_apart": ["base"], "ig_steps": 2, "random_draws": 1},
     "together_matrix": {"ig_steps": 2, "words": 6},
     "together_objects": {"datasets": ["stamps-two"]},
     "together_toolkit": {"datasets": ["reviews"]},

@@ -94,7 +94,8 @@ def test_what_is_judged_once_more_besides_is_what_the_committed_values_have_whol
     headline = set(our_headlines())
     board = pd.read_csv(root() / "data/reference/full/scoreboard.csv", dtype=str, keep_default_na=False).set_index("id")
     others = again[~again["id"].isin(headline)]
-    assert len(others) and list(again["id"][: len(headline)]) == list(our_headlines())
+    first = [name for name in our_headlines() if name in again.index]
+    assert len(others) and list(again["id"][: len(first)]) == first
     before = board.loc[others["id"]]
     assert others["parts"].tolist() == before["parts"].tolist()
     assert not (set(others["decision"]) | set(before["decision"])) & NO_VERDICT
@@ -186,11 +187,14 @@ def test_tables_on_unseen_inputs_have_sentences_and_no_words_of_the_board() -> N
     board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))
     shown = pd.concat([summary.twice(board, headline=headline) for headline in (True, False)])
     cells = dict(zip(shown["claim"].str.extract(r"\(`(\w+)`\)$")[0], shown["what decides there"], strict=True))
-    assert cells["saco_c03"] == "The direction is undecided. The size is undecided"
-    assert cells["xl_c02"] == "The direction is undecided. For the size there is nothing to test"
+    alone, _, both = cells["saco_c03"].partition(". Both samples: ")
+    assert alone == "The direction is undecided. The size is undecided"
+    assert both == "The direction replicates on our models. The size does not replicate on our models"
+    alone = cells["xl_c02"].partition(". Both samples: ")[0]
+    assert alone == "The direction is undecided. For the size there is nothing to test"
     assert cells["crosslingual_table1"].startswith("Kendall's tau with the printed order, mean of 2 orders, ")
     note = scoreboard.unseen_in_sentences("xl_c02")
-    assert f" {cells['xl_c02']}. " in note and "The one that decides" not in note
+    assert f" {alone}. " in note and "The one that decides" not in note
     of_statements = [name for name in analysis_plan.plan() if "/" in name]
     assert not [cell for cell in cells.values() for name in of_statements if f"{name.partition('/')[2]}: " in cell]
 
@@ -203,9 +207,11 @@ def test_the_model_named_for_unseen_inputs_is_the_one_of_the_committed_runs() ->
             for run in runs
             if run["notebook"] == notebook
         }
-        for notebook in unseen.NOTEBOOKS.values()
+        for notebook in {run["notebook"] for run in runs}
     }
-    assert models == {"soft_metrics": {"mpnet", ""}, "saco_metrics": {"lora"}, "crosslingual_metrics": {"six"}}
+    asked = {"soft_metrics": {"mpnet", ""}, "saco_metrics": {"lora"}, "crosslingual_metrics": {"six"}}
+    further = {"saco_groups": {"lora"}, "crosslingual_projected": {"six"}, "naopc_models": {"l6", "robust"}}
+    assert asked.items() <= models.items() <= (asked | further).items()
     assert all(run["parameters"].get("seed", 0) == 0 for run in runs)
     assert set(lessons.ON_UNSEEN) == set(unseen.NOTEBOOKS)
     assert "`lora`" in lessons.ON_UNSEEN["wu_2024"] and "`six`" in lessons.ON_UNSEEN["zaman_belinkov_2022"]

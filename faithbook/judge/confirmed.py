@@ -1,4 +1,4 @@
-"""The confirmatory values: the headline claims once more, on inputs of the reserve, after the rules were frozen.
+"""The confirmatory values: headline claims, and what else was planned, on inputs of the reserve, after the freeze.
 
 `data/reference/confirmatory` has the values of single inputs as the reference has them (`units/<notebook>/...`), and a
 manifest with every run and the digest of what was frozen before it: plan, claims, reserve and the code that judges.
@@ -35,6 +35,9 @@ from faithlib.errors import DataError, InputError, unknown
 
 PROFILE = CONFIRM.name
 SAMPLE = "confirmatory"
+KEPT_WITH = {"saco_groups": "saco_metrics"}
+"""Computations that measure more of the inputs of another: their values lie with those of that one, where pages look.
+"""
 
 
 def freeze_digest() -> str:
@@ -100,7 +103,8 @@ def add(folders: Sequence[Path], freeze: str) -> Path:
             if known:
                 raise DataError(f"{path} has {len(known)} inputs that were measured before, such as {min(known)}")
             name = f"{slug_of(facts['parameters'])}-{path.name}"
-            files[Path(UNITS, facts["notebook"], name)] = path.read_bytes()
+            folder_of_values = KEPT_WITH.get(facts["notebook"], facts["notebook"])
+            files[Path(UNITS, folder_of_values, name)] = path.read_bytes()
         runs.append(facts)
     for relative, content in files.items():
         (place / relative).parent.mkdir(parents=True, exist_ok=True)

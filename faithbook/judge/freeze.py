@@ -3,6 +3,7 @@
     python -m faithbook.judge.freeze                        # says what differs from data/frozen.json
     python -m faithbook.judge.freeze --write                # freezes: from now on nothing changes without a row
     python -m faithbook.judge.freeze --record "names only"  # writes that row for what has changed since
+    python -m faithbook.judge.freeze --plan                 # writes the sizes of findings that are planned later
 
 Code counts by its syntax tree: comments, docstrings, layout and the file that a function lies in do not, nor do
 imports, so that moving a file changes nothing. Of statistics and rules it is every function; of a claim's measure it is
@@ -32,7 +33,7 @@ import pandas as pd
 from faithbook.engine.pages import BOARD
 from faithbook.engine.plan import find_notebook
 from faithbook.engine.studies import settings_of
-from faithbook.engine.study import CONFIRM
+from faithbook.engine.study import CONFIRM, value_at
 from faithbook.judge.published import our_table
 from faithbook.paths import reference_dir, root
 from faithbook.text import some
@@ -47,8 +48,27 @@ RESERVED_FOR = {
     "zaman_belinkov_2022": ("xnli",),
 }
 """The data sets with a reserve that a paper's claims are confirmed on."""
-ON_OTHERS = {"soft_c11": ("section", "pair")}
-"""Claims that are confirmed on others than the rest of their paper: this one is about the two long-text tasks."""
+ON_OTHERS = {"soft_c11": ("section", "pair"), "naopc_c06": ("movie", "bbc")}
+"""Claims that are confirmed on others than the rest of their paper, as they are about long texts, or about a model that
+was trained on others."""
+MEASURED_BY = {
+    "zhao_aletras_2023": ("soft_metrics", "inputs"),
+    "wu_2024": ("saco_metrics", "pictures"),
+    "zaman_belinkov_2022": ("crosslingual_metrics", "erased"),
+    "edin_2025": ("naopc_models", "short"),
+}
+"""By paper the computation that measures its headline claims on the reserve, and its setting that is a number of
+inputs."""
+FURTHER = {
+    "naopc_c06": MEASURED_BY["edin_2025"],
+    "saco_table2": ("saco_groups", "pictures"),
+    "saco_c08": ("saco_groups", "pictures"),
+    "saco_c09": ("saco_groups", "pictures"),
+    "saco_c10": ("saco_groups", "pictures"),
+    "crosslingual_table5": ("crosslingual_projected", "messages"),
+}
+"""The same for findings that were planned a day after the headline claims of studies 1 to 3, and rest on a computation
+of their own. The other claims of Edin et al. are about released files, which have no second sample."""
 FILES: Mapping[str, tuple[str, ...]] = {
     "analysis_plan": (
         *("id", "rule", "k", "threshold", "margin", "low", "high", "test"),
@@ -304,29 +324,38 @@ def changed() -> list[str]:
 
 
 def sizes() -> pd.DataFrame:
-    """How many inputs of a data set each headline claim of studies 1 to 3 is confirmed on, one row each.
+    """How many inputs of a data set a finding is confirmed on, one row each: headline claims of studies 1 to 3, then
+    those of `FURTHER`.
 
     `needed`: for a power of .9 at three quarters of the exploratory effect, at least 60 (`needed.inputs_to_confirm`;
-    empty for a claim that is mixed or undecided, which has no one effect); `reserved`: the smallest reserve of the data
-    sets that its page reads; `planned`: what the profile `confirm` measures, 0 where it measures none of its data sets.
+    empty for a claim that is mixed or undecided, which has no one effect, and for an order, whose rule has none);
+    `reserved`: the smallest reserve of the data sets that its page reads; `planned`: what the computation `measured_by`
+    measures at the profile `confirm`, 0 where it measures none of its data sets; `planned_on`: today.
     """
     reserve = our_table("confirmatory_inputs").set_index("dataset")["reserved"].astype(int)
     board = pd.read_csv(reference_dir() / BOARD, dtype=str, keep_default_na=False).set_index("id")
-    planned = {
-        "zhao_aletras_2023": settings_of("soft_metrics", CONFIRM.name)["inputs"],
-        "wu_2024": settings_of("saco_metrics", CONFIRM.name)["pictures"],
-        "zaman_belinkov_2022": settings_of("crosslingual_metrics", CONFIRM.name)["erased"],
-    }
+    claims = our_table("claims").set_index("id")
+    headlines = claims[(claims["headline"] == "yes") & claims["paper"].isin(list(RESERVED_FOR))].index
     rows = []
-    for claim in our_table("claims").query("headline == 'yes'").to_dict("records"):
-        if claim["paper"] not in RESERVED_FOR:
-            continue
-        datasets = ON_OTHERS.get(claim["id"], RESERVED_FOR[claim["paper"]])
-        verdict = board.loc[claim["id"]]
-        row = {"id": claim["id"], "exploratory": verdict["decision"], "n": verdict["n"], "needed": verdict["confirm"]}
-        row |= {"reserved": int(reserve[list(datasets)].min()), "planned": planned[claim["paper"]]}
-        rows.append(row)
+    for name in (*headlines, *FURTHER):
+        paper = claims.loc[name, "paper"]
+        notebook, setting = FURTHER.get(name, MEASURED_BY[paper])
+        datasets = ON_OTHERS[name] if name in ON_OTHERS else RESERVED_FOR[paper]
+        row = {"id": name, "exploratory": board.loc[name, "decision"], "n": board.loc[name, "n"]}
+        row |= {"needed": board.loc[name, "confirm"], "reserved": int(reserve[list(datasets)].min())}
+        inputs = value_at(settings_of(notebook, CONFIRM.name)[setting], {"dataset": datasets[0]})
+        planned = inputs["inputs"] if isinstance(inputs, Mapping) else inputs
+        row |= {"planned": planned, "measured_by": notebook}
+        rows.append(row | {"planned_on": datetime.date.today().isoformat()})
     return pd.DataFrame(rows)
+
+
+def plan_further() -> None:
+    """Write the sizes of the findings that have none yet. What was planned before stays as it was written."""
+    planned = our_table("confirmatory_sizes")
+    new = sizes()
+    whole = pd.concat([planned, new[~new["id"].isin(planned["id"])]], ignore_index=True)
+    whole.to_csv(root() / SIZES, index=False, lineterminator="\n")
 
 
 def record(reason: str, name: str = NAMES_ONLY) -> None:
@@ -364,11 +393,14 @@ def main() -> None:
     """Freeze, account for a change, or say what has changed since."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help=f"write {SIZES} and {FROZEN}")
+    parser.add_argument("--plan", action="store_true", help=f"write the findings that {SIZES} does not have yet")
     parser.add_argument("--record", metavar="REASON", help=f"write a row for what has changed into {HISTORY}")
     parser.add_argument("--of", metavar="ID", default=NAMES_ONLY, help="the id whose rule or measure has changed")
     options = parser.parse_args()
     if options.write:
         write()
+    if options.plan:
+        plan_further()
     if options.record is not None:
         record(options.record, options.of)
     different = ", ".join(changed()) or "nothing"

@@ -17,7 +17,7 @@ import pandas as pd
 
 from faithbook.engine.studies import studies
 from faithbook.judge import in_sentences, published, summary
-from faithbook.judge.scoreboard import confirmed, is_headline, on_unseen_inputs, what_decides_unseen
+from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
 from faithbook.judge.sentences import Results, conditions, values
 from faithbook.show import figures
 from faithbook.show.page import badge
@@ -25,11 +25,12 @@ from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 
 ON_UNSEEN = {
-    "zhao_aletras_2023": "MPNet (on long texts MiniLM)",
-    "wu_2024": "the transformer with adapters, `lora`",
-    "zaman_belinkov_2022": "the six-layer encoder, `six`",
+    "zhao_aletras_2023": "one model, MPNet (on long texts MiniLM)",
+    "wu_2024": "one model, the transformer with adapters, `lora`",
+    "zaman_belinkov_2022": "one model, the six-layer encoder, `six`",
+    "edin_2025": "the two models that the claim compares, MiniLM-6 and adversarial MiniLM-6",
 }
-"""The model that a study's claims were judged with on unseen inputs, always in its first training run."""
+"""The models that a study's claims were judged with on unseen inputs, always in their first training run."""
 
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
@@ -131,32 +132,44 @@ def on_unseen(overview: str, results: Results) -> str:
         plain = published.column("plain")[name] or published.column("claim")[name]
         words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
         alone = evidence_levels.worded(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
-        cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_unseen(name, again))
+        cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_with_both(name, again))
         rows.append(f"| {' | '.join(cells)} |")
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
         f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
-        f"before, with one model, {ON_UNSEEN[study]}; {same} of {len(names)} got the same decision as *before*."
+        f"before, with {ON_UNSEEN[study]}; {same} of {len(names)} got the same decision as *before*."
     )
     after = (
         "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
         "comparison that decides, in the unit of its metric (a value above zero supports the claim, or one near zero "
-        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two."
+        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two. *Both "
+        "samples*: where the unseen inputs alone leave a claim undecided, what they and those before say together. "
+        "That is no independent evidence."
     )
     others = [name for name in judged if name not in names]
     return "\n\n".join(filter(None, [begins, "\n".join(rows), after, _further(others, again, results)]))
 
 
 def _further(names: list[str], again: pd.DataFrame, results: Results) -> str:
-    """What unseen inputs say of the findings of a study for which they were not planned; "" for none."""
+    """What unseen inputs say of the other findings of a study, apart of those for which their number was planned; ""
+    for none."""
+    planned = [name for name in names if is_planned(name)]
+    said = (
+        _of_further(planned, again, results, "planned later"),
+        _of_further([name for name in names if name not in planned], again, results, "not planned"),
+    )
+    return " ".join(filter(None, said))
+
+
+def _of_further(names: list[str], again: pd.DataFrame, results: Results, how: str) -> str:
+    """How many of some findings have the decision that they had, and those that have another; `how`: whether their
+    number of inputs was planned."""
     if not names:
         return ""
     same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
     others = [f"`{name}` {on_unseen_inputs(name, again)}" for name in names if name not in same]
-    begins = (
-        f"The same inputs reach {len(names)} further finding{'s' * (len(names) != 1)} of this study, for which their "
-        f"number was not planned: {len(same)} got the same decision"
-    )
+    findings = f"{len(names)} further finding{'s' * (len(names) != 1)}"
+    begins = f"For {findings} of this study their number was {how}: {len(same)} got the same decision"
     return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
 
 

@@ -121,8 +121,8 @@ def confirmed() -> pd.DataFrame:
 
 
 def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
-    """The decision on unseen inputs of an id with n, for a cell of a table; "" where there is none. `verdicts`: those
-    of `confirmed()`, for who asks often.
+    """The decision on unseen inputs of an id with n, for a cell of a table, and that of both samples where they leave
+    it undecided; "" where there is none. `verdicts`: those of `confirmed()`, for who asks often.
 
     >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64"}
     >>> on_unseen_inputs("a", pd.DataFrame([row]).set_index("id", drop=False))
@@ -132,12 +132,30 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
+    both = _decided_of_both(row)
+    return f"{_decided_unseen(row)}; {both}" if both else _decided_unseen(row)
+
+
+def _decided_unseen(row: Mapping[str, str]) -> str:
     return f"{worded(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
 
 
+def _decided_of_both(row: Mapping[str, str]) -> str:
+    """The decision of unseen and seen inputs together, where the unseen ones leave it undecided with the sign of the
+    others."""
+    if not row.get("pooled"):
+        return ""
+    return f"both samples: {worded(row['pooled'], row['evidence'])} ({_n_of(row['pooled_n'])})"
+
+
 def is_headline(name: str) -> bool:
-    """Whether an id is a headline claim: for these alone the size of the sample of unseen inputs was planned."""
+    """Whether an id is a headline claim."""
     return column("headline").get(name, "") == "yes"
+
+
+def is_planned(name: str) -> bool:
+    """Whether a number of unseen inputs was planned for an id: for headline claims, and later for further findings."""
+    return name in set(our_table("confirmatory_sizes")["id"])
 
 
 def unseen_in_short(name: str, word: str, verdicts: pd.DataFrame | None = None) -> str:
@@ -169,8 +187,8 @@ holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs befo
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    decided = on_unseen_inputs(name, rows)
-    if not is_headline(name):
+    decided = _decided_unseen(row)
+    if not is_planned(name):
         decided = f"{decided.removesuffix(')')}; sized for the headline claims)"
     said = [f"On unseen inputs, after the rules were frozen: {decided}."]
     if row["parts"] not in ("", "1"):
@@ -182,13 +200,9 @@ holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs befo
         said.append(f"The one that decides: {decides}.")
     if row["before"]:
         said.append(f"On the inputs before, the same model gives: {worded(row['before'], row['evidence'])}.")
-    if row.get("pooled"):
-        pooled = worded(row["pooled"], row["evidence"])
-        n = _n_of(row["pooled_n"])
-        value = _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
-        # The number that is stored of several statements is of one of them.
-        shown = pooled if of_statements else f"{pooled}, {value}"
-        said.append(f"Both samples together, which is no independent evidence: {shown} ({n}).")
+    if both := _decided_of_both(row):
+        value = _value_of_both(name, row)
+        said.append(f"On {both}; {value}. This is no independent evidence.")
     return " ".join(said)
 
 
@@ -204,6 +218,23 @@ def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
     if part.startswith("mean of ") and analysis_plan.rule(name).rule == "order":
         part = f"Kendall's tau with the printed order, {part} orders"
     return f"{part}, {_with_interval(row['effect'], row['low'], row['high'])}"
+
+
+def what_decides_with_both(name: str, verdicts: pd.DataFrame) -> str:
+    """`what_decides_unseen`, and beside it, marked, the same of both samples where the unseen one leaves it open."""
+    alone, both = what_decides_unseen(name, verdicts), _value_of_both(name, _as_text(verdicts.loc[name]))
+    return f"{alone}. Both samples: {both}" if both else alone
+
+
+def _value_of_both(name: str, row: Mapping[str, str]) -> str:
+    """The estimate of both samples with its interval, or what is decided of each statement of a sentence: the number
+    that is stored of several is of one of them."""
+    if not row.get("pooled"):
+        return ""
+    of_both = {"decision": row["pooled"], "reason": row["pooled_reason"], "evidence": row["evidence"]}
+    if of_statements := _statements_unseen(name, of_both):
+        return of_statements.removesuffix(".")
+    return _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
 
 
 def _statements_unseen(name: str, row: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from faithbook.judge.scoreboard import (
     is_headline,
     on_unseen_inputs,
     starred,
-    what_decides_unseen,
+    what_decides_with_both,
 )
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
@@ -281,7 +281,7 @@ def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
             "before, same model": [_bare(*again.loc[name, ["before", "evidence"]]) for name in rows["id"]],
             "on unseen inputs": [_alone_and_pooled(again.loc[name]) for name in rows["id"]],
             "n": [again.loc[name, "n"] for name in rows["id"]],
-            "what decides there": [what_decides_unseen(name, again) for name in rows["id"]],
+            "what decides there": [what_decides_with_both(name, again) for name in rows["id"]],
         }
     )
 

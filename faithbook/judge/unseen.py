@@ -7,7 +7,7 @@ Of a page run the statements that its claims rest on (`freeze.measured_in`), whi
 (variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
 rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not; then one
 for each further finding of these studies that the same values decide or leave open by its whole rule (`further`). Sizes
-were planned for the headline claims alone.
+were planned for the headline claims, and later for the findings of `freeze.FURTHER`.
 """
 
 from __future__ import annotations
@@ -32,49 +32,45 @@ from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING, UNDECIDED
 from faithlib.errors import DataError
 
-_POOLED = ("pooled", "pooled_n", "pooled_effect", "pooled_low", "pooled_high")
+_POOLED = ("pooled", "pooled_reason", "pooled_n", "pooled_effect", "pooled_low", "pooled_high")
 COLUMNS = ("id", *FIELDS, "before", *_POOLED, "lacks", "freeze")
 """Columns of the file: those of the scoreboard; `before`: the decision on the exploratory inputs of the same data sets,
-models and seeds, so that inputs alone differ; `pooled` and its n, effect and interval: the decision on these and the
-unseen inputs together, where the unseen ones alone leave it undecided with an effect of the same sign; `lacks`: why a
-claim could not be judged; `freeze`: the digest of what was frozen when its values were measured."""
+models and seeds, so that inputs alone differ; `pooled` and its reason, n, effect and interval: the decision on these
+and the unseen inputs together, where the unseen ones alone leave it undecided with an effect of the same sign;
+`lacks`: why a claim could not be judged; `freeze`: the digest of what was frozen when its values were measured."""
 
 
-NOTEBOOKS = {
-    "zhao_aletras_2023": "soft_metrics",
-    "wu_2024": "saco_metrics",
-    "zaman_belinkov_2022": "crosslingual_metrics",
-}
+NOTEBOOKS = {paper: notebook for paper, (notebook, _) in freeze.MEASURED_BY.items()}
 """By paper the computation that measures its headline claims on the reserve."""
 SETS = {
-    "zhao_aletras_2023": ("sst", "ag", "section", "pair"),
-    "wu_2024": ("cifar10", "cifar100"),
-    "zaman_belinkov_2022": ("nli",),
+    "soft_metrics": ("sst", "ag", "section", "pair"),
+    "saco_metrics": ("cifar10", "cifar100"),
+    "crosslingual_metrics": ("nli",),
+    "saco_groups": ("cifar10", "cifar100"),
+    "crosslingual_projected": ("nli",),
+    "naopc_models": ("movie", "bbc"),
 }
-"""By paper the data sets of that computation, under the names that its notebook has for them."""
+"""By computation its data sets on the reserve, under the names that its notebook has for them."""
 
 
-def still_to_measure(paper: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    """What of a paper's confirmatory run is not committed yet, in words; "" where it is whole. Judged is once, so that
-    nobody looks at a verdict and then measures on."""
-    notebook = NOTEBOOKS[paper]
-    points: dict[str, set[int]] = {}
-    parts = 1
-    for run in runs:
-        if run["notebook"] == notebook:
-            parts = int(run["parameters"].get("parts", 1))
-            points.setdefault(run["parameters"]["dataset"], set()).add(int(run["parameters"].get("part", 1)))
-    planned = SETS[paper]
-    done = sum(len(points.get(dataset, ())) for dataset in planned)
-    if not points:
+MODELS = {"naopc_models": 2}
+"""Models that a computation asks, each in a run of its own, where these are more than one."""
+
+
+def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]]) -> str:
+    """What of a computation's confirmatory run is not committed yet, in words; "" where it is whole. Judged is once, so
+    that nobody looks at a verdict and then measures on."""
+    measured = [run["parameters"] for run in runs if run["notebook"] == notebook]
+    if not measured:
         return f"{notebook} is not measured on the reserve"
-    return "" if done == parts * len(planned) else f"{done} of {parts * len(planned)} parts of {notebook} are measured"
+    parts = int(measured[0].get("parts", 1)) * len(SETS[notebook]) * MODELS.get(notebook, 1)
+    return "" if len(measured) == parts else f"{len(measured)} of {parts} parts of {notebook} are measured"
 
 
 def headlines() -> dict[str, list[str]]:
     """By page, the headline claims that are confirmed on the reserve."""
     claims = our_table("claims").query("headline == 'yes'")
-    claims = claims[claims["paper"].isin(list(freeze.RESERVED_FOR))]
+    claims = claims[claims["paper"].isin(list(freeze.RESERVED_FOR)) | claims["id"].isin(list(freeze.FURTHER))]
     return {str(page): list(rows["id"]) for page, rows in claims.groupby("page", sort=False)}
 
 
@@ -117,10 +113,14 @@ def verdicts() -> pd.DataFrame:
     more_rows: list[dict[str, Any]] = []
     for page in dict.fromkeys([*planned, *others]):
         names = planned.get(page, [])
-        lacks = still_to_measure(paper_of[[*names, *others.get(page, {})][0]], manifest["runs"])
+        notebook = NOTEBOOKS[paper_of[[*names, *others.get(page, {})][0]]]
+        lacks = still_to_measure(notebook, manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
         reached = [
-            name for name, parts in others.get(page, {}).items() if by_its_whole_rule(entries.get(name, {}), parts)
+            name
+            for name, parts in others.get(page, {}).items()
+            if by_its_whole_rule(entries.get(name, {}), parts)
+            and not still_to_measure(freeze.FURTHER.get(name, (notebook, ""))[0], manifest["runs"])
         ]
         before = judged_on(page, SEEN)[0] if {*names, *reached} & set(entries) else {}
         open_ones = [name for name in (*names, *reached) if _stays_open(entries.get(name, {}), before.get(name, {}))]
@@ -131,7 +131,7 @@ def verdicts() -> pd.DataFrame:
             if name in open_ones:
                 pooled = together[name]
                 row["pooled"] = pooled["decision"]
-                row |= {f"pooled_{field}": pooled.get(field) for field in ("n", "effect", "low", "high")}
+                row |= {f"pooled_{field}": pooled.get(field) for field in ("reason", "n", "effect", "low", "high")}
             (rows if name in names else more_rows).append(row)
     more = ["before", *_POOLED, "lacks"]
     frame = pd.DataFrame([*rows, *more_rows]).reindex(columns=["id", *FIELDS, *more])

@@ -402,6 +402,7 @@ def crosslingual_projected(profile: Profile) -> Settings:
             languages=by("dataset", messages=NINE, nli=FIFTEEN),
             messages=60,
         ),
+        confirm=dict(datasets=[], models_read=["six"], seeds=[0]),
         paper=dict(
             datasets=["xnli"],
             models_read=["mbert", "xlmr"],
@@ -411,7 +412,10 @@ def crosslingual_projected(profile: Profile) -> Settings:
             published_marks="exnli",
         ),
     )
-    return shared(profile) | with_pairs(profile, settings) | {"model": model, "aligner": aligner(profile)}
+    settings = shared(profile) | with_pairs(profile, settings) | {"model": model, "aligner": aligner(profile)}
+    if profile.name == "confirm":
+        settings["sample"] = "confirmatory"
+    return settings
 
 
 # ------------------------------------------------------------------------------------------------------------ reports

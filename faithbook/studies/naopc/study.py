@@ -107,6 +107,8 @@ def naopc_models(profile: Profile) -> Settings:
         of_all["long"] = by("dataset", sst={"inputs": 50, "words": [20, 30]}, otherwise=of_all["long"])
         as_theirs = {"width": 5, "candidates": 8, "tolerance": 0.005}
         of_all["long_search"] = by("dataset", sst=as_theirs, otherwise=of_all["long_search"])
+    if profile.name == "confirm":
+        of_all |= {"sample": "confirmatory", "long": {"inputs": 0, "words": [20, 30]}}
     settings = profile.layers(
         laptop=dict(
             block=20,
@@ -138,6 +140,8 @@ def naopc_models(profile: Profile) -> Settings:
             attacked=100,
             attack_steps=3,
         ),
+        # The last claim is about short texts, a standard model and the same after adversarial training.
+        confirm=dict(datasets=["movie", "bbc"], classifiers=["l6", "robust"], attacked=10),
         paper=dict(
             datasets=["movie", "bbc", "sst"],
             classifiers=by("dataset", movie=SMALL, bbc=SMALL, sst=[*OF_HUB, *FINE_TUNED]),
@@ -146,7 +150,7 @@ def naopc_models(profile: Profile) -> Settings:
             attacked=200,
         ),
     )
-    optional = profile.pick(laptop=[], full=["sst"], paper=[])
+    optional = profile.pick(laptop=[], full=["sst"], confirm=[], paper=[])
     settings["datasets"] = on_this_machine(optional) + settings["datasets"]
     listed = settings["classifiers"]
     settings["classifiers"] = lambda **point: [name for name in value_at(listed, point) if is_usable(name)]
