@@ -151,8 +151,10 @@ def saco_metrics(profile: Profile) -> Settings:
 def saco_groups(profile: Profile) -> Settings:
     """SaCo of the unseen images of `saco_metrics` with other numbers of groups; elsewhere that one has them."""
     settings = saco_metrics(profile)
+    if profile.name != "confirm":
+        return settings | {"datasets": []}
     # In the precision of the ten groups that were measured before, whatever this machine computes fastest in.
-    return settings | ({"dtype": "float32"} if profile.name == "confirm" else {"datasets": []})
+    return settings | {"dtype": "float32"}
 
 
 @study.compute(reads=["saco_metrics"])
